@@ -11,16 +11,16 @@ import (
 	"aibox/session"
 )
 
-// Limits on questions about connections, since the sandbox decides how many it opens.
+// Limits on questions about connections, since the sandbox controls their number.
 const (
-	maxOpenAccess  = 8   // questions that wait at the same time
-	maxAccess      = 200 // questions of one session
-	maxAccessWaits = 64  // connections that wait for one question
-	// unansweredPause is how long a destination is refused without a question after a
-	// question had no answer, so that a tool that tries again does not wait each time.
+	maxOpenAccess  = 8   // number of open questions
+	maxAccess      = 200 // number of questions in one session
+	maxAccessWaits = 64  // number of connections that wait for one question
+	// unansweredPause is how long a destination is refused without a question after a question
+	// had no answer, so that a tool that retries does not wait each time.
 	unansweredPause = 5 * time.Minute
-	// onceFor is how long an AnswerOnce holds for the next connection if the one that asked
-	// is gone: many tools give up before the user answers, and try again.
+	// onceFor is how long an AnswerOnce is valid for the next connection if the original one
+	// was closed: many tools give up before the user answers, and retry.
 	onceFor = time.Minute
 	// watchWithin is how long a session that was started from a terminal waits for its client
 	// to watch the requests.
@@ -31,7 +31,7 @@ const (
 // it.
 type AccessDecision struct {
 	Allowed bool
-	Reason  string // of a refusal that has to do with the question: a clause; empty otherwise
+	Reason  string // reason of a refusal because of the question: a clause; empty otherwise
 }
 
 // accessQuestions asks the session's user about connections that the policy refuses. The
@@ -42,15 +42,15 @@ type accessQuestions struct {
 	watches bool          // a client watches the queue within watchWithin
 	queue   *requestQueue
 	ask     func(session.Request, func(session.Answer) error) (session.Request, bool)
-	// decide is the current policy, and approve adds a rule to it.
+	// decide decides by the current policy, and approve adds a rule to it.
 	decide  func(netguard.Destination) netguard.Verdict
 	approve func(netguard.Rule) error
 
 	mu      sync.Mutex
-	begun   time.Time // when the agent started; zero: it has not, and nothing is asked
+	begun   time.Time // when the agent started; zero before that, when nothing is asked
 	made    int
 	open    map[netguard.Destination]*accessQuestion
-	granted map[netguard.Destination]time.Time // allowed for one connection until then
+	granted map[netguard.Destination]time.Time // allowed for one connection until the time
 	refused map[netguard.Destination]accessRefusal
 }
 
@@ -58,25 +58,25 @@ type accessQuestions struct {
 type accessQuestion struct {
 	waits  int
 	over   chan struct{}
-	answer session.Answer // once over is closed; empty for none
+	answer session.Answer // set when over is closed; empty for none
 }
 
 // accessRefusal is a destination that is refused without a question.
 type accessRefusal struct {
-	until time.Time // zero: the end of the session
+	until time.Time // zero means the end of the session
 	why   string
 }
 
-// request asks whether a connection to d may be made that the policy refuses with verdict.
-// It returns at once if no answer can allow it or nobody can answer, otherwise after the
-// answer, at the latest after the timeout. Whatever the user answers, a verdict that is
-// not Askable holds, and the caller checks each address as usual.
+// request asks the user about a connection to d that the policy refuses with verdict. It
+// returns at once if no answer can allow it or no user can answer, otherwise after the
+// answer or the timeout. No answer overrides a verdict that is not Askable, and the caller
+// checks each address as usual.
 func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision {
 	if a.timeout <= 0 || verdict.Allowed || !verdict.Reason.Askable() {
 		return AccessDecision{}
 	}
 	pattern, err := netguard.ParseAllow(d.String())
-	if err != nil { // no allow list can have it
+	if err != nil { // it cannot be in an allow list
 		return AccessDecision{}
 	}
 	a.mu.Lock()
@@ -101,8 +101,8 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 	return a.result(d, q.answer)
 }
 
-// begin lets the questions begin: the agent is about to start. The probes before it are
-// refused without a question.
+// begin enables questions when the agent is about to start. Earlier connections, by the
+// probes, are refused without a question.
 func (a *accessQuestions) begin() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,15 +160,14 @@ func (a *accessQuestions) join(d netguard.Destination, pattern netguard.Pattern,
 	return q, AccessDecision{}
 }
 
-// leave ends the wait of one connection. The question stays open, since the tool may try
-// again.
+// leave ends the wait of one connection. The question stays open, since the tool may retry.
 func (a *accessQuestions) leave(q *accessQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q.waits--
 }
 
-// put asks a new question. a.mu is held.
+// put adds a new question. a.mu is held.
 func (a *accessQuestions) put(d netguard.Destination, pattern netguard.Pattern, method string, verdict netguard.Verdict) *accessQuestion {
 	until := time.Now().Add(a.timeout)
 	q := &accessQuestion{over: make(chan struct{})}
@@ -194,7 +193,7 @@ func (a *accessQuestions) put(d netguard.Destination, pattern netguard.Pattern, 
 	return q
 }
 
-// end applies the answer to a question. early reports that its time was not over.
+// end applies the answer to a question. early reports that its time was not over yet.
 func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, q *accessQuestion, answer session.Answer, early bool) error {
 	var err error
 	if answer == session.AnswerSession || answer == session.AnswerAlways {
@@ -219,7 +218,7 @@ func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, 
 }
 
 // result returns the decision after an answer. The policy may have changed meanwhile, and
-// an answer allows nothing that it refuses for another reason.
+// an answer allows nothing that the new policy refuses for another reason.
 func (a *accessQuestions) result(d netguard.Destination, answer session.Answer) AccessDecision {
 	verdict := a.decide(d)
 	switch {
@@ -244,8 +243,8 @@ func (a *accessQuestions) policyChanged() {
 	})
 }
 
-// askAboutAccess sets up the questions about connections, if the session's settings ask
-// for them.
+// askAboutAccess prepares the questions about connections, if the session's settings enable
+// them.
 func (s *limits) askAboutAccess() {
 	if !s.launch.Spec.Ask {
 		return
@@ -258,8 +257,8 @@ func (s *limits) askAboutAccess() {
 	s.policy.ask, s.policy.begin, s.policy.changed = s.access.request, s.access.begin, s.access.policyChanged
 }
 
-// WatchRequests visits the open requests at each change until ctx ends. Questions for which
-// something waits end when the last client leaves, since nobody could answer them.
+// WatchRequests visits the open requests at each change until ctx ends. Questions on which
+// the sandbox waits end when the last client leaves, since no user could answer them.
 func (s *limits) WatchRequests(ctx context.Context, visit func(requests any) error) error {
 	err := s.requests.watch(ctx, func(open []session.Request) error {
 		if open == nil {

@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// approvingPolicy is the policy of a session, to which approvals add.
+// approvingPolicy is the policy of a session, to which approvals are added.
 type approvingPolicy struct {
 	mu     sync.Mutex
 	policy netguard.Policy
@@ -47,7 +47,7 @@ func (p *approvingPolicy) deny(t *testing.T, text string) {
 	p.policy.Deny = append(p.policy.Deny, netguard.Rule{Pattern: pattern})
 }
 
-// asking is the questions of a session whose policy lists nothing.
+// asking holds the questions of a session whose lists are empty.
 type asking struct {
 	t *testing.T
 	*accessQuestions
@@ -63,7 +63,7 @@ func newAsking(t *testing.T, timeout time.Duration) *asking {
 	return a
 }
 
-// watch watches the requests until the test or the returned function ends it.
+// watch watches the requests until the test ends or the returned function is called.
 func (a *asking) watch() (leave func()) {
 	ctx, cancel := context.WithCancel(a.t.Context())
 	gone := make(chan struct{})
@@ -78,7 +78,7 @@ func (a *asking) watch() (leave func()) {
 	return func() { cancel(); <-gone }
 }
 
-// connect requests a connection and returns its decision when there is one.
+// connect requests a connection and returns a channel with its decision.
 func (a *asking) connect(text string) <-chan AccessDecision {
 	a.t.Helper()
 	d := destination(a.t, text)
@@ -106,7 +106,7 @@ func (a *asking) only() session.Request {
 func TestConnectionsToOneDestinationShareAQuestionAndItsAnswer(t *testing.T) {
 	for answer, want := range map[session.Answer]struct{ now, next bool }{
 		session.AnswerOnce: {true, false}, session.AnswerSession: {true, true}, session.AnswerAlways: {true, true}, session.AnswerDeny: {false, false},
-		session.AnswerYes: {true, false}, session.AnswerNo: {false, false}, // from clients that know no others
+		session.AnswerYes: {true, false}, session.AnswerNo: {false, false}, // from clients that know only these two
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAsking(t, time.Minute)
@@ -138,7 +138,7 @@ func TestConnectionsToOneDestinationShareAQuestionAndItsAnswer(t *testing.T) {
 	}
 }
 
-func TestNoAnswerInTimeRefusesAndIsNotAskedAgainAtOnce(t *testing.T) {
+func TestAnUnansweredQuestionRefusesAndIsNotRepeatedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
 		defer a.watch()()
@@ -196,7 +196,7 @@ func TestTheFirstQuestionsWaitForTheClientThatStartedTheSession(t *testing.T) {
 	})
 }
 
-// askingSession is a running session that asks, with a proxy, and its supervisor.
+// askingSession returns a running session that asks, with a proxy, and its supervisor.
 func askingSession(t *testing.T, timeout time.Duration) (*session.Sessions, *supervisor) {
 	t.Helper()
 	sessions, s, _ := proxied(t, netguard.Allowlist)
@@ -239,7 +239,7 @@ func TestQuestionsAreRefusedWhenTheLastClientLeaves(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatComesAfterTheToolGaveUpHoldsForItsNextAttempt(t *testing.T) {
+func TestAnAnswerAfterTheToolGaveUpIsValidForItsNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
 		defer a.watch()()
@@ -262,8 +262,8 @@ func TestAnAnswerThatComesAfterTheToolGaveUpHoldsForItsNextAttempt(t *testing.T)
 	})
 }
 
-// The agent can send anything to the proxy, and another program of the user anything to
-// the control socket. Neither gets an address approved that no policy allows.
+// The agent can send anything to the proxy, and another program of the user anything to the
+// control socket. Neither can cause the approval of an address that no policy allows.
 func TestNoAnswerApprovesWhatCanNeverBeAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
@@ -274,7 +274,7 @@ func TestNoAnswerApprovesWhatCanNeverBeAllowed(t *testing.T) {
 			"100.64.0.1:443", "denied.example:443", "com:443",
 		} {
 			d := destination(t, target)
-			// Even a proxy that takes it for a host that is only not listed asks nothing.
+			// The same holds even if a proxy reports it as a host that is only not listed.
 			for _, verdict := range []netguard.Verdict{a.policy.decide(d), {Reason: netguard.NotListed}} {
 				if verdict.Reason == netguard.NotListed && target == "denied.example:443" {
 					continue // see below
@@ -350,7 +350,7 @@ func TestAFloodOfDestinationsAsksALimitedNumberOfQuestions(t *testing.T) {
 		if d := <-a.connect("last.example:443"); d.Allowed || !strings.Contains(d.Reason, "asks no more") || a.made != maxAccess {
 			t.Errorf("%+v after %d questions", d, a.made)
 		}
-		for range maxAccessWaits + 5 { // of the denied ones
+		for range maxAccessWaits + 5 { // connections to the denied ones
 			if d := <-a.connect("h0.example:443"); d.Allowed {
 				t.Error("allowed")
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // attention watches the terminal of an interactive agent, and publishes whether the agent
-// waits for the user. It looks soon after output, at most once every liveTime.
+// waits for the user. It checks soon after output, at most once every liveTime.
 type attention struct {
 	session *run
 	looking throttle
@@ -23,10 +23,10 @@ func (a *attention) start(agent agents.Agent) {
 	}
 }
 
-// trigger schedules a look at the terminal.
+// trigger schedules a check of the terminal.
 func (a *attention) trigger() { a.looking.trigger() }
 
-// look reads the terminal.
+// look checks the terminal.
 func (a *attention) look(agent agents.Agent) {
 	shown, called := a.session.term.Shown()
 	waiting := called || agents.Waits(agent, shown)
@@ -40,7 +40,7 @@ func (a *attention) look(agent agents.Agent) {
 	}
 }
 
-// stop ends the watching. An agent that has ended waits for nothing.
+// stop stops watching. An agent that has ended no longer waits.
 func (a *attention) stop() {
 	a.looking.stop()
 	a.mu.Lock()

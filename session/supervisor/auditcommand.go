@@ -12,24 +12,24 @@ import (
 	"aibox/session"
 )
 
-// commandDrainTimeout is how long the end of the session waits for the user's audit command,
-// and lateDelivery how long the supervisor goes on afterwards, when the session is no longer
-// in use. What is left then is delivered by later commands.
+// commandDrainTimeout is how long the end of the session waits for the user's audit
+// command, and lateDelivery how long the supervisor continues to deliver afterwards, when
+// the session is no longer in use. Later commands deliver the rest.
 const (
 	commandDrainTimeout = 3 * time.Second
 	lateDelivery        = time.Minute
 )
 
-// commandDelivery passes the events of the session's log to the user's audit command, one at a
-// time and in order. It reads them from the log and never delays the session. Its zero value
-// has no command.
+// commandDelivery sends the events of the session's log to the user's audit command, one at
+// a time and in order. It reads them from the log and never delays the session. Its zero
+// value has no command.
 type commandDelivery struct {
 	notice func(string) // called for the first failure
 	cancel context.CancelFunc
-	done   chan struct{} // closed when all is delivered or cancel was called; nil without a command
+	done   chan struct{} // closed when all events are delivered or cancel was called; nil without a command
 
 	mu     sync.Mutex
-	next   int           // event to deliver
+	next   int           // number of the next event to deliver
 	moved  chan struct{} // closed and replaced when next changes
 	failed int
 	quiet  bool // the log is closed, so there are no more notices
@@ -57,7 +57,7 @@ func (q *commandDelivery) start(log *audit.Log, d *session.AuditDelivery, notice
 	}()
 }
 
-// note notes the result of the command for an event.
+// note records the result of the command for an event.
 func (q *commandDelivery) note(err error, e audit.Event, ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -76,7 +76,7 @@ func (q *commandDelivery) note(err error, e audit.Event, ctx context.Context) {
 	}
 }
 
-// tell gives a notice while the log is open.
+// tell shows a notice while the log is open.
 func (q *commandDelivery) tell(text string) {
 	q.mu.Lock()
 	quiet := q.quiet
@@ -88,8 +88,8 @@ func (q *commandDelivery) tell(text string) {
 	q.notice(text)
 }
 
-// await waits until the events before end are delivered, for limit at most. It returns how many
-// are left.
+// await waits until the events before the number end are delivered, at most for limit. It
+// returns the number of undelivered events.
 func (q *commandDelivery) await(end int, limit time.Duration) (left int) {
 	if q.done == nil {
 		return 0
@@ -113,8 +113,8 @@ func (q *commandDelivery) await(end int, limit time.Duration) (left int) {
 	}
 }
 
-// summary says how often the command failed, and that events are left; "" if there is nothing
-// to say. No notice is given after it.
+// summary describes how often the command failed and whether events are undelivered; "" if
+// neither is the case. No notices are shown after it.
 func (q *commandDelivery) summary(left int) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"aibox/session"
 )
 
-// delivering is a session's log that is delivered to run, and the notices about that.
+// delivering holds a session's log that is delivered to run, and the notices about the
+// delivery.
 func delivering(t *testing.T, run func(context.Context, session.Logged) error) (*commandDelivery, *audit.Log, session.Store, chan string) {
 	t.Helper()
 	store := session.NewStore(paths.Dirs{State: t.TempDir(), Data: t.TempDir()})
@@ -77,7 +78,7 @@ func TestASlowAuditCommandGetsEveryEventInOrderAndNeverBlocks(t *testing.T) {
 	}
 }
 
-func TestWhatAnAuditCommandDidNotGetIsDeliveredLater(t *testing.T) {
+func TestUndeliveredEventsAreDeliveredLater(t *testing.T) {
 	var got []int
 	begun := make(chan struct{}, 100)
 	q, log, store, _ := delivering(t, func(ctx context.Context, e session.Logged) error {
@@ -94,7 +95,7 @@ func TestWhatAnAuditCommandDidNotGetIsDeliveredLater(t *testing.T) {
 	if left := q.await(log.Next(), time.Millisecond); left != 3 || q.summary(left) != "the audit command failed for 0 events, and 3 events are delivered later" {
 		t.Errorf("%d are left", left)
 	}
-	q.stop() // as if the supervisor had been killed
+	q.stop() // as after a kill of the supervisor
 	d, err := store.DeliverLog(t.Context(), "0dq4f-codex", func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestTheEndOfASessionDoesNotWaitForAHangingAuditCommand(t *testing.T) {
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); s.deliverRest() }()
-	for { // others can use the session meanwhile
+	for { // other processes can use the session in the meantime
 		held, err := s.store.Lock(s.id)
 		if errors.Is(err, session.ErrLocked) {
 			continue
@@ -163,6 +164,6 @@ func TestTheEndOfASessionDoesNotWaitForAHangingAuditCommand(t *testing.T) {
 		}
 		break
 	}
-	s.commands.cancel() // as lateDelivery would
+	s.commands.cancel() // as after lateDelivery
 	<-done
 }

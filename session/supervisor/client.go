@@ -6,7 +6,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// watchClient calls abandon if the process that the start is for dies before release is
+// watchClient calls abandon if the process that requested the start dies before release is
 // called. release can be called twice.
 func (s *run) watchClient(abandon func()) (release func()) {
 	client := s.launch.Client
@@ -24,7 +24,7 @@ func (s *run) watchClient(abandon func()) (release func()) {
 	return func() { stop(); <-ended }
 }
 
-// checkClient returns an error if the process that the start is for has died.
+// checkClient returns an error if the process that requested the start has died.
 func (s *run) checkClient() error {
 	if client := s.launch.Client; client.PID != 0 && !client.Alive() {
 		return fault.New(fault.Interrupted, "the process that started the session has ended")

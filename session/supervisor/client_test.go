@@ -9,7 +9,7 @@ import (
 	"aibox/session"
 )
 
-func TestAStartEndsWithTheProcessThatItIsFor(t *testing.T) {
+func TestAStartEndsWithTheProcessThatRequestedIt(t *testing.T) {
 	child := exec.Command("cat")
 	in, err := child.StdinPipe()
 	if err == nil {

@@ -91,7 +91,7 @@ func (s *supervisor) Signal(number int) error {
 		return fmt.Errorf("%d is not a signal", number)
 	}
 	if number == int(syscall.SIGINT) {
-		s.noteInterrupt() // first, since the agent may end at once
+		s.noteInterrupt() // before the rest, since the agent may end at once
 	}
 	return line.Signal(number)
 }

@@ -10,34 +10,35 @@ import (
 )
 
 const (
-	maxRefusalKinds = 1000 // distinct refusals that are counted one by one
-	maxRefusals     = 50   // of them, the number in a result
-	maxModels       = 50   // whose tokens are counted by themselves
-	maxCalls        = 5000 // requests to the model that are logged one by one
-	maxNotices      = 5    // distinct failures of the model that are reported at once
-	maxEgress       = 5000 // allowed requests to the egress proxy that are logged one by one
-	maxDestinations = 1000 // whose requests beyond that are counted by themselves
+	maxRefusalKinds = 1000 // number of distinct refusals that are counted separately
+	maxRefusals     = 50   // number of refusals in a result
+	maxModels       = 50   // number of models whose tokens are counted separately
+	maxCalls        = 5000 // number of model requests that are logged separately
+	maxNotices      = 5    // number of distinct failures of the model that are reported at once
+	maxEgress       = 5000 // number of allowed requests to the egress proxy that are logged separately
+	maxDestinations = 1000 // number of destinations whose requests beyond that are counted separately
 )
 
 // counters counts the network's refusals and the requests to the model while the session
-// runs. It is safe for concurrent use and bounded, since the sandbox decides how much it
+// runs. It is safe for concurrent use and bounded, since the sandbox controls the number of
 // requests.
 type counters struct {
 	mu       sync.Mutex
-	counting bool                               // counts refusals, which excludes those of the probes
+	counting bool                               // refusals are counted, which excludes those of the probes
 	refused  map[session.Refusal]*loggedRefusal // Times is 0 in the keys
 	tokens   session.Tokens
 	byModel  map[string]session.Tokens
-	sent     int64 // bytes that went to the model
+	sent     int64 // bytes sent to the model
 	calls    int
 	egress   session.Egress
-	// egressLogged is the number of allowed requests that were to be logged one by one.
+	// egressLogged is the number of allowed requests since the start, of which the first
+	// maxEgress are logged separately.
 	egressLogged int
-	flags        map[string]bool // names that firstTime has seen
+	flags        map[string]bool // names with which firstTime was called
 	model        modelCounters
 }
 
-// loggedRefusal is how often something was refused, and the event of the first time.
+// loggedRefusal is the number of equal refusals, and the event of the first one.
 type loggedRefusal struct {
 	times int
 	event session.EventID
@@ -45,14 +46,14 @@ type loggedRefusal struct {
 
 // modelCounters counts the outcomes of generation requests.
 type modelCounters struct {
-	asked      int // with an outcome that counts
+	asked      int // number of requests with an outcome that counts
 	failed     int
-	last       session.ModelCall // of those that failed
-	lastFailed bool              // the very last request failed
+	last       session.ModelCall // the last one that failed
+	lastFailed bool              // the most recent request failed
 	reported   map[string]bool   // failures reported at once
 }
 
-// start starts the counting of refusals.
+// start starts to count refusals.
 func (t *counters) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,8 +100,8 @@ func otherRefusals(what string) session.Refusal {
 }
 
 // addCall counts one request to the model. It reports whether to log the request (the log
-// is limited, as the sandbox decides how many it sends) and whether to report its failure
-// at once: each failure once, up to a limit.
+// is limited, because the sandbox controls the number of requests) and whether to report
+// its failure at once: each failure once, up to a limit.
 func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,14 +159,14 @@ func (m *modelCounters) add(c session.ModelCall) (report bool) {
 	}
 	answered := m.asked > m.failed
 	m.asked++
-	// A model that has finished its work may answer with no text.
+	// A model whose work is complete may answer without text.
 	m.lastFailed = failed(c) && (c.Outcome != session.Blank || !answered)
 	if !m.lastFailed {
 		return false
 	}
 	m.failed++
 	m.last = c
-	c.RetryAfter = 0 // it counts down
+	c.RetryAfter = 0 // it changes each time
 	text := failureText(c)
 	if m.reported[text] || len(m.reported) >= maxNotices {
 		return false
@@ -187,7 +188,7 @@ func (t *counters) addUnfinished(c session.ModelCall) {
 }
 
 // logEgress reports whether to log an allowed request to the egress proxy. The log is
-// limited, as the sandbox decides how many it sends.
+// limited, because the sandbox controls their number.
 func (t *counters) logEgress() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +221,7 @@ func (t *counters) egressResult() session.Egress {
 	return t.egress
 }
 
-// cost returns what the model has cost so far, in US dollars, as far as it is known.
+// cost returns the known cost of the model so far, in US dollars.
 func (t *counters) cost() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,7 +249,7 @@ func (t *counters) firstTime(what string) bool {
 	return true
 }
 
-// totals returns the counts of everything, for the log.
+// totals returns all counts, for the log.
 func (t *counters) totals() session.Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// sandboxRuntime is the runtime that sandboxes are started with.
+// sandboxRuntime is the runtime of sandboxes.
 const sandboxRuntime = "runsc"
 
 // unenforcedLimits returns the limits that this daemon cannot enforce, a clause each.
@@ -28,9 +28,10 @@ func unenforcedLimits(info runtime.Info) []string {
 	return nil
 }
 
-// checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows it;
-// then the session reports and records it. It always refuses a daemon whose runtime may let
-// the sandbox out. The backend does that, too, but only after there is something to undo.
+// checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows
+// it; then the session reports and records it. It always refuses a daemon whose runtime
+// might not isolate the sandbox. The backend also does that, but only after other steps
+// that would have to be undone.
 func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
 	info, err := backend.Info(ctx)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 // destinations counts the allowed requests of a session by their destinations, so that the
-// log names the hosts of requests that it does not have one by one. It is safe for concurrent
-// use and bounded: beyond maxDestinations, further ones are counted together. The zero value
+// log names the hosts of requests without their own event. It is safe for concurrent use
+// and bounded: beyond maxDestinations, further ones are counted together. The zero value
 // has no requests.
 type destinations struct {
 	mu     sync.Mutex
 	known  map[hostPort]*destinationCount
-	order  []*destinationCount // of known, as they were first seen
+	order  []*destinationCount // the known ones, in the order of their first requests
 	others destinationCount
 }
 
@@ -23,14 +23,14 @@ type hostPort struct {
 	port int
 }
 
-// destinationCount is the count of one destination. partial reports that the log does not
-// have all of its requests one by one.
+// destinationCount is the count of one destination. partial reports that some of its
+// requests have no event in the log.
 type destinationCount struct {
 	audit.EgressCount
 	partial bool
 }
 
-// add adds a request or its end. It calls log if the log has no event of this request, the
+// add adds a request or its end. If the log has no event of this request, add calls log the
 // first time for each destination.
 func (d *destinations) add(more audit.EgressCount, recorded bool, log func(audit.EgressCount)) {
 	d.mu.Lock()
@@ -75,8 +75,9 @@ func (c *destinationCount) add(more audit.EgressCount) {
 	c.Last = more.Last.UTC().Round(time.Millisecond)
 }
 
-// counts returns the counts of the destinations whose requests the log does not have one by
-// one, as they were first seen, and those of the others at the end.
+// counts returns the counts of the destinations that have requests without an event in the
+// log, in the order of their first requests, followed by the count of all other
+// destinations.
 func (d *destinations) counts() []audit.EgressCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,9 +22,9 @@ import (
 type dialedPorts struct {
 	ports *openPorts
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	byNumber map[uint16]*dialedPort
-	last     time.Time // when a connection ended that had traffic until then
+	last     time.Time // end of the last connection that had traffic until its end
 }
 
 // dialedPort is a port to which clients have connected.
@@ -115,7 +115,7 @@ func (d *dialedPorts) remove(port uint16, conn relay.Conn, received, sent int64)
 	d.last = time.Now()
 }
 
-// logClosed logs what has passed through each port. No connection is open any more.
+// logClosed logs the traffic of each port. No connection is open any more.
 func (d *dialedPorts) logClosed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,8 +128,8 @@ func (d *dialedPorts) logClosed() {
 	clear(d.byNumber)
 }
 
-// lastActive returns when a connection last had traffic; zero if none was made. The kernel
-// knows, so that bytes need not pass through this process to be counted.
+// lastActive returns when a connection last had traffic; zero if there was none. The kernel
+// reports it, so the bytes do not have to be copied through this process.
 func (d *dialedPorts) lastActive(now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,7 @@ func (d *dialedPorts) lastActive(now time.Time) time.Time {
 	return last
 }
 
-// idleTime returns for how long nothing has passed on a connection.
+// idleTime returns the time without traffic on a connection.
 func idleTime(conn relay.Conn) (idle time.Duration, ok bool) {
 	raw, canControl := conn.(syscall.Conn)
 	if !canControl {

@@ -27,22 +27,22 @@ const (
 
 // limitedFolders are folders of a session on the host's disk, with their limit.
 type limitedFolders struct {
-	what    string // the subject of sentences, with its verb for the amount
-	ended   string // what has happened at the limit
-	hidden  string // why the session ends if the folders cannot be measured
-	name    string // of the limit in the log
+	what    string // the subject of messages, with the verb for the amount
+	ended   string // a clause about the reached limit
+	hidden  string // reason for the end of the session if the folders cannot be measured
+	name    string // name of the limit in the log
 	request string // Request.What of the question whether to raise the limit
-	setting string // its flag
+	setting string // the limit's flag
 	folders []string
-	base    amountOnDisk // what they held at the start, which does not count
-	first   amountOnDisk // the limit at first
+	base    amountOnDisk // their content at the start, which does not count
+	first   amountOnDisk // the initial limit
 
-	mu    sync.Mutex // guards meter against an answer
+	mu    sync.Mutex // guards meter, which answers change, too
 	meter diskMeter
-	// startFree is the free space at the start. What a folder hides cannot exceed what the
-	// file system has lost since.
+	// startFree is the free space at the start. Unreadable content of a folder cannot exceed
+	// the decrease since then.
 	startFree amountOnDisk
-	hides     bool // what cannot be measured is bounded by the free space
+	hides     bool // content that cannot be measured is bounded by the free space
 }
 
 // stateLimit returns the limit of the agent's state folders; nil without one.
@@ -75,7 +75,7 @@ func workspaceLimit(spec *session.Spec, folder string, base diskuse.Usage) *limi
 
 // volumesLimit returns the limit on the growth of a sandbox's volumes; nil without one.
 func volumesLimit(spec *session.Spec, folders []string) *limitedFolders {
-	// What cannot be measured counts as growth.
+	// Content that cannot be measured counts as growth.
 	base, _ := diskuse.Of(folders, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
 	l := workspaceLimit(spec, folders[0], base)
 	if l != nil {
@@ -92,7 +92,8 @@ func (l *limitedFolders) limit() amountOnDisk {
 	return l.meter.limit
 }
 
-// measure measures the folders, if that is due. warn reports whether to warn of the limit.
+// measure measures the folders, if that is due. warn reports whether to warn about the
+// limit.
 func (l *limitedFolders) measure(fs fileSystem) (used amountOnDisk, due, warn bool, err error) {
 	begin := time.Now()
 	l.mu.Lock()
@@ -113,12 +114,12 @@ func (l *limitedFolders) measure(fs fileSystem) (used amountOnDisk, due, warn bo
 	return used, true, l.meter.measured(begin, time.Now(), used, fs.free), err
 }
 
-// limitDisk ends the session when folders of it outgrow their limit, or when a disk of the
+// limitDisk ends the session when its folders exceed their limit, or when a disk of the
 // host is nearly full. It returns when ctx ends.
 func (s *limits) limitDisk(ctx context.Context, res *resources) {
 	var limited []*limitedFolders
 	of := []*limitedFolders{stateLimit(&s.launch.Spec, res.state)}
-	if res.workspace != nil { // a sandbox has none: its root file system is capped
+	if res.workspace != nil { // a sandbox has none: its root file system has a limit
 		of = append(of, s.growth(workspaceLimit(&s.launch.Spec, res.workspace.Path, res.workspaceUse)))
 	}
 	if len(res.volumes) > 0 {
@@ -129,7 +130,7 @@ func (s *limits) limitDisk(ctx context.Context, res *resources) {
 			limited = append(limited, l)
 		}
 	}
-	daemon, _ := res.docker.Backend.Info(ctx) // the backend has it since the start
+	daemon, _ := res.docker.Backend.Info(ctx) // the backend has read it at the start
 	disks := s.hostDisks(daemon)
 	runsc, _ := daemon.Find(sandboxRuntime)
 	root := rootWarning{limit: runsc.OverlaySize}
@@ -167,7 +168,7 @@ func (s *limits) limitFolders(l *limitedFolders) {
 	s.enforceFolderLimit(l, used, err)
 }
 
-// warnOfFolders warns that folders are near their limit, and asks whether to raise it.
+// warnOfFolders warns that folders are close to their limit, and asks whether to raise it.
 func (s *limits) warnOfFolders(l *limitedFolders, used, limit amountOnDisk) {
 	near, by := fmt.Sprintf("%s %s of %s", l.what, amount.Bytes(used.bytes), amount.Bytes(limit.bytes)), amount.Bytes(l.first.bytes)
 	if used.bytes <= limit.bytes/5*4 {
@@ -181,8 +182,8 @@ func (s *limits) warnOfFolders(l *limitedFolders, used, limit amountOnDisk) {
 	})
 }
 
-// enforceFolderLimit ends the session when used exceeds the limit, at once when it exceeds
-// it by far, because an ending agent has a few seconds in which it can go on writing.
+// enforceFolderLimit ends the session if used exceeds the limit, and at once if it exceeds
+// it by far, because an ending agent can continue to write for a few seconds.
 func (s *limits) enforceFolderLimit(l *limitedFolders, used amountOnDisk, err error) {
 	limit := l.limit()
 	what := l.ended + " " + amount.Bytes(limit.bytes)

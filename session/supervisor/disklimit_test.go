@@ -25,7 +25,7 @@ func grow(t *testing.T, folder string, files, bytes int) {
 	}
 }
 
-func TestAWorkspaceIsLimitedInWhatItGrowsBy(t *testing.T) {
+func TestTheGrowthOfAWorkspaceIsLimited(t *testing.T) {
 	for name, c := range map[string]struct {
 		files, bytes int
 		near, over   bool
@@ -109,8 +109,8 @@ func TestAFileCountBombExceedsTheLimitOfAWorkspace(t *testing.T) {
 	}
 }
 
-// A folder that another user of the sandbox owns cannot be read on the host.
-func TestWhatAWorkspaceHidesIsBoundedByTheFreeSpace(t *testing.T) {
+// A folder that belongs to another user of the sandbox cannot be read on the host.
+func TestUnreadableContentOfAWorkspaceIsBoundedByTheFreeSpace(t *testing.T) {
 	folder := t.TempDir()
 	l := workspaceLimit(&session.Spec{Run: config.Run{Disk: 10}}, folder, diskuse.Usage{})
 	deep := folder

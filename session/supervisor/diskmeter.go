@@ -14,11 +14,11 @@ const (
 	// the next one.
 	diskMeasureFactor = 20
 	// While the free space does not fall, diskIdleFactor times that duration pass, within
-	// these bounds: others may free as much as the session writes.
+	// these bounds: other programs may free as much as the session writes.
 	diskIdleFactor      = 200
 	minDiskIdleInterval = 5 * time.Second
 	maxDiskIdleInterval = time.Minute
-	// minFilesWritten is how many new files on a file system are worth a measurement.
+	// minFilesWritten is the number of new files on a file system that causes a measurement.
 	minFilesWritten = 1000
 )
 
@@ -32,13 +32,13 @@ type amountOnDisk struct{ bytes, files int64 }
 type diskMeter struct {
 	limit  amountOnDisk
 	used   amountOnDisk // at the last measurement
-	free   amountOnDisk // at that time
+	free   amountOnDisk // free space at that time
 	rest   time.Time
 	latest time.Time
 	warned bool
 }
 
-// due reports whether to measure at now, with this much free.
+// due reports whether to measure at now, with the given free space.
 func (m *diskMeter) due(now time.Time, free amountOnDisk) bool {
 	if now.Before(m.rest) {
 		return false
@@ -58,14 +58,14 @@ func (m *diskMeter) measured(begin, end time.Time, used, free amountOnDisk) (war
 	return warn
 }
 
-// raise raises the limit, whose warning is given again.
+// raise raises the limit and enables its warning again.
 func (m *diskMeter) raise(by amountOnDisk) {
 	m.limit.bytes, m.limit.files, m.warned = m.limit.bytes+by.bytes, m.limit.files+by.files, false
 }
 
 // fileSystem is the state of a file system.
 type fileSystem struct {
-	free  amountOnDisk // for root, too; files is 0 where a file system has no fixed number
+	free  amountOnDisk // also for root; files is 0 if the file system has no fixed number
 	left  int64        // bytes that the user can still write
 	total int64        // bytes
 }

@@ -33,7 +33,7 @@ func TestFoldersAreMeasuredOnDiskUseOrAtIntervals(t *testing.T) {
 			t.Errorf("%s: due is %v", c.name, got)
 		}
 	}
-	// The closer to the limit, the smaller the step.
+	// The smaller the distance to the limit, the smaller the step.
 	m.measured(begin, begin, amountOnDisk{bytes: 792 << 20}, onDisk(10<<30))
 	if m.due(begin.Add(time.Second), onDisk(10<<30-1<<20)) || !m.due(begin.Add(time.Second), onDisk(10<<30-2<<20)) {
 		t.Error("near the limit it is not measured in time")

@@ -10,7 +10,7 @@ import (
 	"aibox/session"
 )
 
-// broadcast passes the newest value to any number of goroutines. It is safe for concurrent
+// broadcast sends the newest value to any number of goroutines. It is safe for concurrent
 // use; its zero value has no value.
 type broadcast struct {
 	mu    sync.Mutex
@@ -39,8 +39,8 @@ func (b *broadcast) get() (live session.Live, known bool, next <-chan struct{}) 
 	return b.live, b.known, b.next
 }
 
-// Events visits the events of the log from number from on, and a LiveChanged
-// whenever there are new values, until the log is closed.
+// Events visits the events of the log from the number from on, and a LiveChanged whenever
+// there are new values, until the log is closed.
 func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var mu sync.Mutex // visit is called by one goroutine at a time
@@ -56,7 +56,7 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 			if known {
 				e, err := session.LiveEvent(live)
 				if err != nil || one(e) != nil {
-					return // the log's next event meets the same
+					return // the log's next event fails in the same way
 				}
 			}
 			select {
@@ -81,6 +81,6 @@ func (s *supervisor) publish() {
 	live.Usage = s.usage.recent()
 	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {
-		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists work without them
+		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists work without these numbers
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"aibox/session/output"
 )
 
-// watched is a session whose supervisor answers, and its supervisor.
+// watched is a session with its supervisor, which answers requests.
 func watched(t *testing.T) (*session.Sessions, *supervisor) {
 	t.Helper()
 	dirs := paths.Dirs{State: t.TempDir(), Data: t.TempDir()}
@@ -46,11 +46,11 @@ func watched(t *testing.T) (*session.Sessions, *supervisor) {
 	t.Cleanup(func() { _ = s.undo.Run(t.Context(), 0) })
 	s.counters.start()
 	s.publishing.start(s.publish)
-	t.Cleanup(s.publishing.stop) // what was about to be published finds the folder still there
+	t.Cleanup(s.publishing.stop) // pending updates still find the folder
 	return sessions, s
 }
 
-// newRecord is a recorder of output in dir.
+// newRecord returns a recorder of output in dir.
 func newRecord(t *testing.T, dir string) *output.Recorder {
 	t.Helper()
 	r, err := output.NewRecorder(dir)
@@ -61,7 +61,7 @@ func newRecord(t *testing.T, dir string) *output.Recorder {
 	return r
 }
 
-// leave ends the supervisor as its process would.
+// leave ends the supervisor like the end of its process.
 func (s *supervisor) leave(t *testing.T, result session.Result) {
 	t.Helper()
 	s.publishing.stop()
@@ -109,7 +109,7 @@ func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 	}
 	s.modelCalled(session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
 	next(audit.ModelAnswered)
-	s.nameRefused(s.policy.refusedName("example.org", "A")) // again: only a number grows
+	s.nameRefused(s.policy.refusedName("example.org", "A")) // a repetition: only a number increases
 	for {
 		if l := live(next(session.LiveChanged)); len(l.Refused) == 1 && l.Refused[0].Times == 2 && l.Tokens.Input == 5 && l.Calls == 1 {
 			break

@@ -54,7 +54,7 @@ func (a *fileAccess) Serve(ctx context.Context, connect func() (net.Conn, io.Rea
 	return nil
 }
 
-// done logs a request that has changed files, or was to.
+// done logs a request that changed files or should have done so.
 func (a *fileAccess) done(q files.Request, entry *files.Entry, err error) {
 	a.session.noteActivity()
 	if !q.Changes() {

@@ -24,15 +24,15 @@ func (s *supervisor) recordEnd(ended session.Result) {
 	ended.Egress = s.counters.egressResult()
 	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
-		fmt.Fprintln(os.Stderr, "storing the end:", err) // stored again with the changes
+		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored again with the changes
 	}
 }
 
 // finish ends the sandbox, computes the agent's changes and stores the result. Meanwhile
-// the daemon removes the dead sandbox; finish waits for that last. A crash during that
-// wait leaves nothing: the sandbox removes itself, and the network's lease ends with this
-// process. It returns the result, which holds the errors. Closing stop ends
-// waits that a client may cancel.
+// the daemon removes the dead sandbox; finish waits for that last. After a crash during
+// that wait nothing remains: the sandbox removes itself, and the network's lease ends with
+// this process. It returns the result, which holds the errors. Closing stop ends waits that
+// a client may cancel.
 func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *resources, container runtime.Sandbox, out sandboxOutcome, cause error) session.Result {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
@@ -52,7 +52,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	dead := s.awaitSandboxEnd()
 	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, res, container) })
 	s.stopProxy()
-	if dead == nil { // otherwise it tries once more when this process ends
+	if dead == nil { // otherwise it retries when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
 		}
@@ -62,9 +62,9 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 		result.Changes.Unknown = "not computed, because the sandbox still ran"
 	} else if s.launch.Spec.Verifies != nil {
 		if err := workspace.Remove(ctx, res.workspace); err != nil {
-			fmt.Fprintln(os.Stderr, "removing the copy:", err) // the process that waits tries again
+			fmt.Fprintln(os.Stderr, "removing the copy:", err) // the waiting process retries
 		}
-	} else if !s.launch.Spec.IsSandbox() { // which leaves nothing to review
+	} else if !s.launch.Spec.IsSandbox() { // that leaves nothing to review
 		s.conclude(ctx, res, &result)
 	}
 	result.Refused, result.Tokens = s.counters.result()
@@ -77,9 +77,9 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	}
 	s.freeReserve(session.ReleaseResultReserve)
 	err := s.save(func(st *session.State) { st.Phase, st.Ended, st.Result = session.Ended, ended, &result })
-	err = errors.Join(err, s.record.Close()) // followers have read all of it
+	err = errors.Join(err, s.record.Close()) // followers have read the whole output
 	if err == nil {
-		err = s.store.RemoveLive(s.id) // the result holds the same
+		err = s.store.RemoveLive(s.id) // the result holds the same values
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "storing the result:", err)

@@ -17,19 +17,19 @@ import (
 // one it is a fiftieth of the disk.
 const maxHostReserve = 1 << 30
 
-// hostReserve returns how much of a file system sessions leave free, so that the host and
-// the session's own end have room.
+// hostReserve returns how much of a file system sessions leave free, so that the host has
+// free space, and the session can store its end.
 func hostReserve(fs fileSystem) int64 { return min(fs.total/50, maxHostReserve) }
 
-// hostDisk watches a disk of the host that a session writes to. A session ends before one of
-// them is full: a full disk hurts every program of the user.
+// hostDisk watches a disk of the host that a session writes to. A session ends before one
+// of them is full: a full disk affects all programs of the user.
 type hostDisk struct {
 	folder string
 	warned bool
 }
 
-// hostDisks returns the disks of folders, each once. A folder that does not exist yet counts as
-// a disk of its own; an empty name is none.
+// hostDisks returns the disks of folders, each once. A folder that does not exist yet
+// counts as a separate disk; empty names are ignored.
 func hostDisks(folders ...string) []*hostDisk {
 	var disks []*hostDisk
 	known := map[uint64]bool{}
@@ -47,24 +47,24 @@ func hostDisks(folders ...string) []*hostDisk {
 	return disks
 }
 
-// hostDisks returns the disks of a running session: of its record, of the workspace, of the
-// repositories that aibox keeps, and of Docker, where the root of its sandbox is.
+// hostDisks returns the disks of a running session: those of its record, of the workspace,
+// of aibox's own repositories, and of Docker, where the root file system of its sandbox is.
 func (s *limits) hostDisks(daemon runtime.Info) []*hostDisk {
 	dirs := s.deps.Dirs
 	return hostDisks(dirs.State, dirs.Workspace, dirs.Data, daemon.DataRoot)
 }
 
-// hostDiskState says how much room a disk has.
+// hostDiskState describes the free space of a disk.
 type hostDiskState int
 
 const (
 	diskHasRoom hostDiskState = iota
 	diskLow                   // to be reported
 	diskNearlyFull
-	diskFilling // nearly full and still getting fuller, so that nothing may be written any more
+	diskFilling // nearly full and getting fuller, so that writing must stop
 )
 
-// check returns the state of a disk. diskLow comes once.
+// check returns the state of a disk. It returns diskLow only once.
 func (d *hostDisk) check(fs fileSystem) hostDiskState {
 	reserve := hostReserve(fs)
 	switch {
@@ -91,7 +91,7 @@ func nearlyFull(folder string, fs fileSystem) *fault.Fault {
 func (s *run) checkHostDisks() error {
 	for _, disk := range hostDisks(s.deps.Dirs.State, s.deps.Dirs.Workspace, s.deps.Dirs.Data) {
 		fs, ok := statFileSystem(disk.folder)
-		fs.left -= session.ReservedSize // which the session is about to take
+		fs.left -= session.ReservedSize // the session is about to use this space
 		if ok && disk.check(fs) >= diskNearlyFull {
 			return nearlyFull(disk.folder, fs)
 		}
@@ -107,8 +107,8 @@ func checkDaemonDisk(info runtime.Info) error {
 	return nil
 }
 
-// limitHostDisk warns of a disk with little room, and ends the session when it is nearly
-// full.
+// limitHostDisk warns about a disk with little free space, and ends the session when it is
+// nearly full.
 func (s *limits) limitHostDisk(d *hostDisk) {
 	fs, ok := statFileSystem(d.folder)
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"aibox/session/process"
 )
 
-// userRoot is the user of sandboxes that have no other.
+// userRoot is the default user of sandboxes.
 const userRoot = "root"
 
 // startIdle prepares a sandbox without an agent, and returns when processes can be started in
 // it.
 func (s *sandbox) startIdle(ctx context.Context, begin lifeline.Start) error {
 	spec := s.launch.Spec.Sandbox
-	// The event comes first, as that of an agent does.
+	// The event comes first, like that of an agent.
 	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "tenant": spec.Tenant, "template": spec.Template, "user": spec.User})
 	started, err := s.line.StartIdle(ctx, begin)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *sandbox) startIdle(ctx context.Context, begin lifeline.Start) error {
 	return nil
 }
 
-// accountOf returns the user of a sandbox and what it can reach; nil if it is root.
+// accountOf returns the user of a sandbox with its file access; nil if it is root.
 func accountOf(spec *session.SandboxSpec) *lifeline.Account {
 	if spec.User == userRoot {
 		return nil
@@ -49,8 +49,8 @@ func accountOf(spec *session.SandboxSpec) *lifeline.Account {
 	return account
 }
 
-// adapt applies the permissions of a sandbox to the request for a process. A process without
-// a user runs as that of the sandbox.
+// adapt applies the permissions of a sandbox to the request for a process. A process
+// without a user runs as the sandbox's user.
 func adapt(spec *session.SandboxSpec, request *process.Request) error {
 	switch {
 	case spec == nil:
@@ -66,7 +66,7 @@ func adapt(spec *session.SandboxSpec, request *process.Request) error {
 	}
 }
 
-// nproc returns the limit of processes of one user of the sandbox; 0 for none.
+// nproc returns the limit of processes of one user of the sandbox; 0 means none.
 func nproc(spec *session.Spec) uint64 {
 	limit := max(spec.Pids, 0)
 	if spec.Sandbox != nil {
@@ -77,10 +77,10 @@ func nproc(spec *session.Spec) uint64 {
 	return uint64(limit)
 }
 
-// startServices starts the programs of the template. One that cannot be started ends the
-// sandbox, which would be useless.
+// startServices starts the programs of the template. If one cannot be started, the sandbox
+// ends, because it would be useless.
 func (s *supervisor) startServices(ctx context.Context) {
-	if !s.launch.Spec.IsSandbox() || s.restored != nil { // they continue, or have ended
+	if !s.launch.Spec.IsSandbox() || s.restored != nil { // restored services continue, or have ended
 		return
 	}
 	for _, service := range s.launch.Spec.Sandbox.Services {

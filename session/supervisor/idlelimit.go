@@ -20,11 +20,11 @@ type activity struct {
 	calls atomic.Int64 // clients that follow a process
 }
 
-// noteActivity notes that something happened: output, input, a request. It is called for
-// every piece of output, so it leaves all other work to the timer.
+// noteActivity records activity: output, input, a request. It is called for every piece of
+// output, so it leaves all other work to the timer.
 func (a *activity) noteActivity() { a.last.Store(int64(time.Since(a.begin))) }
 
-// beginCall counts a client that follows a process, until end is called.
+// beginCall counts a client that follows a process until end is called.
 func (a *activity) beginCall() (end func()) {
 	a.calls.Add(1)
 	return func() {
@@ -84,7 +84,7 @@ func (t *idleTracker) step(now, last time.Time) (due idleStep, next time.Time) {
 type idleLimit struct {
 	mu    sync.Mutex
 	state idleTracker
-	bytes int64 // that the egress proxy had passed on at the last check
+	bytes int64 // bytes of the egress proxy at the last check
 	timer *time.Timer
 	last  func(now time.Time) time.Time // returns the last activity
 	take  func(due idleStep, stop time.Time)
@@ -145,7 +145,7 @@ func (s *limits) limitIdleTime() {
 	s.idle.start(limit, s.lastActive, func(due idleStep, stop time.Time) {
 		switch due {
 		case idleAsk:
-			if !s.launch.Spec.IsSandbox() { // nobody could answer
+			if !s.launch.Spec.IsSandbox() { // no user could answer
 				s.askAboutIdleTime(limit, stop)
 			}
 		case idleWithdraw:
@@ -161,7 +161,7 @@ func (s *limits) limitIdleTime() {
 	})
 }
 
-// checkIdleTimeout refuses an idle time that no sandbox can have.
+// checkIdleTimeout refuses an invalid idle time of a sandbox.
 func checkIdleTimeout(limit time.Duration) error {
 	if limit < 0 || limit > maxExtension {
 		return fault.New(fault.Usage, "a sandbox can be idle for up to %v, not %v", maxExtension, limit)
@@ -169,9 +169,10 @@ func checkIdleTimeout(limit time.Duration) error {
 	return nil
 }
 
-// setIdleTimeout ends the sandbox after so long without activity, from now on; 0 means never.
+// setIdleTimeout sets the time without activity, from now on, after which the sandbox ends;
+// 0 means never.
 func (c sandboxControl) setIdleTimeout(limit time.Duration) error {
-	c.pauser.mu.Lock() // no pause begins or ends meanwhile
+	c.pauser.mu.Lock() // so that no pause begins or ends now
 	defer c.pauser.mu.Unlock()
 	if c.pauser.ending || c.isEnding() {
 		return fault.New(fault.Conflict, "the sandbox is ending")
@@ -187,9 +188,9 @@ func (c sandboxControl) setIdleTimeout(limit time.Duration) error {
 	return nil
 }
 
-// lastActive returns when the session was last active: when it last printed, read input,
-// asked its model, used the egress proxy or had traffic on a dialed port, or now if a client
-// follows one of its processes. s.idle.mu is held.
+// lastActive returns when the session was last active: the last time of output, input, a
+// model request, or traffic of the egress proxy or a dialed port. If a client follows one
+// of its processes, it is now. s.idle.mu is held.
 func (s *limits) lastActive(now time.Time) time.Time {
 	if moved := s.policy.egressBytes(); moved != s.idle.bytes {
 		s.idle.bytes = moved

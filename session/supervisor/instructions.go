@@ -11,9 +11,9 @@ import (
 	"aibox/session"
 )
 
-// instructions returns the text before the agent's task, in Markdown: its environment and
-// its limits, so that it does not spend turns on finding them out, and then the system
-// prompts that the user chose.
+// instructions returns the Markdown text before the agent's task. It describes the
+// environment and its limits, so that the agent does not need turns to discover them,
+// followed by the system prompts that the user chose.
 func instructions(asked session.Spec) string {
 	parts := []string{environmentText(asked)}
 	for _, prompt := range asked.Prompts {
@@ -62,7 +62,7 @@ func environmentText(asked session.Spec) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// allowedText lists what the session's allow list names.
+// allowedText lists the entries of the session's allow list.
 func allowedText(asked session.Spec) string {
 	hosts := slices.Concat(asked.Allow, asked.CloudHosts)
 	if len(hosts) == 0 {

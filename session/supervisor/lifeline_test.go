@@ -19,7 +19,7 @@ func TestAnAbandonedConnectionIsNotTheLifeline(t *testing.T) {
 		}
 		return conn
 	}
-	if err := call().Close(); err != nil { // as PID 1 gives up a slow attempt
+	if err := call().Close(); err != nil { // like PID 1 when it gives up a slow attempt
 		t.Fatal(err)
 	}
 	container := lifeline.NewConn(call())

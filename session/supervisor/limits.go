@@ -7,7 +7,7 @@ import (
 	"aibox/session"
 )
 
-// limits ends the session at its limits, and asks the user before.
+// limits end the session when they are reached, and ask the user before.
 type limits struct {
 	*sandbox
 	timeLimit countdown
@@ -15,7 +15,8 @@ type limits struct {
 	output    outputLimit
 	requests  requestQueue
 	access    accessQuestions
-	// pauseAtLimit pauses the sandbox in place of ending it; nil if that was not requested.
+	// pauseAtLimit pauses the sandbox in place of ending it; it is nil if that was not
+	// requested.
 	pauseAtLimit func()
 }
 
@@ -29,7 +30,7 @@ func (s *limits) pausesAtLimit() bool {
 }
 
 // askToRaise warns the user that a limit is near, and asks whether to raise it. The agent
-// continues meanwhile. near says how much is used, by is how much more a yes allows, and
+// continues meanwhile. near describes the current use, by is the increase after a yes, and
 // raise raises the limit and returns the new one. A verification, whose session belongs to
 // another one, does not ask.
 func (s *limits) askToRaise(what, near, by string, raise func() (limit string)) {

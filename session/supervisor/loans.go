@@ -11,19 +11,19 @@ import (
 	"aibox/session"
 )
 
-// What the agent's own sandboxes have is taken from the session's limits while they run, so
-// that all together have no more than the session. The session's own sandbox is held to the
-// rest.
+// The resources of the agent's own sandboxes are deducted from the session's limits while
+// they run, so that all sandboxes together stay within these limits. The session's own
+// sandbox is limited to the rest.
 
-// loans are what the agent's own sandboxes have of the session's limits.
+// loans are the parts of the session's limits that are lent to the agent's own sandboxes.
 type loans struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	lent   session.Share
 	folder *limitedFolders // the workspace, whose growth is limited; nil without a limit
 }
 
-// The least that is worth lending, and the memory that the session's sandbox keeps beyond what
-// it uses at the time of a loan, in bytes.
+// The smallest useful loans, and the memory that the session's sandbox keeps in addition to
+// its use at the time of a loan, in bytes.
 const (
 	leastTraffic = 1 << 20
 	leastDisk    = 16 << 20
@@ -43,7 +43,7 @@ func (s *sandbox) memoryLeft() int64 {
 	return max(1, limit-s.loans.lent.Memory)
 }
 
-// growth notes the limit of the workspace, of which a part can be lent. It returns it.
+// growth stores and returns the limit of the workspace, of which a part can be lent.
 func (s *sandbox) growth(l *limitedFolders) *limitedFolders {
 	s.loans.mu.Lock()
 	defer s.loans.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *ownSandboxes) Lend(want session.Share) (granted session.Share, giveBack
 	}, nil
 }
 
-// checkMemory refuses to lend memory that the session's sandbox uses or that is lent already.
-// s.loans.mu is held.
+// checkMemory refuses to lend memory that the session's sandbox uses or that is already
+// lent. s.loans.mu is held.
 func (s *ownSandboxes) checkMemory(want int64) error {
 	limit := s.resourceLimits().Memory
 	if limit == 0 || want == 0 {
@@ -157,15 +157,15 @@ func (l *limitedFolders) unused() int64 {
 	return max(0, l.meter.limit.bytes-l.meter.used.bytes)
 }
 
-// change raises the limit by so many bytes, or lowers it.
+// change raises the limit by a number of bytes, which may be negative.
 func (l *limitedFolders) change(by int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.meter.raise(amountOnDisk{bytes: by})
 }
 
-// limitRoot ends a sandbox that an agent created when its root file system takes more of the
-// host's disk than it was lent.
+// limitRoot ends a sandbox that an agent created when its root file system exceeds the disk
+// space that was lent to it.
 func (s *limits) limitRoot() {
 	limit := s.launch.Spec.Disk.Bytes()
 	if s.launch.Spec.ParentOf() == "" || limit == 0 || s.isEnding() {

@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// lender is a session with limits, of which its sandbox uses little.
+// lender is a session with limits whose sandbox uses little of them.
 func lender(t *testing.T) *ownSandboxes {
 	t.Helper()
 	_, s := watched(t)
@@ -22,7 +22,7 @@ func lender(t *testing.T) *ownSandboxes {
 	return s.own
 }
 
-func TestWhatASandboxOfAnAgentHasIsNoLongerItsSessions(t *testing.T) {
+func TestTheShareOfAnAgentsSandboxIsDeductedFromItsSession(t *testing.T) {
 	s := lender(t)
 	granted, giveBack, err := s.Lend(session.Share{Memory: 400 << 20, Disk: 300 << 20})
 	if err != nil || granted.Memory != 400<<20 || granted.Disk != 300<<20 {

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory returns memory to the system that only the start of a session needed:
-// heap, and pages of the program's own file, most of which were mapped once and are read
-// again when they are needed.
+// releaseMemory returns memory to the system that only the start of a session needed: heap,
+// and pages of the program's file, which are read again when needed.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	maps, err := os.Open("/proc/self/maps")

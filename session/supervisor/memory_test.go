@@ -27,7 +27,8 @@ func TestOnlyReadOnlyMappingsOfTheBinaryAreReleased(t *testing.T) {
 }
 
 func TestReleasingMemoryShrinksARunningProcess(t *testing.T) {
-	// A program on a file system in memory, as /tmp is in Debian 13, counts as shared memory.
+	// Pages of a program on a file system in memory, such as /tmp in Debian 13, count as
+	// shared memory.
 	mapped := func() int {
 		status, err := os.ReadFile("/proc/self/status")
 		if err != nil {

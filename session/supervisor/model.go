@@ -22,14 +22,13 @@ type Inference interface {
 	// Name is a description without credentials.
 	Name() string
 	// Leaves describes where prompts and code go when they leave this machine without the
-	// user's choice, in an escaped sentence; empty when they do not, or when the user
-	// chose it.
+	// user's choice, in an escaped sentence; empty if they do not, or if the user chose it.
 	Leaves(models []string) string
 	// Notices are warnings about the server and the session's models, one escaped line
 	// each.
 	Notices(models []string) []string
-	// KeyVariable is the environment variable that the server's key comes from, or would
-	// come from; empty when it takes none.
+	// KeyVariable is the environment variable for the server's key, even if it is not set;
+	// empty if the server takes no key.
 	KeyVariable() string
 	// Priced reports whether the price of a model is known.
 	Priced(model string) bool
@@ -40,8 +39,8 @@ type Inference interface {
 	// Speaks lists the dialects that the server may understand with a model, among those
 	// of the gateway; an empty model means any. An empty list means unknown.
 	Speaks(model string) []agents.Dialect
-	// Model asks the server for the model that asked names, which proves that the server
-	// runs and accepts the key. Empty means its only model. Errors are faults.
+	// Model asks the server for the model named asked, which proves that the server runs and
+	// accepts the key. Empty means its only model. Errors are faults.
 	Model(ctx context.Context, asked string) (Model, error)
 	// Serve answers the sandbox's requests on listener until ctx ends.
 	Serve(ctx context.Context, listener net.Listener, access ModelAccess) error
@@ -49,43 +48,43 @@ type Inference interface {
 
 // ModelAccess defines how a session may use its model server.
 type ModelAccess struct {
-	Placeholder secret.Value // what requests must carry
+	Placeholder secret.Value // must be in each request
 	// Models returns the session's models; requests to others are refused. It may wait
 	// for the server's answer, and is safe for concurrent use.
 	Models      func() []string
-	ServerTools []netguard.ServerTool // the server's own tools that are open
+	ServerTools []netguard.ServerTool // the server's own tools that are allowed
 	UploadLimit int64                 // limit on the bytes of all requests; 0 for none
 	TokenLimit  int64                 // limit on the tokens read and written in all requests; 0 for none
 	CostLimit   float64               // limit on the US dollars that all answers cost; 0 for none
-	// AskMore waits until the user has decided whether to raise a limit to times its first
-	// amount. The limit is named as in ModelCall.Limit. It may be nil.
+	// AskMore waits until the user has decided whether to raise a limit to a multiple, times,
+	// of its first amount. The limit is named as in ModelCall.Limit. It may be nil.
 	AskMore func(ctx context.Context, limit string, times int64) bool
-	Timeout time.Duration // how long the server may take to begin an answer; 0 for no limit
+	Timeout time.Duration // time limit for the beginning of an answer; 0 for no limit
 	Calls   Calls         // receives each request
 }
 
-// Model is the model a session uses.
+// Model is a model that a session uses.
 type Model struct {
 	ID      string
-	Context int // size of the context window in tokens; 0 when the server does not report it
+	Context int // size of the context window in tokens; 0 if the server does not report it
 	// Warnings are warnings about the model, one escaped line each.
 	Warnings []string
 }
 
-// modelServer is the model server of a session; its zero value is none.
+// modelServer is the model server of a session; its zero value means none.
 type modelServer struct {
 	server      Inference
 	placeholder secret.Value
 	answered    <-chan struct{}       // closed when chosen no longer waits
 	chosen      func() (Model, error) // waits for the server's answer about the model
-	models      func() []string       // also waits for it: ModelAccess.Models
-	tools       []string              // ModelAccess.ServerTools by name
+	models      func() []string       // models of ModelAccess; also waits for the answer
+	tools       []string              // names of ModelAccess.ServerTools
 	cloud       bool                  // the agent uses its vendor's servers instead
 }
 
 // inference finds the model server, unless the policy allows none. The server's answer
-// about the model may take longer than everything else here, so only the start of the
-// agent waits for it: the query runs until chosen returns or working ends.
+// about the model may take longer than all other steps, so only the start of the agent
+// waits for it: the query runs until chosen returns or working ends.
 func (s *preparation) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.UsesCloud(s.launch.Spec.Inference) {
@@ -93,7 +92,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 	}
 	server, err := s.findServer(ctx, len(info.Dialects) > 0)
 	if err != nil {
-		if len(info.Dialects) == 0 { // the command may work without
+		if len(info.Dialects) == 0 { // the command may work without a model
 			var loading notReadyError
 			if fault.KindOf(err) == fault.Refused || errors.As(err, &loading) {
 				s.postNotice("there is no model: " + err.Error())
@@ -242,7 +241,7 @@ func (s *preparation) chooseModel(ctx context.Context, server Inference, info ag
 	return chosen, nil
 }
 
-// err returns the error of a model that is already known to be wrong.
+// err returns the error if the model is already known to be invalid.
 func (m modelServer) err() error {
 	if m.server == nil {
 		return nil
@@ -268,7 +267,7 @@ func (m modelServer) preview(asked string) agents.Inference {
 	}
 }
 
-// named returns the model that the vendor's cloud is asked for; "" for its default.
+// named returns the requested model in the vendor's cloud; "" means its default.
 func (m modelServer) named(asked string) string {
 	if !m.cloud {
 		return ""

@@ -11,23 +11,23 @@ import (
 	"aibox/session"
 )
 
-// budgets are a session's limits of tokens and of cost while a request waits for the
-// user's decision about one. The zero value is ready, and safe for concurrent use.
+// budgets are the questions about a session's limits of tokens and cost, while a request
+// waits for the user's decision. The zero value is ready, and safe for concurrent use.
 type budgets struct {
 	mu     sync.Mutex
 	open   map[string]*budgetQuestion // by Request.What
-	raised map[string]int64           // how many times its first amount one is that the user has raised
+	raised map[string]int64           // the multiple of its first amount to which the user has raised each one
 }
 
 // budgetQuestion is a question to the user about a budget.
 type budgetQuestion struct {
 	decided chan struct{} // closed when there is a decision
-	times   int64         // what a yes raises the budget to, in first amounts
+	times   int64         // the multiple of the first amount to which a yes raises the budget
 	granted bool
 }
 
-// question returns the question whether to raise a budget to times its first amount. isNew
-// reports that it is to be asked.
+// question returns the question whether to raise a budget to a multiple, times, of its
+// first amount. isNew reports that it has not been asked yet.
 func (b *budgets) question(what string, times int64) (q *budgetQuestion, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *budgets) decide(what string, granted bool) {
 	close(q.decided)
 }
 
-// times returns how many times its first amount a budget is by now.
+// times returns the current multiple of a budget's first amount.
 func (b *budgets) times(what string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,10 +68,10 @@ func (b *budgets) times(what string) int64 {
 // client waits about as long for an answer.
 const budgetWait = 10 * time.Minute
 
-// askForBudget asks the user whether to raise a limit that the session has reached to
-// times its first amount, and waits for the decision. An unattended session is not asked
-// about: it must not wait. The decision holds even if the request that waits for it is
-// given up.
+// askForBudget asks the user whether to raise a limit that the session has reached to a
+// multiple, times, of its first amount, and waits for the decision. In an unattended
+// session it does not ask, because the session must not wait. The decision is valid even if
+// the request that waits for it is given up.
 func (s *limits) askForBudget(ctx context.Context, what string, times int64) bool {
 	if _, watched := s.requests.watched(); !watched {
 		return false
@@ -109,7 +109,7 @@ func (s *limits) decideBudget(what string, granted bool) {
 	}
 }
 
-// describeBudget describes times the first amount of a budget.
+// describeBudget describes a multiple of the first amount of a budget.
 func (s *limits) describeBudget(what string, times int64) string {
 	if what == session.RequestCost {
 		return amount.Cost(s.launch.Spec.MaxCost.Dollars() * float64(times))

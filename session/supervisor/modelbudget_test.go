@@ -32,7 +32,7 @@ func TestQuestionAboutABudgetIsOpenOnce(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAboutTheBudgetOfAnUnattendedSession(t *testing.T) {
+func TestAnUnattendedSessionDoesNotAskAboutItsBudget(t *testing.T) {
 	s := &limits{sandbox: &sandbox{preparation: &preparation{modelWatch: &modelWatch{run: &run{}}}}}
 	if s.askForBudget(t.Context(), session.RequestTokens, 2) {
 		t.Error("it was granted")

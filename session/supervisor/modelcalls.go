@@ -13,7 +13,7 @@ import (
 	"aibox/session"
 )
 
-// failed reports whether the model did not answer a request although it was waited for.
+// failed reports whether the model did not answer a request while the agent waited.
 func failed(c session.ModelCall) bool {
 	switch c.Outcome {
 	case session.Busy, session.Refused, session.Broken, session.Silent, session.NoAnswer, session.Blank:
@@ -23,7 +23,7 @@ func failed(c session.ModelCall) bool {
 	}
 }
 
-// retryAfter is how long a busy server asks to wait.
+// retryAfter returns the time that a busy server asks to wait.
 func retryAfter(c session.ModelCall) time.Duration {
 	return time.Duration(c.RetryAfter) * time.Millisecond
 }
@@ -58,8 +58,8 @@ func failureText(c session.ModelCall) string {
 
 // Calls receives the sandbox's requests to the model, from any goroutine.
 type Calls struct {
-	Began    func()                  // a request for an answer begins
-	Received func()                  // a piece of an answer has come; never blocks
+	Began    func()                  // a request for an answer has begun
+	Received func()                  // a piece of an answer has arrived; never blocks
 	Ended    func(session.ModelCall) // a request, for an answer or not, has ended
 }
 
@@ -68,7 +68,7 @@ type Calls struct {
 type modelWatch struct {
 	*run
 	counters counters
-	// destinations are those of allowed requests to the egress proxy.
+	// destinations counts allowed requests to the egress proxy.
 	destinations destinations
 	model        modelHealth
 	budgets      budgets
@@ -113,8 +113,8 @@ func (s *modelWatch) modelCalled(call session.ModelCall) {
 	s.publishing.trigger()
 }
 
-// watchModel ends the run when its model is dead. The user at a terminal sees the
-// failure, and a command without a model of its own may do without one.
+// watchModel ends the run when its model is dead. The user at a terminal sees the failure,
+// and a command without its own model may work without one.
 func (s *modelWatch) watchModel(info agents.Info) {
 	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
 		return

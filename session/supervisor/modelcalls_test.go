@@ -27,7 +27,7 @@ func TestADeadModelIsReportedOnceAfterItsTimeout(t *testing.T) {
 		v.began()
 		v.ended(refused("no such key"))
 		time.Sleep(3 * time.Second)
-		v.began() // a second try, which takes its time
+		v.began() // a slow second attempt
 		time.Sleep(20 * time.Second)
 		select {
 		case <-told:
@@ -105,8 +105,8 @@ func TestAModelFailureIsDescribedByAClause(t *testing.T) {
 	}
 }
 
-// A server that asks for more time than a run has is named with that time, and the next
-// step is a command.
+// If a server asks to wait longer than a run can, the message has that time, and the hint
+// is a command.
 func TestADeadModelIsTheReasonForTheEndOfARun(t *testing.T) {
 	busy := session.ModelCall{Generates: true, Status: 429, Reason: "Slow down.", RetryAfter: 3_600_000, Outcome: session.Busy}
 	failing := session.ModelCall{Generates: true, Status: 500, Reason: "Out of memory.", Outcome: session.Broken}
@@ -139,7 +139,7 @@ func TestADeadModelIsTheReasonForTheEndOfARun(t *testing.T) {
 	}
 }
 
-// talker is an agent that needs a model and says what its codes mean.
+// talker is an agent that needs a model and describes its exit codes.
 type talker struct{ agents.Shell }
 
 func (*talker) Info() agents.Info {
@@ -203,5 +203,5 @@ func TestARunIsJudgedByTheWorkDone(t *testing.T) {
 	}
 }
 
-// nobody is a model server that is never asked.
+// nobody is a model server that is never called.
 type nobody struct{ Inference }

@@ -7,11 +7,10 @@ import (
 )
 
 // How long an agent may retry with a failing model. Agents retry on their own, some for
-// many minutes without output, so a run with a dead model would look like one that is
-// working.
+// many minutes without output, so a run with a dead model would look active.
 const (
-	// refusedTimeout applies to requests that were refused more than once and will be
-	// again: a wrong key, an unknown model. The agent needs the time to report it and to
+	// refusedTimeout applies to requests that were refused more than once for a lasting
+	// reason: a wrong key, an unknown model. The agent needs this time to report it and to
 	// exit.
 	refusedTimeout  = 5 * time.Second
 	refusedFailures = 2
@@ -24,13 +23,13 @@ const (
 	// session: there is work to lose, and the problem is more likely to be temporary.
 	provenTimeout  = time.Minute
 	provenFailures = 3
-	// unprovenBusyTimeout applies to a server that asks to retry later. Waiting is right,
-	// but an unattended run must not wait for hours. Rate limits are mostly per minute.
-	// provenBusyTimeout applies to one that has answered before.
+	// unprovenBusyTimeout applies to a server that asks to retry later. The agent should wait,
+	// but an unattended run must not wait for hours. Most rate limits are per minute.
+	// provenBusyTimeout applies to a server that has answered before.
 	unprovenBusyTimeout = 2 * time.Minute
 	provenBusyTimeout   = 10 * time.Minute
-	// emptyFailures is how many empty answers in a row count as a failure, even of a
-	// model that has answered before. A server that answers 200 without content does so
+	// emptyFailures is the number of consecutive empty answers that count as a failure, even
+	// of a model that has answered before. A server that answers 200 without content does so
 	// at once, so a retrying agent would send hundreds of requests.
 	emptyFailures = 5
 )
@@ -40,18 +39,18 @@ const (
 // requests, not those that list models.
 //
 // A request in flight stops everything, since a model may think for minutes and a late
-// answer must count. Each answer starts over. A server that asks to retry later also ends
-// a row of failures, and is given time from its first such answer, unless it asks for
-// more than that: then waiting is pointless. Otherwise a row of failures counts from its
-// first failure.
+// answer must count. Each answer resets the tracker. A server that asks to retry later also
+// ends a series of failures. Its time starts at its first such answer, unless it asks for
+// more time than the limit, which makes waiting pointless. Otherwise the time starts at the
+// first failure of a series.
 type failureTracker struct {
 	inFlight int  // requests without an outcome yet
 	answered bool // the model has answered in this session
-	failures int  // in a row
-	empty    int  // of them, the empty answers at the end
+	failures int  // consecutive failures
+	empty    int  // how many of the last ones were empty answers
 	first    time.Time
-	last     session.Outcome // of the row
-	busyEnd  time.Time       // until when to wait for a busy server; zero if it is not busy
+	last     session.Outcome // outcome of the last failure
+	busyEnd  time.Time       // end of the wait for a busy server; zero if it is not busy
 }
 
 // began records a request.
@@ -77,7 +76,7 @@ func (h *failureTracker) ended(now time.Time, outcome session.Outcome) {
 			h.empty = 0
 		}
 		h.last = outcome
-	case session.GivenUp: // caused by the agent, so it is no sign of the model's state
+	case session.GivenUp: // caused by the agent, so it says nothing about the model
 	}
 }
 
@@ -89,16 +88,16 @@ func busyTimeout(answered bool) time.Duration {
 	return unprovenBusyTimeout
 }
 
-// retryAfter records how long a busy server asks at now to wait. If that is too long, the
-// agent only gets the time to report it and to exit.
+// retryAfter records the time that a busy server asks to wait, from now on. If that is too
+// long, the agent only gets the time to report it and to exit.
 func (h *failureTracker) retryAfter(now time.Time, wait time.Duration) {
 	if end := now.Add(refusedTimeout); now.Add(wait).After(h.busyEnd) && end.Before(h.busyEnd) {
 		h.busyEnd = end
 	}
 }
 
-// due returns when the model counts as dead unless another event comes before. It may be in
-// the past. ok is false if there is no such time.
+// due returns when the model counts as dead unless another event comes earlier. It may be
+// in the past. ok is false if there is no such time.
 func (h *failureTracker) due() (at time.Time, ok bool) {
 	at, ok = h.failing()
 	if busy := h.inFlight == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {
@@ -107,7 +106,7 @@ func (h *failureTracker) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// failing is due for failures in a row.
+// failing returns the result of due for consecutive failures.
 func (h *failureTracker) failing() (at time.Time, ok bool) {
 	switch {
 	case h.inFlight == 0 && h.empty >= emptyFailures:

@@ -8,10 +8,9 @@ import (
 	"aibox/session"
 )
 
-// story plays what happens, one word each: "+" a request begins, a number of
-// seconds passes, "ok", "busy", "refused", "broken" and "gone" end a request, and
-// "busy=90" one whose server asks to wait 90 seconds. It returns the second in which the
-// model is dead, or -1.
+// story replays events, one word each: "+" a request begins, a number of seconds passes,
+// "ok", "busy", "refused", "broken" and "gone" end a request, and "busy=90" one whose
+// server asks to wait 90 seconds. It returns the second in which the model is dead, or -1.
 func story(t *testing.T, text string) int {
 	t.Helper()
 	var h failureTracker
@@ -24,7 +23,7 @@ func story(t *testing.T, text string) int {
 			return 0, false
 		}
 		if at.Before(now) {
-			at = now // it was put off by a request in flight
+			at = now // it was delayed by a request in flight
 		}
 		return int(at.Sub(begin) / time.Second), true
 	}
@@ -64,34 +63,34 @@ func story(t *testing.T, text string) int {
 func TestARunEndsOnlyWhenItsModelIsDead(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		dead int // the second, or -1
+		dead int // the second in which the model is dead, or -1
 	}{
 		{"", -1},
 		{"600", -1},
 		{"+ 600", -1}, // it thinks
 		{"+ ok 600", -1},
-		{"+ refused 14", -1}, // perhaps for something small, before the task
+		{"+ refused 14", -1}, // the request may be a small one before the task
 		{"+ refused 600", 15},
-		{"+ refused 1 + refused 3", -1}, // the agent may still say so and end
+		{"+ refused 1 + refused 3", -1}, // the agent may still report it and end
 		{"+ refused 1 + refused 600", 5},
 		{"+ refused 10 + ok 600", -1},
 		{"2 + 1 refused 600", 18},
 		{"+ broken 14", -1},
 		{"+ broken 600", 15},
-		{"+ broken 2 + broken 4 + broken 600", 15}, // from the first on, not from the last
+		{"+ broken 2 + broken 4 + broken 600", 15}, // the time starts at the first failure, not at the last
 		{"+ broken 2 + refused 600", 5},
-		{"+ refused 2 + 600", -1},          // the second try may come through
-		{"+ refused 2 + 30 refused 1", 32}, // and did not
+		{"+ refused 2 + 600", -1},          // the second attempt may succeed
+		{"+ refused 2 + 30 refused 1", 32}, // and it did not
 		{"+ refused 2 + 30 ok 600", -1},
-		{"+ + refused 20 ok 600", -1}, // a title was refused, the task was not
+		{"+ + refused 20 ok 600", -1}, // a request for a title was refused, but not the task
 		{"+ busy 119", -1},
 		{"+ busy 3000", 120},
-		{"+ busy 90 + busy 3000", 120}, // from the first time on
+		{"+ busy 90 + busy 3000", 120}, // the time starts at the first one
 		{"+ busy 90 + ok + busy 599", -1},
 		{"+ busy 119 + 60 ok 3000", -1},
 		{"+ ok + busy 3000", 600},
-		{"+ busy=50 50 + busy=50 50 + ok 3000", -1}, // the agent waits as it is asked to
-		{"+ busy=3600 3000", 5},                     // that is too long
+		{"+ busy=50 50 + busy=50 50 + ok 3000", -1}, // the agent waits as requested
+		{"+ busy=3600 3000", 5},                     // the requested time is too long
 		{"+ busy=70 70 + busy=70 3000", 75},
 		{"+ ok + busy=400 400 + busy=400 3000", 405},
 		{"+ ok + busy=3600 3000", 5},
@@ -100,11 +99,11 @@ func TestARunEndsOnlyWhenItsModelIsDead(t *testing.T) {
 		{"+ none 600", 15},
 		{"+ blank 600", 15},
 		{"+ none 1 + none 1 + none 1 + none 600", 15},
-		{"+ none 1 + none 1 + none 1 + blank 1 + none 600", 5}, // five in a row are enough
+		{"+ none 1 + none 1 + none 1 + blank 1 + none 600", 5}, // five consecutive empty answers are enough
 		{"+ none 1 + none 1 + none 1 + none 1 + none + 30 none 600", 34},
-		{"+ none 1 + none 1 + broken 1 + none 1 + none 600", 15}, // the row of them is broken
+		{"+ none 1 + none 1 + broken 1 + none 1 + none 600", 15}, // their series is interrupted
 		{"+ none + none + none + none + ok 600", -1},
-		{"+ ok + none 600", -1},               // it may have had nothing more to say
+		{"+ ok + none 600", -1},               // its work may be complete
 		{"+ ok + none + none + none 600", 60}, // as with other failures
 		{"+ ok + blank + blank + blank + blank + blank 600", 5},
 		{"+ ok + none + none + none + none + ok 600", -1},

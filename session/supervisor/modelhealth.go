@@ -8,23 +8,24 @@ import (
 	"aibox/session"
 )
 
-// modelHealth runs the state machines of the model's failures and silence on the clock.
+// modelHealth runs the state machines for failures and silence of the model on the real
+// clock.
 type modelHealth struct {
 	mu       sync.Mutex
 	failures failureTracker
 	silence  silenceTracker
-	limit    time.Duration              // of a silence; 0 for none
+	limit    time.Duration              // limit of a silence; 0 for none
 	report   func(silent time.Duration) // called to report a silence; may be nil
-	died     func(session.ModelCall)    // called once, with the last failure; nil when it ends nothing
+	died     func(session.ModelCall)    // called once, with the last failure; nil if that does not end the session
 	last     session.ModelCall
 	timer    *time.Timer
 
-	lastPiece atomic.Int64 // when the last piece of an answer came, in nanoseconds since first; 0 when silence knows
+	lastPiece atomic.Int64 // time of the last piece of an answer, in nanoseconds since first; 0 if silence already has it
 	first     time.Time    // when the first request began: times by the monotonic clock, which stops while the machine sleeps
 }
 
-// onSilence makes report be called, from a separate goroutine, when the model is silent
-// for long. After limit a silent model counts as dead; 0 means never.
+// onSilence sets report, which is called from a separate goroutine when the model is silent
+// for a long time. After limit a silent model counts as dead; 0 means never.
 func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Duration)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -32,7 +33,7 @@ func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Dur
 	v.arm()
 }
 
-// onDeath makes dead be called when the model counts as dead.
+// onDeath sets dead, which is called when the model counts as dead.
 func (v *modelHealth) onDeath(dead func(session.ModelCall)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,8 +68,8 @@ func (v *modelHealth) began() {
 	v.arm()
 }
 
-// pieceReceived notes a piece of an answer. It is called for every piece of a stream, so
-// it leaves all other work to the timer. The request began before, so first is set.
+// pieceReceived records a piece of an answer. It is called for every piece of a stream, so
+// it leaves all other work to the timer. The request began earlier, so first is set.
 func (v *modelHealth) pieceReceived() { v.lastPiece.Store(int64(max(1, time.Since(v.first)))) }
 
 func (v *modelHealth) ended(call session.ModelCall) {
@@ -93,7 +94,7 @@ func (v *modelHealth) longestSilence() time.Duration {
 	return v.silence.longest(time.Now()).Round(100 * time.Millisecond)
 }
 
-// notePieces applies what pieceReceived noted.
+// notePieces applies the records of pieceReceived.
 func (v *modelHealth) notePieces() {
 	if at := v.lastPiece.Swap(0); at != 0 {
 		v.silence.pieceReceived(v.first.Add(time.Duration(at)))
@@ -116,8 +117,8 @@ func (v *modelHealth) arm() {
 	}
 }
 
-// deadAt, exhaustedAt and reportAt return when the model counts as dead for its failures,
-// when it does for its silence, and when the silence is reported.
+// deadAt, exhaustedAt and reportAt return when the model counts as dead because of
+// failures, when it counts as dead because of silence, and when the silence is reported.
 func (v *modelHealth) deadAt() (time.Time, bool) {
 	at, ok := v.failures.due()
 	return at, ok && v.died != nil
@@ -149,7 +150,7 @@ func (v *modelHealth) check() {
 	case past(v.deadAt()):
 		v.died, v.report, report = nil, nil, nil
 	case past(v.reportAt()):
-		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer fired in time
+		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer was not late
 			length = next
 		}
 		v.silence.reported, dead = length, nil

@@ -21,10 +21,10 @@ const (
 	costLimit   = session.RequestCost
 )
 
-// nearPercent is the used part of a limit at which the user is warned.
+// nearPercent is the used part of a limit in percent at which the user is warned.
 const nearPercent = 80
 
-// nearLimit reports whether used is close to limit; 0 is no limit.
+// nearLimit reports whether used is close to limit; 0 means no limit.
 func nearLimit(used, limit int64) bool {
 	return limit > 0 && used >= limit-limit*(100-nearPercent)/100
 }

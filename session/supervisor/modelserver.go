@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// readyTimeout is how long to wait for a server that accepts connections and does not
-	// answer: it may never do so.
+	// readyTimeout is how long to wait for a server that accepts connections but does not
+	// answer, because it may never answer.
 	readyTimeout = 30 * time.Second
 	// readyPoll is the time between two checks whether a server is ready.
 	readyPoll = time.Second
@@ -18,13 +18,13 @@ const (
 // notReadyError is the error of a model server that runs but is not ready yet.
 type notReadyError interface {
 	error
-	// Loads reports whether the server says that it is loading its model.
+	// Loads reports whether the server reported that it is loading its model.
 	Loads() bool
 }
 
-// awaitServer asks until the server is ready: while it reports that it is loading, as
-// long as a model may be silent; otherwise only for a short time. The wait is shown as a
-// step of the start.
+// awaitServer repeats a request until the server is ready. While the server reports that it
+// is loading, it waits as long as a model may be silent; otherwise only for a short time.
+// The wait is shown as a step of the start.
 func (s *preparation) awaitServer(ctx context.Context, ask func() error) error {
 	err := ask()
 	var loading notReadyError

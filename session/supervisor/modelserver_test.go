@@ -26,7 +26,7 @@ func (s starting) Error() string { return "the server is not ready" }
 
 func (s starting) Loads() bool { return s.loads }
 
-// unclosed is a buffer that a reporter takes.
+// unclosed adds a Close to a writer, which does nothing.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
@@ -35,9 +35,9 @@ func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 	gone := errors.New("gone")
 	for name, test := range map[string]struct {
 		loads   bool
-		ready   time.Duration   // from the first question on; 0 for never
-		after   error           // what it says then
-		timeout amount.Duration // of the model
+		ready   time.Duration   // time after the first request; 0 for never
+		after   error           // its error afterwards
+		timeout amount.Duration // time limit of the model
 		want    error
 		took    time.Duration
 		told    string
@@ -72,8 +72,8 @@ func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 	}
 }
 
-// leavingServer is a server to which code leaves this machine without the user's choice. It
-// hands what was reported until its first request to asked.
+// leavingServer is a server that receives code from this machine without the user's choice.
+// At its first request it sends the reports so far to asked.
 type leavingServer struct {
 	Inference
 	reported *lockedBuffer
@@ -110,7 +110,7 @@ func (b *lockedBuffer) String() string {
 	return b.data.String()
 }
 
-func TestThatCodeLeavesTheMachineIsReportedBeforeTheFirstRequest(t *testing.T) {
+func TestCodeLeavingTheMachineIsReportedBeforeTheFirstRequest(t *testing.T) {
 	s := limited(t, time.Hour)
 	server := leavingServer{reported: &lockedBuffer{}, asked: make(chan string, 1)}
 	s.report = reporter{unclosed{server.reported}}

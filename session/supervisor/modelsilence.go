@@ -18,9 +18,9 @@ const silenceReport = time.Minute
 // again does not start a new silence.
 type silenceTracker struct {
 	inFlight        int           // requests without an outcome yet
-	before          time.Duration // of requests that the agent gave up
-	since           time.Time     // of those in flight
-	reported        time.Duration // its length at the last report
+	before          time.Duration // silence during earlier requests that the agent gave up
+	since           time.Time     // beginning of the silence of the requests in flight
+	reported        time.Duration // length of the silence at the last report
 	longestReported time.Duration // the longest reported one
 }
 
@@ -31,7 +31,7 @@ func (s *silenceTracker) began(now time.Time) {
 	s.inFlight++
 }
 
-// pieceReceived notes a piece of an answer.
+// pieceReceived records a piece of an answer.
 func (s *silenceTracker) pieceReceived(now time.Time) {
 	if s.reported > 0 {
 		s.longestReported = max(s.longestReported, s.length(now))
@@ -39,7 +39,7 @@ func (s *silenceTracker) pieceReceived(now time.Time) {
 	s.before, s.since, s.reported = 0, now, 0
 }
 
-// ended notes the outcome of a request. Any answer of the server ends the silence.
+// ended records the outcome of a request. Any answer of the server ends the silence.
 func (s *silenceTracker) ended(now time.Time, outcome session.Outcome) {
 	if outcome != session.GivenUp {
 		s.pieceReceived(now)
@@ -57,7 +57,7 @@ func (s *silenceTracker) length(now time.Time) time.Duration {
 	return s.before + max(0, now.Sub(s.since))
 }
 
-// reaches returns when the silence will have lasted for d; not ok while no request is
+// reaches returns when the silence will have lasted for d; ok is false while no request is
 // open.
 func (s *silenceTracker) reaches(d time.Duration) (at time.Time, ok bool) {
 	return s.since.Add(d - s.before), s.inFlight > 0
@@ -98,7 +98,7 @@ func formatWait(d time.Duration) string {
 
 // requestTimeout returns how long one request may wait for the beginning of its answer; 0
 // for no limit. It is a little longer than the limit for silence, so that a run that ends
-// for silence does not report the request as well.
+// because of silence does not also report the request.
 func requestTimeout(spec *session.Spec) time.Duration {
 	if limit := time.Duration(spec.ModelTimeout); limit > 0 {
 		return limit + refusedTimeout

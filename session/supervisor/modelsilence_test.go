@@ -10,14 +10,14 @@ import (
 	"aibox/session"
 )
 
-// hearing is what is told of a model: how long it was silent, and the call that it
-// died of, each with the second.
+// hearing holds the reports about a model: how long it was silent, and the last call before
+// it counted as dead, each with the second.
 type hearing struct {
 	told []string
 	dead []string
 }
 
-// listening are a modelHealth that is watched, with its reports.
+// listening holds a modelHealth with its reports.
 func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	v, h, begin := new(modelHealth), new(hearing), time.Now()
 	at := func() string { return " at " + time.Since(begin).String() }
@@ -28,8 +28,8 @@ func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	return v, h
 }
 
-// run plays a story in the time of the test: "+" a request begins, "piece" a piece of
-// its answer comes, a number of seconds passes, and other words end a request.
+// run replays a story in the test's synthetic time: "+" a request begins, "piece" a piece
+// of its answer comes, a number of seconds passes, and other words end a request.
 func (v *modelHealth) run(t *testing.T, text string) {
 	t.Helper()
 	outcomes := map[string]session.Outcome{"ok": session.Answered, "busy": session.Busy, "broken": session.Broken, "gone": session.GivenUp, "none": session.NoAnswer}
@@ -90,7 +90,8 @@ func TestASilentModelIsReportedAndThenConsideredDead(t *testing.T) {
 	}
 }
 
-// The user at a terminal is told and decides, and so is one whose command asks.
+// The silence is reported to the user at a terminal, who decides, and also for a command
+// with its own model.
 func TestSilenceIsReportedEvenIfItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, h := listening(10*time.Minute, false)
@@ -122,7 +123,7 @@ func TestTheLongestSilenceIsRecorded(t *testing.T) {
 func TestSilenceCountsAsAFailure(t *testing.T) {
 	var all counters
 	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Silent, Millis: 600_000})
-	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted as it ended
+	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted when it ended
 	if f := all.modelCalls().failures(); f == nil || f.Count != 1 || f.Message != "no answer from the model for 10 min" {
 		t.Errorf("%+v", f)
 	}

@@ -19,24 +19,24 @@ const (
 	// the sandbox causes them.
 	notifyPause = 10 * time.Second
 	// waitingSettle is how long an agent must wait for the user before a notification:
-	// programs that redraw their prompt seem to wait for a moment.
+	// programs that redraw their prompt appear to wait for a moment.
 	waitingSettle = 2 * time.Second
 	// notifyDrainTimeout is how long the end of the session waits for its notifications.
 	notifyDrainTimeout = 6 * time.Second
 )
 
 // notifier notifies the user of the session. It never delays or fails the session. The zero
-// value notifies of nothing.
+// value sends no notifications.
 type notifier struct {
 	session   *run
 	followers atomic.Int64 // clients that show the session's output
 	sending   sync.WaitGroup
 
 	mu      sync.Mutex
-	last    time.Time   // of the last notification
-	held    []note      // during the pause after it, oldest first
-	pause   *time.Timer // runs while there are held notes
-	waiting *time.Timer // runs while the agent has begun to wait
+	last    time.Time   // time of the last notification
+	held    []note      // delayed until the pause is over, oldest first
+	pause   *time.Timer // runs while there are held notifications
+	waiting *time.Timer // runs while a new wait of the agent is not confirmed
 	waits   bool        // the agent waits
 	failed  bool        // the user's command has failed once
 }
@@ -52,8 +52,9 @@ type note struct {
 func (n *notifier) isWatched() bool { return n.followers.Load() > 0 || n.session.term.HasViewers() }
 
 // notify notifies the user of an event. Soon after another notification it waits until the
-// pause is over; then the newest whose cause still exists is sent, and older ones are dropped.
-// A question is newer than any wait: no agent can hide one behind its waiting.
+// pause is over; then the newest one whose cause still exists is sent, and older ones are
+// dropped. A question counts as newer than a waiting agent, so that the agent cannot
+// suppress the notification of a question.
 func (n *notifier) notify(next note) {
 	if n.session == nil {
 		return
@@ -121,7 +122,7 @@ func (n *notifier) noteFailure(err error) {
 	}
 }
 
-// setWaiting notes that the agent waits for the user, or no longer does.
+// setWaiting records whether the agent waits for the user.
 func (n *notifier) setWaiting(waiting bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -139,10 +140,10 @@ func (n *notifier) setWaiting(waiting bool) {
 	}
 }
 
-// stillWaits reports whether the agent waits and nobody sees that. n.mu is held.
+// stillWaits reports whether the agent waits and no client shows that. n.mu is held.
 func (n *notifier) stillWaits() bool { return n.waits && !n.isWatched() }
 
-// subject returns what the session works on.
+// subject returns a description of the session's work.
 func (n *notifier) subject() string {
 	spec := &n.session.launch.Spec
 	task, _, _ := strings.Cut(strings.TrimSpace(spec.Prompt), "\n")
@@ -153,7 +154,7 @@ func (n *notifier) subject() string {
 }
 
 // notifyEnd notifies the user of the session's end unless a client showed it, and waits
-// until the notification is sent. What was held back is no longer of interest.
+// until the notification is sent. It drops the held notifications.
 func (n *notifier) notifyEnd(result *session.Result, watched bool) {
 	n.setWaiting(false)
 	n.mu.Lock()

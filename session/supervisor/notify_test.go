@@ -41,7 +41,7 @@ func addNotifyCommand(s *supervisor, text string) {
 	s.deps.Settings = notifying(how)
 }
 
-func TestTheEndOfASessionThatNobodyWatchesIsNotified(t *testing.T) {
+func TestTheEndOfAnUnwatchedSessionIsNotified(t *testing.T) {
 	failed := session.FailureOf(fault.New(fault.Limit, "the time limit of 5s was reached\x1b"))
 	stopped := session.FailureOf(fault.New(fault.Interrupted, "stopped: by the user"))
 	for name, c := range map[string]struct {
@@ -96,8 +96,8 @@ func TestNotificationsOfARunningSessionAreRare(t *testing.T) {
 	}
 }
 
-// quiet is a supervisor without a control socket, for tests in synthetic time, and what it
-// has notified of.
+// quiet is a supervisor without a control socket, for tests in synthetic time, with its
+// notifications.
 func quiet(t *testing.T, on ...string) (*supervisor, chan string) {
 	t.Helper()
 	s, notes := limited(t, time.Hour), make(chan string, 100)
@@ -108,13 +108,13 @@ func quiet(t *testing.T, on ...string) (*supervisor, chan string) {
 	return s, notes
 }
 
-// askFor asks a question that nobody answers.
+// askFor asks a question that is never answered.
 func askFor(s *supervisor, question string) int {
 	r, _ := s.ask(session.Request{What: session.RequestTime, Question: question, Yes: "yes", No: "no"}, func(session.Answer) error { return nil })
 	return r.ID
 }
 
-// after returns the notifications until the time has passed.
+// after waits for a time and returns the notifications until then.
 func after(pause time.Duration, notes chan string) string {
 	time.Sleep(pause)
 	synctest.Wait()
@@ -126,7 +126,8 @@ func after(pause time.Duration, notes chan string) string {
 	return strings.Join(got, ", ")
 }
 
-// An agent that waits just before it asks could suppress the notification of each question.
+// An agent that waits just before it causes a question could otherwise suppress each
+// notification of a question.
 func TestAQuestionSoonAfterANotificationIsNotifiedWhenThePauseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, notes := quiet(t, "waiting", "asks")
@@ -186,7 +187,7 @@ func TestTheFailedStartOfAQueuedSessionIsNotified(t *testing.T) {
 func TestAnAgentThatWaitsForTheUserIsNotifiedOnce(t *testing.T) {
 	s, notes := notified(t, "waiting")
 	s.notifier.setWaiting(true)
-	s.notifier.setWaiting(false) // it only seemed to wait
+	s.notifier.setWaiting(false) // the wait was too short
 	s.notifier.setWaiting(true)
 	s.notifier.setWaiting(true)
 	if got := <-notes; got != string(s.id)+" waits for you: /home/ann/shop" {

@@ -22,12 +22,12 @@ import (
 type openPorts struct {
 	session *modelWatch
 	storing *sync.RWMutex // held for writing while the sandbox's state is stored
-	slots   chan struct{} // of connections to all ports
+	slots   chan struct{} // slots for the connections to all ports
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	dialer *ports.Dialer
 	ended  <-chan struct{} // closed by stop
-	end    func()          // nil unless it works
+	end    func()          // nil while it does not work
 	open   []session.OpenPort
 	using  sync.WaitGroup // ports that are open
 
@@ -40,7 +40,7 @@ func newOpenPorts(session *modelWatch, storing *sync.RWMutex) *openPorts {
 	return p
 }
 
-// prepare makes the dialer of a sandbox that connected on listener, which is paused.
+// prepare creates the dialer for a sandbox that connected on listener, which is paused.
 func (p *openPorts) prepare(listener net.Listener, line *lifeline.Conn) {
 	address := net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))
 	p.dialer = ports.NewDialer(listener, line.SendMessage, func(reason string) {
@@ -78,8 +78,8 @@ func (p *openPorts) list() []session.OpenPort {
 	return slices.Clone(p.open)
 }
 
-// enter begins the use of the sandbox's ports. If it works, the caller calls leave at the
-// end.
+// enter begins the use of the sandbox's ports. If it succeeds, the caller must call leave
+// at the end.
 func (p *openPorts) enter() (ended <-chan struct{}, leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(vi
 	}, nil
 }
 
-// dial connects to a port of the sandbox that its permissions open.
+// dial connects to a port of the sandbox that its permissions allow.
 func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	if err := p.checkInbound(port); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	return p.dialer.Dial(ctx, port)
 }
 
-// checkInbound refuses a port that the permissions of a sandbox close.
+// checkInbound refuses a port that the permissions of a sandbox do not allow.
 func (p *openPorts) checkInbound(port uint16) error {
 	spec := p.session.launch.Spec.Sandbox
 	if spec == nil || spec.Permissions.AllowsInbound(port) {

@@ -11,15 +11,15 @@ import (
 	"aibox/session/output"
 )
 
-// outputLimit tracks how much an agent may print. It is safe for concurrent use.
+// outputLimit tracks the size of the agent's output. It is safe for concurrent use.
 type outputLimit struct {
 	mu     sync.Mutex
 	limit  int64 // bytes; 0 for none
 	warned bool
 }
 
-// check reports whether the session, whose record takes this much, is near its limit for the
-// first time, or at it.
+// check reports whether a session with a record of this size is near its limit for the
+// first time, or has reached it.
 func (l *outputLimit) check(taken, dropped int64) (near, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,8 +43,8 @@ func (l *outputLimit) raise(by int64) int64 {
 	return l.limit
 }
 
-// startOutputLimit starts the limit on the agent's output. The recorder drops
-// output beyond it.
+// startOutputLimit sets the limit of the agent's output. The recorder drops output beyond
+// it.
 func (s *limits) startOutputLimit() {
 	if limit := s.launch.Spec.MaxOutput.Bytes(); limit > 0 {
 		s.record.SetLimit(s.output.raise(limit))
@@ -55,7 +55,7 @@ func (s *limits) startOutputLimit() {
 func (s *limits) recordOutput(stream output.Stream, data []byte) error {
 	s.noteActivity()
 	err := s.record.Append(stream, data)
-	taken := s.record.Taken() // which the recorder compares with the limit
+	taken := s.record.Taken() // the recorder compares this with the limit
 	near, over := s.output.check(taken, s.record.Dropped())
 	switch first := s.launch.Spec.MaxOutput.Bytes(); {
 	case over && !s.isEnding():

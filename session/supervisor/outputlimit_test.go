@@ -10,7 +10,7 @@ import (
 	"aibox/session/output"
 )
 
-func TestAnAgentThatPrintsTooMuchIsAskedAboutAndThenEnded(t *testing.T) {
+func TestTooMuchOutputCausesAQuestionAndThenTheEnd(t *testing.T) {
 	_, s := watched(t)
 	s.launch.Spec.Run = config.Run{MaxOutput: 1}
 	s.startOutputLimit()

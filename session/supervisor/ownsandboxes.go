@@ -22,15 +22,15 @@ import (
 type OwnSandboxes interface {
 	// Serve serves the agent's sandbox on listener until ctx ends. It closes the listener.
 	Serve(ctx context.Context, listener net.Listener) error
-	// Narrow applies a change of the session's network policy to the sandboxes. One whose policy
-	// cannot be changed is ended.
+	// Narrow applies a change of the session's network policy to the sandboxes. A sandbox
+	// whose policy cannot be changed is ended.
 	Narrow(ctx context.Context)
-	// End ends all sandboxes and those that are being started, and returns when they have
-	// ended. No other can be created.
+	// End ends all sandboxes, including those that are being started, and returns when they
+	// have ended. No more can be created afterwards.
 	End(ctx context.Context) error
 }
 
-// The times that these may take.
+// Time limits for these steps.
 const (
 	narrowTimeout = 10 * time.Second
 	ownEndTimeout = 30 * time.Second
@@ -42,7 +42,8 @@ type ownSandboxes struct {
 	server OwnSandboxes // nil until it serves
 }
 
-// newOwnSandboxes lets the agent of a session create sandboxes, if its settings permit that.
+// newOwnSandboxes allows the agent of a session to create sandboxes, if its settings permit
+// that.
 func newOwnSandboxes(bounds *limits) *ownSandboxes {
 	s := &ownSandboxes{limits: bounds}
 	bounds.serveOwn = s.serveAgent
@@ -52,7 +53,7 @@ func newOwnSandboxes(bounds *limits) *ownSandboxes {
 // serveAgent is sandbox.serveOwn.
 func (s *ownSandboxes) serveAgent(ctx context.Context, listener net.Listener) error {
 	if s.deps.OwnSandboxes == nil || listener == nil {
-		return errors.New("nothing serves the agent's own sandboxes") // a test, or a mistake in the wiring
+		return errors.New("nothing serves the agent's own sandboxes") // in a test, or after a mistake in the wiring
 	}
 	server, err := s.deps.OwnSandboxes(s)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *ownSandboxes) narrow() {
 	s.served().Narrow(ctx)
 }
 
-// end ends the sandboxes. One that cannot be ended ends with this process.
+// end ends the sandboxes. A sandbox that cannot be ended ends with this process.
 func (s *ownSandboxes) end(ctx context.Context) {
 	server := s.served()
 	if server == nil {
@@ -122,7 +123,7 @@ func (s *ownSandboxes) Record(kind audit.Type, data any) { s.audit(kind, data) }
 func (s *ownSandboxes) NoteActivity() { s.noteActivity() }
 
 // followParent ends a sandbox that the agent of another session created as soon as the
-// supervisor of that session has ended, however it did.
+// supervisor of that session has ended for any reason.
 func (s *run) followParent(ctx context.Context) {
 	spec := s.launch.Spec.Sandbox
 	if spec == nil || spec.Parent == nil {
@@ -138,13 +139,13 @@ func (s *run) followParent(ctx context.Context) {
 	}
 }
 
-// mcpURL is where the agent finds the server of its sandboxes.
+// mcpURL is the address of the server through which the agent creates sandboxes.
 func mcpURL() string {
 	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortSandboxes)) + "/mcp"
 }
 
-// ownSandboxesEnv returns the variable that names the server, for agents and commands whose
-// settings cannot.
+// ownSandboxesEnv returns the variable that names the server, for agents and commands
+// without a setting for it.
 func ownSandboxesEnv(spec *session.Spec) []string {
 	if spec.OwnSandboxes() == 0 {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"aibox/session"
 )
 
-// pauser pauses a running sandbox and resumes it. Meanwhile PID 1 cannot answer, so it is not
-// watched, and the sandbox's time stands still. Its memory limit and its watchdog remain. It
-// is safe for concurrent use.
+// pauser pauses a running sandbox and resumes it. During a pause PID 1 cannot answer, so it
+// is not watched, and the sandbox's time is stopped. Its memory limit and its watchdog stay
+// active. It is safe for concurrent use.
 type pauser struct {
 	mu        sync.Mutex // held during a pause and a resume
 	session   *supervisor
@@ -30,7 +30,7 @@ type pauser struct {
 
 func newPauser() pauser { return pauser{snapshots: newSnapshots(), started: make(chan struct{})} }
 
-// start begins to watch PID 1, and returns the channel of what Watch returns.
+// start begins to watch PID 1, and returns the channel for the result of Watch.
 func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.Sandbox) <-chan error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *pauser) watch() {
 	}()
 }
 
-// pause pauses the sandbox. One that is paused already is not an error.
+// pause pauses the sandbox. It is no error if the sandbox is already paused.
 func (p *pauser) pause(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *pauser) pause(ctx context.Context) error {
 	return err
 }
 
-// resume continues a paused sandbox. One that is not paused is not an error.
+// resume continues a paused sandbox. It is no error if the sandbox is not paused.
 func (p *pauser) resume(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *pauser) resume(ctx context.Context) error {
 		return err
 	}
 	s := p.session
-	s.audit(audit.SandboxResumed, map[string]any{}) // first: nothing runs without a record
+	s.audit(audit.SandboxResumed, map[string]any{}) // logged first: nothing runs without a record
 	if err := container.Resume(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (p *pauser) resume(ctx context.Context) error {
 	return err
 }
 
-// check returns what pauses the sandbox. p.mu is held.
+// check returns the control that pauses the sandbox. p.mu is held.
 func (p *pauser) check() (runtime.Pauser, error) {
 	if p.session == nil {
 		return nil, fault.New(fault.Conflict, "the sandbox is not running yet")
@@ -114,7 +114,7 @@ func (p *pauser) check() (runtime.Pauser, error) {
 	return container, nil
 }
 
-// end lets nothing pause the sandbox any more, and reports whether it is paused.
+// end prevents further pauses, and reports whether the sandbox is paused.
 func (p *pauser) end() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,8 @@ func (p *pauser) end() bool {
 	return !p.session.state().Paused.IsZero()
 }
 
-// pauseAtLimit pauses the sandbox at the end of its time. One that cannot be paused is ended.
+// pauseAtLimit pauses the sandbox at the end of its time. If that fails, it ends the
+// sandbox.
 func (p *pauser) pauseAtLimit() {
 	err := p.pause(context.Background())
 	if err != nil && fault.KindOf(err) != fault.Conflict {

@@ -19,7 +19,8 @@ import (
 const (
 	sourceAllow = "aibox allow"
 	sourceDeny  = "aibox deny"
-	// ApprovedSource is that of destinations which the user allowed when the session asked.
+	// ApprovedSource is the source of rules for destinations that the user allowed when the
+	// session asked.
 	ApprovedSource = "approved"
 )
 
@@ -28,24 +29,24 @@ const (
 type policy struct {
 	session *modelWatch
 	// ask asks the user about a destination that the policy refuses, begin is called when the
-	// agent starts, and changed after each change. All are nil if nothing is asked.
+	// agent starts, and changed after each change. All are nil if the session does not ask.
 	ask     func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	begin   func()
 	changed func()
-	// narrow is called after each change while the agent runs; nil if it has no sandboxes of
-	// its own.
+	// narrow is called after each change while the agent runs; nil if the agent cannot create
+	// sandboxes.
 	narrow func()
 
 	changing sync.Mutex // held while the policy changes, so that changes are in order
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	rules   netguard.Policy
-	presets []string // of the allow list, not resolved yet
+	presets []string // presets of the allow list that are not resolved yet
 	matcher *netguard.Matcher
-	proxy   Proxy // nil until there is one
+	proxy   Proxy // nil until it exists
 }
 
-// start sets the policy of the session's settings.
+// start sets the policy from the session's settings.
 func (p *policy) start() error {
 	rules, presets, err := p.session.launch.Spec.Policy()
 	if err != nil {
@@ -57,10 +58,10 @@ func (p *policy) start() error {
 	return nil
 }
 
-// openProxy makes the proxy that enforces the policy.
+// openProxy creates the proxy that enforces the policy.
 func (p *policy) openProxy() (Proxy, error) {
 	if p.session.deps.Proxy == nil {
-		return nil, errors.New("no egress proxy is connected") // a test, or a mistake in the wiring
+		return nil, errors.New("no egress proxy is connected") // in a test, or after a mistake in the wiring
 	}
 	spec := &p.session.launch.Spec
 	access := ProxyAccess{
@@ -139,8 +140,8 @@ func (p *policy) hostKeys() []string {
 
 const portSSH = 22
 
-// inspectionNotice returns what the user must know about inspected hosts and secrets before
-// the agent starts, or "".
+// inspectionNotice returns a notice about inspected hosts and secrets that the user must
+// see before the agent starts, or "".
 func (p *policy) inspectionNotice() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,8 +157,8 @@ func (p *policy) inspectionNotice() string {
 	return "the egress proxy decrypts the traffic to " + strings.Join(hosts, ", ")
 }
 
-// askOnceRunning is ask once the agent runs. The user is not asked about what the probes and
-// the tools of the image request before.
+// askOnceRunning calls ask if the agent runs. The user is not asked about earlier requests
+// of the probes and the image's tools.
 func (p *policy) askOnceRunning(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision {
 	if !p.session.counters.isStarted() {
 		return AccessDecision{}
@@ -166,7 +167,7 @@ func (p *policy) askOnceRunning(ctx context.Context, d netguard.Destination, met
 }
 
 // allowCommand returns the command that allows, in this session, a request that was refused
-// with a verdict; "" if none can.
+// with a verdict; "" if there is none.
 func (p *policy) allowCommand(r netguard.Request, v netguard.Verdict) string {
 	pattern, err := entryFor(r, v)
 	if err != nil {
@@ -194,8 +195,8 @@ func entryFor(r netguard.Request, v netguard.Verdict) (netguard.Pattern, error) 
 	}
 }
 
-// refusedName describes a DNS query that was refused, and what the user can do: programs that
-// use the proxy need no answer, and reach the hosts that the policy allows.
+// refusedName describes a DNS query that was refused, and suggests a solution: programs
+// that use the proxy need no DNS answer, and can reach the hosts that the policy allows.
 func (p *policy) refusedName(name, record string) audit.Query {
 	q := audit.Query{Name: name, Record: record, Reason: unresolved(record)}
 	matcher := p.current()
@@ -211,7 +212,7 @@ func (p *policy) refusedName(name, record string) audit.Query {
 	return q
 }
 
-// noRoute returns why a packet was refused that went past the proxy.
+// noRoute returns why a packet was refused that bypassed the proxy.
 func (p *policy) noRoute() string {
 	if p.current().Mode().HasProxy() {
 		return "the sandbox has no route but the proxy"
@@ -219,20 +220,20 @@ func (p *policy) noRoute() string {
 	return "the sandbox has no route out"
 }
 
-// number returns the session's id for commands: the number alone is unique.
+// number returns the session's id for commands: its number, which is unique.
 func (p *policy) number() string {
 	number, _, _ := strings.Cut(string(p.session.id), "-")
 	return number
 }
 
-// agentStarts notes that what the sandbox requests from now on comes from the agent.
+// agentStarts records that further requests of the sandbox come from the agent.
 func (p *policy) agentStarts() {
 	if p.begin != nil {
 		p.begin()
 	}
 }
 
-// current returns the matcher of the policy as it is now.
+// current returns the matcher of the policy at this time.
 func (p *policy) current() *netguard.Matcher {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,10 +243,10 @@ func (p *policy) current() *netguard.Matcher {
 	return p.matcher
 }
 
-// decide decides about a destination under the current policy.
+// decide decides about a destination by the current policy.
 func (p *policy) decide(d netguard.Destination) netguard.Verdict { return p.current().Decide(d) }
 
-// approve adds a rule to the allow list, on the user's answer.
+// approve adds a rule to the allow list, because of the user's answer.
 func (p *policy) approve(rule netguard.Rule) error {
 	_, err := p.change([]netguard.Rule{rule}, nil, rule.Source)
 	return err
@@ -307,15 +308,15 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 			return session.PolicyChanged{}, fault.New(fault.Usage, "%s is denied (%s), and a deny list goes over every allow list", rule.Pattern, rules.Deny[i].Source)
 		}
 	}
-	// The log first: nothing may change without a record.
+	// Log it first: nothing may change without a record.
 	added := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny})
 	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
 	return p.apply(rules, proxy, event)
 }
 
-// uninspectedFault refuses an entry that could allow nothing, and would refuse what wider
-// entries allow. Which hosts are inspected is fixed when the sandbox starts, because its
-// programs must trust the session's authority.
+// uninspectedFault refuses an entry that could allow nothing, and would block requests that
+// wider entries allow. Which hosts are inspected is fixed when the sandbox starts, because
+// its programs must trust the session's authority.
 func (p *policy) uninspectedFault(entry netguard.Pattern) error {
 	host := entry.WholeHost().String()
 	return fault.New(fault.Usage, "%q allows single requests, which the egress proxy sees only if it decrypts the traffic to the host, and this session does not inspect it", entry).

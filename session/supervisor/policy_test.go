@@ -20,7 +20,7 @@ import (
 	"aibox/session"
 )
 
-// fakeProxy has one open connection to each host, until a policy does not allow it.
+// fakeProxy has one open connection to each host until a policy no longer allows it.
 type fakeProxy struct {
 	access ProxyAccess
 
@@ -62,13 +62,13 @@ func destination(t *testing.T, text string) netguard.Destination {
 	return d
 }
 
-// proxied is a running session under mode, and its proxy.
+// proxied is a running session with the policy mode, and its proxy.
 func proxied(t *testing.T, mode netguard.Mode) (*session.Sessions, *supervisor, *fakeProxy) {
 	t.Helper()
 	return proxiedWith(t, mode, session.Launch{})
 }
 
-// proxiedWith is proxied for a launch.
+// proxiedWith is proxied for a given launch.
 func proxiedWith(t *testing.T, mode netguard.Mode, launch session.Launch) (*session.Sessions, *supervisor, *fakeProxy) {
 	t.Helper()
 	sessions, s := watched(t)
@@ -235,7 +235,7 @@ func TestTheLogOfAllowedRequestsIsBounded(t *testing.T) {
 	}
 }
 
-// play plays an allowed request of the proxy to host from its begin to its end.
+// play plays an allowed request of the proxy to host from its beginning to its end.
 func (p *fakeProxy) play(host string, at time.Time, up, down int64) {
 	request := ProxyEvent{Type: audit.EgressAllowed, Egress: audit.Egress{Host: host, Port: 443, Method: "CONNECT"}}
 	id := p.access.Record(request)
@@ -294,8 +294,8 @@ func TestRequestsBeyondTheLogAreCountedByDestination(t *testing.T) {
 	}
 }
 
-// A connection of a sandbox that is gone stays open until the proxy ends it, and its bytes
-// are known only then.
+// A connection of an ended sandbox stays open until the proxy closes it, and its bytes are
+// known only then.
 func TestTheEndOfTheProxyIsAwaited(t *testing.T) {
 	_, s, proxy := proxied(t, netguard.Public)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -314,7 +314,7 @@ func TestTheEndOfTheProxyIsAwaited(t *testing.T) {
 	}
 }
 
-// proxyOf is a proxy that calls ended when it ends.
+// proxyOf returns a proxy that calls ended when it ends.
 type proxyOf struct {
 	Proxy
 	ended func()
@@ -395,7 +395,7 @@ func TestTheProxyGetsTheLimitsOfTheSessionAndOfEachHost(t *testing.T) {
 	}
 }
 
-func TestARefusedMethodOrPathAndWhatWasDeniedLaterNameTheCommand(t *testing.T) {
+func TestARefusalOfAMethodOrPathOrByALaterDenyNamesTheCommand(t *testing.T) {
 	sessions, s, proxy := proxiedWith(t, netguard.Allowlist, session.Launch{Spec: session.Spec{Run: config.Run{
 		Allow: []string{"GET https://api.example.org/v1/**", "GET https://*.wild.example.org/x", "a.example"}, Inspect: []string{"api.example.org", "*.wild.example.org"},
 		Deny: []string{"own.example"},
@@ -409,9 +409,9 @@ func TestARefusedMethodOrPathAndWhatWasDeniedLaterNameTheCommand(t *testing.T) {
 	}{
 		{"POST", "api.example.org", "/v1//issues", allow + "'POST https://api.example.org/v1/issues'"},
 		{"GET", "api.example.org", "/v2", allow + "'GET https://api.example.org/v2'"},
-		{"GET", "api.example.org", "/v2/a*b", ""}, // would be a pattern
+		{"GET", "api.example.org", "/v2/a*b", ""}, // this would be a pattern
 		{"GET", "api.example.org", "/v1/../v2", ""},
-		// An entry for the host alone would go over those of the wildcard.
+		// An entry for the host without a path would override those of the wildcard.
 		{"POST", "a.wild.example.org", "/x", allow + "'POST https://*.wild.example.org/x'"},
 		{"GET", "a.example", "/", allow + "a.example"},
 		{"GET", "x.b.example", "/", allow + "'*.b.example'"},
@@ -434,10 +434,10 @@ func TestARefusedMethodOrPathAndWhatWasDeniedLaterNameTheCommand(t *testing.T) {
 	}
 }
 
-func TestARefusedNameSaysWhatToDo(t *testing.T) {
+func TestARefusedNameSuggestsASolution(t *testing.T) {
 	for mode, want := range map[netguard.Mode]struct{ hint, command string }{
 		netguard.Allowlist: {"HTTPS_PROXY", "aibox allow NUMBER new.example"},
-		netguard.Public:    {"HTTPS_PROXY", ""}, // the proxy reaches it
+		netguard.Public:    {"HTTPS_PROXY", ""}, // the proxy can reach it
 		netguard.Local:     {"aibox run --allow HOST", ""},
 	} {
 		_, s, _ := proxied(t, mode)

@@ -22,7 +22,7 @@ import (
 	"aibox/workspace"
 )
 
-// resources holds what a session's sandbox is made from.
+// resources holds the parts from which a session's sandbox is made.
 type resources struct {
 	agent          agents.Agent
 	docker         daemon
@@ -30,13 +30,13 @@ type resources struct {
 	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
 	sockets        session.Sockets                      // set by awaitSockets
 	awaitProcess   func() (runtime.Process, error)      // waits until the daemon reports that the sandbox runs
-	kernel         string                               // of the sandbox, as its PID 1 reported
+	kernel         string                               // version of the sandbox's kernel, as its PID 1 reported it
 	state          []string                             // the agent's state folders on the host
 	volumes        []string                             // folders of volumes on the host that the sandbox can write to
-	folder         string                               // the workspace's, which exists but may not be filled yet
+	folder         string                               // the workspace's folder, which exists but may not be filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
 	workspace      *workspace.Workspace                 // set by awaitWorkspace
-	workspaceUse   diskuse.Usage                        // of the workspace at the start; set before awaitWorkspace returns
+	workspaceUse   diskuse.Usage                        // size of the workspace at the start; set before awaitWorkspace returns
 	model          modelServer
 	command        agents.Invocation
 }
@@ -65,8 +65,8 @@ type preparation struct {
 
 // prepare prepares workspace, network and inference concurrently, because they wait for
 // different things: the disk, the kernel, a server. When it returns, the network is still
-// being closed and the workspace still being filled: the sandbox waits for the first
-// before it starts, and the agent for the second.
+// being closed and the workspace still being filled: the sandbox's start waits for the
+// network, and the agent's start for the workspace.
 func (s *preparation) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
@@ -108,8 +108,8 @@ func (s *preparation) prepare(working context.Context) (*resources, error) {
 	if err := res.model.err(); err != nil {
 		return nil, err
 	}
-	// The command is built once and discarded, so that an invalid task is found before a
-	// sandbox is made.
+	// The command is built once and discarded, so that an invalid task is detected before a
+	// sandbox is created.
 	_, err = s.invocation(res, res.model.preview(s.launch.Spec.Model))
 	return res, err
 }
@@ -131,7 +131,7 @@ func (s *preparation) task(res *resources, inference agents.Inference) agents.Ta
 	}
 }
 
-// async runs f in a goroutine and returns the function that waits for it.
+// async runs f in a goroutine and returns a function that waits for it.
 func async[T any](f func() (T, error)) (wait func() (T, error)) {
 	var value T
 	var err error
@@ -140,7 +140,7 @@ func async[T any](f func() (T, error)) (wait func() (T, error)) {
 	return func() (T, error) { <-done; return value, err }
 }
 
-// firstCause returns the first error that is not a cancellation caused by another one.
+// firstCause returns the first error that is not a cancellation caused by another error.
 func firstCause(errs ...error) error {
 	var canceled error
 	for _, err := range errs {
@@ -203,10 +203,10 @@ func (s *preparation) configuredAgent() (agents.Agent, error) {
 	return agent, nil
 }
 
-// beginWorkspace returns when the workspace's folder exists, and continues to fill it in the
+// beginWorkspace returns when the workspace's folder exists; the folder is filled in the
 // background.
 func (s *preparation) beginWorkspace(ctx context.Context, res *resources) error {
-	if s.launch.Spec.IsSandbox() { // it has none
+	if s.launch.Spec.IsSandbox() { // a sandbox has none
 		res.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, nil } //nolint:nilnil // see above
 		return nil
 	}
@@ -230,7 +230,7 @@ func (s *preparation) beginWorkspace(ctx context.Context, res *resources) error 
 	})
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := res.awaitWorkspace()
-		if err != nil { // reported already, and Prepare has cleaned up, except after a git that was canceled
+		if err != nil { // already reported, and Prepare has cleaned up, except after a canceled git
 			if made := s.state().Workspace; made != nil {
 				if err := workspace.RemoveTorn(made.GitDir); err != nil && !errors.Is(err, workspace.ErrBusy) {
 					return err
@@ -261,8 +261,8 @@ func (s *preparation) makeWorkspace(ctx context.Context, res *resources, made fu
 	return s.prepareWorkspace(ctx, res.agent.Info().Scratch, made)
 }
 
-// measureWorkspace measures what the workspace takes before the agent starts, if its growth
-// is limited. What it cannot measure counts as growth.
+// measureWorkspace measures the size of the workspace before the agent starts, if its
+// growth is limited. Content that cannot be measured counts as growth.
 func (s *preparation) measureWorkspace(res *resources, ws *workspace.Workspace) {
 	if s.launch.Spec.Disk == 0 {
 		return
@@ -275,7 +275,7 @@ func (s *preparation) measureWorkspace(res *resources, ws *workspace.Workspace) 
 }
 
 // saveWorkspace stores a workspace in the record before its folder exists, and passes its
-// path to made when it does.
+// path to made when the folder exists.
 func (s *preparation) saveWorkspace(made func(path string)) workspace.Observer {
 	return workspace.Observer{
 		Record: func(begun workspace.Workspace) error {
@@ -318,10 +318,10 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	return ws, nil
 }
 
-// maxNamedHidden is how many hidden files the workspace step names.
+// maxNamedHidden is the maximum number of hidden files that the workspace step names.
 const maxNamedHidden = 3
 
-// hiddenFiles describes the hidden files: how many there are, and the first names.
+// hiddenFiles describes the hidden files: their number and the first names.
 func hiddenFiles(ws *workspace.Workspace) string {
 	named := ws.Hidden[:min(len(ws.Hidden), maxNamedHidden)]
 	words := strings.Join(named, ", ")
@@ -364,7 +364,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 	return &resources{docker: docker, network: network, awaitSockets: guarded}, nil
 }
 
-// closeNetwork closes a bridge to all but the session's sockets.
+// closeNetwork closes a bridge to everything but the session's sockets.
 func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
 	policy := s.launch.Spec.Mode()
 	sockets, err := guard.Guard(ctx, bridge, s.launch.Spec.TCPPorts(), policy.UDPPorts())

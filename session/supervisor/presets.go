@@ -15,8 +15,8 @@ import (
 	"aibox/session"
 )
 
-// queryTimeout is how long a program may take that names the hosts of a preset. Under
-// gVisor, on a busy machine, npm needs seconds.
+// queryTimeout is the time limit of a program that prints the hosts of a preset. Under
+// gVisor, on a busy machine, npm takes seconds.
 const queryTimeout = 10 * time.Second
 
 // resolvePresets asks the image's own tools for the hosts of the presets in the allow list,
@@ -52,7 +52,7 @@ func (s *sandbox) resolvePresets(ctx context.Context) error {
 }
 
 // askImage returns the resolutions of presets, in their order. The first queries of all
-// presets run at the same time; a preset that they leave without a host has another try.
+// presets run at the same time; a preset that has no host after these is queried again.
 func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolution {
 	resolved := make([]preset.Resolution, len(names))
 	for round := 0; ; round++ {
@@ -71,7 +71,7 @@ func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolut
 		}
 		outputs, err := s.line.Run(ctx, programs, queryTimeout, preset.MaxOutput+1)
 		if err != nil {
-			return resolved // the start of the agent fails the same way
+			return resolved // the start of the agent will fail in the same way
 		}
 		for n, out := range outputs {
 			i := asked[n]
@@ -86,7 +86,7 @@ func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolut
 	}
 }
 
-// queryTrouble returns why a program did not do its work, or "".
+// queryTrouble returns why a program failed, or "".
 func queryTrouble(out lifeline.Output) string {
 	switch {
 	case out.Error != "":

@@ -11,9 +11,9 @@ import (
 	"aibox/session"
 )
 
-// ProbePlan returns what a sandbox's network must and must not reach, which is probed
-// before its agent starts. inference reports whether the gateway serves a model. host is an
-// address of this machine, or the zero value.
+// ProbePlan returns the addresses that a sandbox must and must not be able to reach. They
+// are probed before its agent starts. inference reports whether the gateway serves a model.
+// host is an address of this machine, or the zero value.
 func ProbePlan(spec *session.Spec, inference bool, network runtime.Network, host netip.Addr) probe.Plan {
 	mode := spec.Mode()
 	guard := func(port int) string {
@@ -52,8 +52,8 @@ func ProbePlan(spec *session.Spec, inference bool, network runtime.Network, host
 	return plan
 }
 
-// proxyProbes returns what the egress proxy must refuse under every list. The ports are
-// those that the policy public allows.
+// proxyProbes returns requests that the egress proxy must refuse with every list. The
+// policy public allows their ports.
 func proxyProbes(mode netguard.Mode, own netip.Addr) []probe.Probe {
 	refused := func(name, target string) probe.Probe {
 		return probe.Probe{Name: name + " by proxy", Kind: probe.CONNECT, Target: target, Via: proxyAddress(), Want: probe.Refused}
@@ -72,7 +72,7 @@ func proxyProbes(mode netguard.Mode, own netip.Addr) []probe.Probe {
 		probes = append(probes, refused("host address", netip.AddrPortFrom(own, 443).String()))
 	}
 	if mode == netguard.Allowlist {
-		// No list can have a name that does not exist, unless the user wrote this very one.
+		// A name that does not exist is in no list, unless the user wrote exactly this one.
 		probes = append(probes, refused("unlisted host", "unlisted.aibox.invalid:443"))
 	}
 	return probes
@@ -92,7 +92,7 @@ func hostAddress() netip.Addr {
 }
 
 // pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor reports no ICMP
-// errors to a ping socket, so a refusal looks like a timeout. The probe therefore pings
+// errors to a ping socket, so a refused ping ends by a timeout. The probe therefore pings
 // the bridge itself, which would answer within a millisecond.
 const pingTimeout = 25
 

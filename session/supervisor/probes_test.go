@@ -44,8 +44,8 @@ func TestEveryPolicyProbesItsProxy(t *testing.T) {
 	}
 }
 
-// The port of the server for own sandboxes is probed in every session: it must answer where the
-// settings permit them, and nowhere else.
+// The port of the server for own sandboxes is probed in every session: it must answer only
+// if the settings permit them.
 func TestThePortOfOwnSandboxesAnswersOnlyWhereTheyArePermitted(t *testing.T) {
 	network := runtime.Network{Gateway: netip.MustParseAddr("172.31.240.1"), Subnet: netip.MustParsePrefix("172.31.240.0/29")}
 	for _, mode := range netguard.Modes() {

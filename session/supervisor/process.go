@@ -32,14 +32,14 @@ type running struct {
 	work    context.Context //nolint:containedctx // ends with the process, which outlives requests
 	cancel  context.CancelFunc
 	started chan struct{} // closed when it runs, or could not be run
-	arrived chan struct{} // of length 1: there is output
+	arrived chan struct{} // of length 1: there is new output
 
 	mu          sync.Mutex
-	outputs     []processOutput // not recorded yet; its window bounds them
+	outputs     []processOutput // not recorded yet; its size is bounded by the process's window
 	spare       [][]byte        // buffers of outputs that were recorded, up to maxSpare
 	information process.Info
-	expired     bool      // its timeout has come
-	once        sync.Once // of started
+	expired     bool      // its time limit is over
+	once        sync.Once // for closing started
 }
 
 // processOutput is output of a process, or its end.
@@ -84,7 +84,7 @@ func (p *running) message(s *sandbox) lifeline.Process {
 	return m
 }
 
-// copyCommand returns the arguments of init that copy files.
+// copyCommand returns the arguments with which init copies files.
 func copyCommand(c *process.Copy) []string {
 	if c.Into {
 		return []string{"unpack", c.Path, c.Name}
@@ -159,11 +159,11 @@ func (p *running) expire() {
 	p.mu.Lock()
 	p.expired = true
 	p.mu.Unlock()
-	_ = p.signal(int(unix.SIGKILL)) // it may have ended
+	_ = p.signal(int(unix.SIGKILL)) // the process may have ended
 }
 
 // endUnread ends the process when it has had no reader for its Linger: with SIGHUP, and
-// with SIGKILL after as long again.
+// after the same time with SIGKILL.
 func (p *running) endUnread() {
 	number := unix.SIGHUP
 	for wait := p.request.Linger; ; {
@@ -202,7 +202,7 @@ func (p *running) put(o processOutput) {
 	}
 }
 
-// maxSpare is how many buffers are used again.
+// maxSpare is the maximum number of buffers that are kept for reuse.
 const maxSpare = 4
 
 // takeSpare returns an empty buffer. p.mu is held.
@@ -216,7 +216,7 @@ func (p *running) takeSpare() []byte {
 	return spare[:0]
 }
 
-// putSpare keeps the buffer of an output that was recorded.
+// putSpare keeps the buffer of a recorded output for reuse.
 func (p *running) putSpare(buf []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +226,7 @@ func (p *running) putSpare(buf []byte) {
 }
 
 // pump records output until the process has ended, and then calls ended. While the record
-// is full, it waits, and with it the process.
+// is full, pump and the process wait.
 func (p *running) pump(ended func(*running)) {
 	recorded := 0 // bytes that are not acknowledged yet
 	for range p.arrived {
@@ -250,12 +250,13 @@ func (p *running) pump(ended func(*running)) {
 	}
 }
 
-// acknowledgeSize is after how many bytes a process may print as many more. It is a part of
-// its window: each acknowledgment wakes PID 1, which takes long under gVisor.
+// acknowledgeSize is the number of bytes after which the supervisor allows a process to
+// print as many more. It is a part of the process's window. An acknowledgment wakes PID 1,
+// which is slow under gVisor.
 const acknowledgeSize = 128 << 10
 
-// recordOutput records output. A process whose output cannot be
-// recorded is killed: nothing is lost without a report.
+// recordOutput records output. A process whose output cannot be recorded is killed: no
+// output is lost without a report.
 func (p *running) recordOutput(o processOutput) {
 	kind := process.Stdout
 	if o.stream == lifeline.StreamStderr {
@@ -292,7 +293,7 @@ func (p *running) end(exit process.Exit) {
 	p.mu.Unlock()
 	if err := p.record.End(exit); err != nil {
 		fmt.Fprintln(os.Stderr, "recording the end of a process:", err)
-		p.record.Close() // its readers fail
+		p.record.Close() // its readers get an error
 	}
 	p.cancel()
 	p.flow.Close()
@@ -333,7 +334,7 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 	}
 }
 
-// inputSize is how many bytes of much input are sent to init at once.
+// inputSize is the maximum number of bytes of input that are sent to init at once.
 const inputSize = 4 * lifeline.MaxData
 
 // Stdin sends input of the terminal.

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxEndedProcesses is how many ended processes are listed, and can be read.
+	// maxEndedProcesses is the number of ended processes that are listed and can be read.
 	maxEndedProcesses = 32
 	// readEndTime is how long the end of the session waits for readers of processes.
 	readEndTime = 2 * time.Second
@@ -30,8 +30,8 @@ type processes struct {
 	sandbox *sandbox
 
 	mu     sync.Mutex
-	last   int        // the number of the last process
-	all    []*running // in the order of their starts, without forgotten ones
+	last   int        // number of the last process
+	all    []*running // in the order of their starts, without those that were forgotten
 	flows  map[uint32]*running
 	closed bool // the sandbox has ended
 	pumps  sync.WaitGroup
@@ -49,7 +49,7 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	if err := adapt(ps.sandbox.launch.Spec.Sandbox, &request); err != nil {
 		return process.Info{}, err
 	}
-	ps.sandbox.storing.RLock() // the state that is stored holds no process that is being started
+	ps.sandbox.storing.RLock() // the stored state must not contain a process that is being started
 	defer ps.sandbox.storing.RUnlock()
 	p, err := ps.add(request)
 	if err != nil {
@@ -63,7 +63,7 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	case <-p.started:
 		return p.info(), nil
 	case <-ctx.Done():
-		_ = p.signal(9) // its end follows, or that of the sandbox
+		_ = p.signal(9) // the end of the process or of the sandbox follows
 		return process.Info{}, ctx.Err()
 	}
 }
@@ -163,8 +163,8 @@ func (ps *processes) byFlow(id uint32) *running {
 	return ps.flows[id]
 }
 
-// close ends all processes, since the sandbox has ended. What they printed stays readable
-// until awaitReaders returns.
+// close ends all processes, since the sandbox has ended. Their output can be read until
+// awaitReaders returns.
 func (ps *processes) close() {
 	ps.mu.Lock()
 	ps.closed = true
@@ -181,15 +181,15 @@ func (ps *processes) close() {
 		ps.mu.Lock()
 		defer ps.mu.Unlock()
 		for _, p := range ps.all {
-			p.cancel() // no reader takes its output
+			p.cancel() // its output has no reader
 		}
 	})
 	defer late.Stop()
 	ps.pumps.Wait()
 }
 
-// awaitReaders waits until the readers have the ends of their processes, and frees the
-// records.
+// awaitReaders waits until the readers have received the ends of their processes, and frees
+// the records.
 func (ps *processes) awaitReaders() {
 	ctx, cancel := context.WithTimeout(context.Background(), readEndTime)
 	defer cancel()
@@ -234,7 +234,7 @@ func (ps *processes) Read(id int, from uint64) (*process.Reader, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "%w", err)
 	}
-	reader.OnClose(ps.sandbox.beginCall()) // the sandbox is not idle meanwhile
+	reader.OnClose(ps.sandbox.beginCall()) // the sandbox is not idle while there is a reader
 	return reader, nil
 }
 

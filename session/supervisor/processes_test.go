@@ -175,9 +175,9 @@ func TestProcessesOfTheRealInitAreRecordedAndLogged(t *testing.T) {
 	}
 }
 
-// A reader that stands still holds up its process, and neither another process nor another
-// reader of the lifeline.
-func TestReaderThatStandsStillHoldsUpOnlyItsProcess(t *testing.T) {
+// A reader that does not read blocks its process, but no other process and no other reader
+// of the lifeline.
+func TestReaderThatDoesNotReadBlocksOnlyItsProcess(t *testing.T) {
 	ps, _ := connected(t)
 	request := sh("exec yes")
 	request.Keep = 512 << 10
@@ -288,7 +288,7 @@ func TestOldEndedProcessesAreForgotten(t *testing.T) {
 	}
 }
 
-// A hostile init must not make the supervisor keep more than the window of a process.
+// A hostile init must not cause the supervisor to store more than the window of a process.
 func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 	ps, _ := connected(t)
 	for _, frame := range []lifeline.Frame{

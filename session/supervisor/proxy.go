@@ -17,46 +17,47 @@ type Proxy interface {
 	// connection.
 	Serve(ctx context.Context, listener net.Listener) error
 	// SetPolicy replaces the policy. It closes the connections that are no longer allowed, and
-	// returns how many.
+	// returns their number.
 	SetPolicy(policy *netguard.Matcher) (closed int)
 	// Authority returns the certificate authority that the programs in the sandbox must trust,
 	// as PEM; nil if no host is inspected.
 	Authority() []byte
 	// Transferred returns the number of bytes that passed to and from hosts.
 	Transferred() int64
-	// Lend takes bytes from the budgets for the proxy of another sandbox, at most as many as are
-	// asked for, and returns how many. Return gives back unused bytes.
+	// Lend takes at most the requested bytes from the budgets, for the proxy of another
+	// sandbox, and returns their number. Return gives back unused bytes.
 	Lend(upload, download int64) (uploaded, downloaded int64)
 	Return(upload, download int64)
-	// HostKeys returns the host keys that the user knows of these SSH servers, as lines of
+	// HostKeys returns the user's known host keys of these SSH servers, as lines of
 	// known_hosts.
 	HostKeys(servers []netguard.Destination) []string
 }
 
-// ProxyAccess defines what a session's proxy may do, and where it reports. Its functions are
-// called from any goroutine.
+// ProxyAccess defines the rights of a session's proxy, and receives its reports. Its
+// functions are called from any goroutine.
 type ProxyAccess struct {
 	Policy *netguard.Matcher
-	// Ask asks the user about a destination that the policy refuses with verdict, and waits for
-	// the answer; nil asks nothing.
+	// Ask asks the user about a destination that the policy refuses with verdict, and waits
+	// for the answer; nil means that it does not ask.
 	Ask func(ctx context.Context, d netguard.Destination, method string, verdict netguard.Verdict) AccessDecision
 	// Record records an event and returns its id, which a refusal shows; it may be empty.
 	Record func(ProxyEvent) (id string)
-	// Count gets what each allowed request adds to the count of its destination: at its begin
-	// one request, at its end its bytes. recorded reports that Record returned an id for it.
+	// Count receives the increase of a destination's count: one request at the beginning of
+	// each allowed request, and its bytes at the end. recorded reports that Record returned an
+	// id for it.
 	Count func(more audit.EgressCount, recorded bool)
 	// Allow returns the command with which the user can allow, in this session, a request that
-	// was refused with a verdict; "" if none can.
+	// was refused with a verdict; "" if there is none.
 	Allow func(netguard.Request, netguard.Verdict) string
 	// Inspect are the hosts whose TLS is inspected.
 	Inspect []netguard.Pattern
 	// Secrets are added to requests.
 	Secrets []ProxySecret
-	// SSHLogins are those that the user's ssh-agent may sign.
+	// SSHLogins are the logins that the user's ssh-agent may sign.
 	SSHLogins []netguard.SSHLogin
-	// Limits on the bytes that all requests of the session send and receive; 0 is no limit.
+	// Limits on the bytes that all requests of the session send and receive; 0 means no limit.
 	UploadLimit, DownloadLimit int64
-	// Limits on the bytes that all requests to one host send and receive; 0 is no limit.
+	// Limits on the bytes that all requests to one host send and receive; 0 means no limit.
 	UploadLimitPerHost, DownloadLimitPerHost int64
 }
 
@@ -67,14 +68,14 @@ type ProxySecret struct {
 }
 
 // ProxyEvent is an event of the proxy. Egress is the data of EgressAllowed and
-// EgressRefused, End that of EgressClosed.
+// EgressRefused; End is the data of EgressClosed.
 type ProxyEvent struct {
 	Type   audit.Type
 	Egress audit.Egress
-	End    audit.EgressEnd // without Allowed
+	End    audit.EgressEnd // its Allowed is empty
 	// AllowedID is the id that Record returned for the request that has ended.
 	AllowedID string
-	// Repeated is the number of equal events that were left out before this one.
+	// Repeated is the number of equal events that were omitted before this one.
 	Repeated int
 }
 
@@ -103,7 +104,7 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 	case audit.EgressClosed:
 		allowed, ok := session.ParseEventID(e.AllowedID)
 		if !ok {
-			return "" // its begin is not in the log either
+			return "" // its beginning is not in the log either
 		}
 		e.End.Allowed = allowed.Number
 		return s.audit(e.Type, e.End).String()
@@ -111,8 +112,8 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 	return ""
 }
 
-// countEgress counts an allowed request by its destination. The log gets the count when it
-// does not have the request itself, for the first time for each destination, and at the end.
+// countEgress counts an allowed request by its destination. The count is logged at the end,
+// and before that the first time for each destination that a request itself is not logged.
 func (s *modelWatch) countEgress(more audit.EgressCount, recorded bool) {
 	s.counters.addEgress(more)
 	s.destinations.add(more, recorded, func(count audit.EgressCount) { s.audit(audit.EgressCounted, count) })

@@ -13,8 +13,8 @@ import (
 )
 
 // proxyEnv returns the variables with which programs in the sandbox find the egress proxy,
-// as NAME=VALUE. There is no way around the proxy, so a program that ignores them reaches
-// nothing. Requests to the gateway do not go through the proxy.
+// as NAME=VALUE. The proxy cannot be bypassed, so a program that ignores them has no
+// network access. Requests to the gateway do not go through the proxy.
 func proxyEnv() []string {
 	url := proxyURL()
 	var env []string
@@ -26,7 +26,7 @@ func proxyEnv() []string {
 	return append(env,
 		"NO_PROXY="+direct, "no_proxy="+direct,
 		"NODE_USE_ENV_PROXY=1",                          // Node's fetch and http, from Node 22.21 on
-		"YARN_HTTP_PROXY="+url, "YARN_HTTPS_PROXY="+url, // Yarn from version 2 on ignores the others
+		"YARN_HTTP_PROXY="+url, "YARN_HTTPS_PROXY="+url, // Yarn ignores the others since version 2
 		"JAVA_TOOL_OPTIONS="+javaOptions(),
 	)
 }
@@ -40,7 +40,7 @@ func javaOptions() string {
 		host, port, direct)
 }
 
-// sshAgentSocket is where programs in the sandbox find the ssh-agent.
+// sshAgentSocket is the path of the ssh-agent's socket in the sandbox.
 const sshAgentSocket = "/run/aibox/ssh-agent.sock"
 
 // sshAgent returns the socket of the ssh-agent, and its variable; nil if the session has none.
@@ -55,12 +55,12 @@ func sshAgent(spec *session.Spec) (*lifeline.SSHAgent, []string) {
 // sshConfigFile is read by the OpenSSH of Debian, Ubuntu and Fedora.
 const sshConfigFile = "/etc/ssh/ssh_config.d/aibox.conf"
 
-// sshKnownHosts is read by every OpenSSH besides the user's own file.
+// sshKnownHosts is read by every OpenSSH, in addition to the user's own file.
 const sshKnownHosts = "/etc/ssh/ssh_known_hosts"
 
-// Files for programs that run without the variables, such as by env -i, su - or sudo. Other
-// tools have no file that can be added: curl reads the user's only, an image has its own npmrc
-// in a place that npm alone knows, and with a proxy in a file pip ignores NO_PROXY.
+// Files for programs that run without the variables, for example through env -i, su - or
+// sudo. For other tools no file can be added: curl reads only the user's file, the path of
+// an image's npmrc is known only to npm, and pip ignores NO_PROXY if a file names a proxy.
 const (
 	aptConfigFile = "/etc/apt/apt.conf.d/99aibox"
 	// gitConfigFile is git's only file for the whole system, so the image's own one stays.
@@ -80,8 +80,8 @@ func profile() string {
 }
 
 // proxyFiles returns the files for programs that have no variable for a proxy, or that run
-// without it. ssh trusts the key of a new host because the proxy has checked it. With the
-// known keys it asks the server for a key of a type that the proxy can check.
+// without it. ssh trusts the key of a new host because the proxy has checked it. Because of
+// the known keys, ssh asks the server for a key of a type that the proxy can check.
 func proxyFiles(hostKeys []string) []lifeline.File {
 	config := fmt.Sprintf("Host *\n\tProxyCommand %s connect %s %%h %%p\n\tStrictHostKeyChecking accept-new\n", runtime.InitPath, proxyAddress())
 	files := []lifeline.File{

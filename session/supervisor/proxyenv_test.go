@@ -62,7 +62,7 @@ func fileAt(t *testing.T, path string) lifeline.File {
 	return lifeline.File{}
 }
 
-// A login shell gets what the agent gets, and keeps what is set already.
+// A login shell gets the same variables as the agent, and keeps those that are already set.
 func TestALoginShellFindsTheProxy(t *testing.T) {
 	script := string(fileAt(t, "/etc/profile.d/aibox.sh").Data)
 	command := exec.Command("sh", "-ec", script+"env")

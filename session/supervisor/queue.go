@@ -13,8 +13,8 @@ import (
 	"aibox/session"
 )
 
-// queuePoll is how often a queued session checks whether those that it waits for still run.
-// The kernel does not report the release of a lock.
+// queuePoll is how often a queued session checks whether the sessions for which it waits
+// still run. The kernel does not report the release of a lock.
 const queuePoll = 500 * time.Millisecond
 
 // queueStage is the stage in which the session is queued.
@@ -36,7 +36,8 @@ func (s *supervisor) joinQueue() error {
 	return err
 }
 
-// saveTurn stores that the session waits, or that it starts. It reports whether that is new.
+// saveTurn stores that the session waits, or that it starts. It reports whether that
+// changed.
 func (s *supervisor) saveTurn(queue *session.Queue) (changed bool, err error) {
 	was := s.state()
 	if queue == nil {
@@ -52,9 +53,9 @@ func (s *supervisor) saveTurn(queue *session.Queue) (changed bool, err error) {
 	return true, s.save(func(st *session.State) { st.Phase, st.Queue = session.Queued, queue })
 }
 
-// awaitTurn returns when the session may start. If it has to wait, its control socket serves
-// meanwhile, and awaitTurn returns the server. If its client is detached, it reports the
-// session as started.
+// awaitTurn returns when the session may start. If it has to wait, its control socket is
+// already served, and awaitTurn returns the server. If its client is detached, it reports
+// the session as started.
 func (s *supervisor) awaitTurn(ctx context.Context) (*http.Server, error) {
 	if s.queue == nil {
 		return nil, nil
@@ -100,15 +101,15 @@ func (s *supervisor) awaitTurn(ctx context.Context) (*http.Server, error) {
 	return control, nil
 }
 
-// keepsRecord reports whether the session keeps its record although its agent never started:
-// its client has left, so nobody else has the task or learns why.
+// keepsRecord reports whether the session keeps its record although its agent never
+// started: its client has left, so only the record has the task and the reason.
 func (s *supervisor) keepsRecord() bool {
 	state := s.state()
 	return state.Queue != nil && state.Queue.Detached
 }
 
-// recordFailedStart stores why a session that was queued never started, and notifies its
-// user. watched reports whether a client showed it until then.
+// recordFailedStart stores why a queued session never started, and notifies its user.
+// watched reports whether a client showed it until then.
 func (s *supervisor) recordFailedStart(cause error, watched bool) {
 	result := session.FailedStart(cause, s.id)
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "fault": result.Fault})

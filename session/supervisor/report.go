@@ -9,8 +9,8 @@ import (
 	"aibox/session"
 )
 
-// reporter writes messages to the process that launched this supervisor. Once that
-// process is gone, messages are dropped and the session continues.
+// reporter writes messages to the process that launched this supervisor. After the end of
+// that process, messages are dropped and the session continues.
 type reporter struct{ out io.WriteCloser }
 
 func (r reporter) send(m session.LaunchMessage) {
@@ -30,7 +30,7 @@ func (r reporter) step(name string) func(detail string) {
 	}
 }
 
-// progress reports the details of a stage that runs.
+// progress reports details of a running stage.
 func (r reporter) progress(name, detail string) {
 	r.send(session.LaunchMessage{Step: &session.Step{Name: name, Detail: detail}})
 }
@@ -43,7 +43,7 @@ func (r reporter) warn(name, detail string) {
 // probesStage is the stage in which the probes run.
 const probesStage = "probes"
 
-// probe reports that a probe has begun, or has ended with this result.
+// probe reports that a probe has begun, or has ended with the given result.
 func (r reporter) probe(result probe.Result, ended bool) {
 	r.send(session.LaunchMessage{Step: &session.Step{Name: probesStage, Done: ended, Probe: &result}})
 }

@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// How a request ended, for the log, if not with an answer.
+// The end of a request, for the log, if there was no answer.
 const (
 	withdrawn  = "settled" // granted in another way
 	unanswered = "none"    // it expired, or the session ended first
@@ -24,7 +24,7 @@ type requestQueue struct {
 	closed   bool
 	made     int
 	open     []pendingRequest
-	watchers map[chan struct{}]bool // each has a value when open or closed has changed
+	watchers map[chan struct{}]bool // each receives a value when open or closed has changed
 	joined   chan struct{}          // closed when there is a watcher
 	record   func(r session.Request, answer string)
 }
@@ -181,7 +181,7 @@ func (l *requestQueue) watch(ctx context.Context, visit func([]session.Request) 
 }
 
 // watched reports whether a client shows the requests to a user. joined is closed when the
-// next one comes.
+// next one arrives.
 func (l *requestQueue) watched() (joined <-chan struct{}, watched bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

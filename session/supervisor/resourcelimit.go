@@ -22,7 +22,7 @@ func (s *run) resourceLimits() limit.Limits {
 	return limit.Limits{Memory: spec.Memory.Bytes(), CPUs: spec.CPUs.Float(), Processes: spec.Pids}
 }
 
-// enforceLimits puts the sandbox, in which no agent runs yet, under its limits.
+// enforceLimits applies the limits to the sandbox, in which no agent runs yet.
 func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.Process) error {
 	limits := s.resourceLimits()
 	meter := limit.NewMeter(process)
@@ -43,7 +43,7 @@ func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.
 	return nil
 }
 
-// closeLimits releases what enforced the limits. The sandbox has ended.
+// closeLimits releases the control that enforced the limits. The sandbox has ended.
 func (s *sandbox) closeLimits() error {
 	s.mu.Lock()
 	control := s.control
@@ -60,18 +60,19 @@ const (
 	// percent.
 	memoryWarning = 85
 	// fastestGrowth bounds how fast a sandbox can use more memory, in bytes per second. The
-	// next measurement comes before it could use the rest.
+	// next measurement happens before it could use the rest.
 	fastestGrowth = 4 << 30
 )
 
-// memoryPause returns the time until the next measurement with that much memory left.
+// memoryPause returns the time until the next measurement with the given amount of memory
+// left.
 func memoryPause(left int64) time.Duration {
 	return min(max(time.Duration(float64(left)/fastestGrowth*float64(time.Second)), 5*time.Millisecond), 500*time.Millisecond)
 }
 
-// limitMemory ends the session when the sandbox uses more memory than its limit, at once:
-// a sandbox that continues for the time of a question or of a graceful end can exhaust the
-// host. It warns before. It returns when ctx or the sandbox ends.
+// limitMemory ends the session when the sandbox uses more memory than its limit, at once: a
+// sandbox that continues for the time of a question or of a graceful end can exhaust the
+// host. It warns first. It returns when ctx or the sandbox ends.
 func (s *limits) limitMemory(ctx context.Context) {
 	s.mu.Lock()
 	meter, control := s.meter, s.control
@@ -118,8 +119,8 @@ func (s *limits) limitMemory(ctx context.Context) {
 	}
 }
 
-// isSandboxEnding reports whether the sandbox, of which something could not be measured, ends.
-// It waits a moment: the kernel frees a dying process's memory before its threads end.
+// isSandboxEnding reports whether the sandbox is ending, after a measurement failed. It
+// waits a moment: the kernel frees a dying process's memory before its threads end.
 func (s *limits) isSandboxEnding() bool { return s.state().Sandbox.AwaitEnd(time.Second) == nil }
 
 // endForMemory ends the session and kills the sandbox because of its memory limit.
@@ -137,8 +138,9 @@ func (s *sandbox) memoryFault() error {
 }
 
 // limitProcesses warns that the sandbox is near its limit of processes, or ends the session
-// because it was beyond. Then PID 1, which counts them, has killed them already: the sandbox's
-// kernel holds each user at the limit, but not all users together.
+// because it exceeded the limit. Then PID 1, which counts the processes, has already killed
+// them: the sandbox's kernel enforces the limit for each user, but not for all users
+// together.
 func (s *limits) limitProcesses(tasks lifeline.Tasks) {
 	allowed, _ := s.launch.Spec.ProcessShares()
 	switch {
@@ -153,7 +155,7 @@ func (s *limits) limitProcesses(tasks lifeline.Tasks) {
 }
 
 // kernelReportTime is how long the kernel's report that it ended a sandbox for memory can
-// come after the end.
+// arrive after the end.
 const kernelReportTime = time.Second
 
 // unreportedCause returns why a sandbox ended without a report: its memory limit, or nil

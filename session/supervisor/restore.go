@@ -12,8 +12,8 @@ import (
 	"aibox/session/snapshot"
 )
 
-// openSnapshot finds and checks the snapshot that the sandbox continues from, if there is one,
-// and makes it part of the definition of the sandbox.
+// openSnapshot finds and checks the snapshot that the sandbox continues from, if there is
+// one, and adds it to the definition of the sandbox.
 func (s *sandbox) openSnapshot(ctx context.Context, res *resources, spec *runtime.Spec) error {
 	own := s.launch.Spec.Sandbox
 	if own == nil || own.Snapshot == "" {
@@ -39,9 +39,9 @@ func (s *sandbox) openSnapshot(ctx context.Context, res *resources, spec *runtim
 	return nil
 }
 
-// checkProof refuses a connection that does not come from PID 1 of the sandbox that was asked
-// for: in a restored one processes exist, and only PID 1 knows the proof. In one that was
-// started PID 1 has none.
+// checkProof refuses a connection that is not from PID 1 of the requested sandbox: a
+// restored sandbox already has processes, but only PID 1 knows the proof. In a newly
+// started sandbox PID 1 has no proof.
 func (s *sandbox) checkProof(hello lifeline.Hello) error {
 	var want []byte
 	if s.restored != nil {
@@ -53,7 +53,7 @@ func (s *sandbox) checkProof(hello lifeline.Hello) error {
 	return fault.New(fault.Refused, "the sandbox did not continue from its snapshot, or something else in it connected")
 }
 
-// continueRestored tells PID 1 of a restored sandbox who it is now, and continues its
+// continueRestored sends PID 1 of a restored sandbox its new identity, and continues its
 // processes. The probes have passed.
 func (s *sandbox) continueRestored(ctx context.Context, begin lifeline.Start) error {
 	spec := s.launch.Spec.Sandbox

@@ -13,7 +13,7 @@ import (
 	"aibox/session/snapshot"
 )
 
-// accepting is what comes of a sandbox whose first connection sends the hello.
+// accepting is the result for a sandbox whose first connection sends the hello.
 func accepting(t *testing.T, s *sandbox, hello lifeline.Hello) error {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +96,7 @@ func TestOnlyProcessesThatRunInTheRestoredSandboxAreListed(t *testing.T) {
 	}
 }
 
-// put is output that arrives for a process.
+// put adds output of a process.
 func (ps *processes) put(t *testing.T, flow uint32, text string) {
 	t.Helper()
 	p := ps.byFlow(flow)

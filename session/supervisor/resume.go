@@ -19,7 +19,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 	sessions := session.New(s.deps.Deps)
 	s.onUndo(func(context.Context) error { return sessions.ReturnWorkspace(from, s.id) })
 	ws, err := sessions.TakeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
-		// The agent may differ from the earlier one.
+		// This agent may be another one than before.
 		ws.Scratch = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ws.Scratch, scratch))))
 		return s.save(func(st *session.State) { st.Workspace = ws })
 	})

@@ -6,15 +6,15 @@ import (
 	"aibox/internal/amount"
 )
 
-// rootWarning decides when to warn that the root of the sandbox is nearly full. The sandbox's
-// kernel enforces the limit: a write beyond it fails, and the session continues.
+// rootWarning decides when to warn that the sandbox's root file system is nearly full. The
+// sandbox's kernel enforces the limit: a write beyond it fails, and the session continues.
 type rootWarning struct {
 	limit  int64 // bytes; 0 for none
 	warned bool
 }
 
-// due reports whether to warn of that much use: when it first reaches the warning, and again
-// after half of the root was free.
+// due reports whether to warn at the given use: when it first reaches the threshold, and
+// again after half of the space was free.
 func (w *rootWarning) due(used int64) bool {
 	near := nearLimit(used, w.limit)
 	due := near && !w.warned
@@ -22,8 +22,8 @@ func (w *rootWarning) due(used int64) bool {
 	return due
 }
 
-// warnOfRoot warns that the root of the sandbox is nearly full, once gVisor keeps it in a file
-// that can be measured.
+// warnOfRoot warns that the sandbox's root file system is nearly full. It needs the file in
+// which gVisor stores it.
 func (s *limits) warnOfRoot(w *rootWarning) {
 	s.mu.Lock()
 	meter := s.meter

@@ -28,22 +28,22 @@ type run struct {
 	log        *audit.Log
 	record     *output.Recorder
 	term       *terminal.Terminal // nil unless the session is interactive
-	publishing throttle           // of the running session's counters
-	commands   commandDelivery    // of the log to the user's audit command
-	activity                      // of the agent and its user
+	publishing throttle           // publishes the running session's counters
+	commands   commandDelivery    // delivers the log to the user's audit command
+	activity                      // activity of the agent and its user
 	notifier   notifier
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the following fields
 	undo undo.Stack // undoes a failed start
-	// undoFailed is set when a step of undo failed.
+	// undoFailed is set if a step of undo failed.
 	undoFailed bool
 	current    session.State
-	// interrupted is set when the user asked the agent to stop, by ctrl-c. Agents exit with
-	// any code then, with 0, too.
+	// interrupted is set when the user asked the agent to stop with ctrl-c. Agents then exit
+	// with any code, including 0.
 	interrupted bool
-	cause       error         // why the session is being ended, the first reason only
-	stopGrace   time.Duration // that the stop asked for; 0: the default
-	ended       chan struct{} // closed with cause
+	cause       error         // why the session is being ended; only the first reason
+	stopGrace   time.Duration // grace period of the stop request; 0 means the default
+	ended       chan struct{} // closed when cause is set
 }
 
 // save changes the state and stores it.
@@ -54,8 +54,8 @@ func (s *run) save(change func(*session.State)) error {
 	return s.store.WriteState(s.id, s.current)
 }
 
-// audit logs an event and returns its id. An event that cannot be written ends the
-// session: nothing may happen without a record.
+// audit logs an event and returns its id. An event that cannot be written ends the session:
+// nothing may happen without a record.
 func (s *run) audit(kind audit.Type, data any) session.EventID {
 	e, err := s.log.Append(kind, data)
 	if err != nil {
@@ -70,7 +70,8 @@ func (s *run) audit(kind audit.Type, data any) session.EventID {
 // end requests the end of the session; the first cause counts.
 func (s *run) end(cause error) { s.endWithin(cause, 0) }
 
-// endWithin is end with the time that the sandbox has to end by itself; 0 is the default.
+// endWithin is end with a grace period for the sandbox to end by itself; 0 means the
+// default.
 func (s *run) endWithin(cause error, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +105,7 @@ func (s *run) noteInterrupt() {
 }
 
 // wasInterrupted reports whether the user asked the agent to stop. In an interactive
-// session that ends a turn of the conversation and not the session.
+// session this ends a turn of the conversation, not the session.
 func (s *run) wasInterrupted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *run) onUndo(step func(context.Context) error) {
 }
 
 // isUndoIncomplete reports whether an undo step failed, so that the record must stay: the
-// next repair needs it to remove the rest.
+// next repair needs it to complete the undo.
 func (s *run) isUndoIncomplete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,14 +156,14 @@ func (s *run) startAuditCommand() error {
 	return nil
 }
 
-// stopAuditCommand ends the delivery, after a short time for what is left.
+// stopAuditCommand ends the delivery, after a short time for the remaining events.
 func (s *run) stopAuditCommand() {
 	s.commands.await(s.log.Next(), commandDrainTimeout)
 	s.commands.stop()
 }
 
-// deliverRest goes on delivering the log of a session that has ended, for a bounded time. Other
-// processes can use the session meanwhile.
+// deliverRest continues to deliver the log of an ended session for a limited time. During
+// this, other processes can use the session.
 func (s *supervisor) deliverRest() {
 	if s.commands.done == nil {
 		return
@@ -184,7 +185,7 @@ func (s *supervisor) deliverRest() {
 // line, already safe for a terminal.
 func (s *run) postNotice(text string) {
 	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
-		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output fails the same way
+		fmt.Fprintln(os.Stderr, "recording a notice:", err) // writing the agent's own output fails in the same way
 	}
 	s.term.ShowNotice(text)
 	s.audit(audit.NoticeGiven, map[string]string{"text": text})

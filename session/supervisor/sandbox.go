@@ -32,7 +32,7 @@ import (
 
 const (
 	sandboxWorkdir = "/workspace" // the workspace in the sandbox
-	sandboxHome    = "/root"      // the images' HOME
+	sandboxHome    = "/root"      // HOME in the images
 
 	sandboxHostname = "aibox"
 
@@ -40,36 +40,36 @@ const (
 	callTimeout = 20 * time.Second
 )
 
-// sandbox is the session's sandbox, with the services that it uses and its watchdog.
+// sandbox is the session's sandbox, with its services and its watchdog.
 type sandbox struct {
 	*preparation
-	init     func() (string, error) // waits for the host path of PID 1
+	init     func() (string, error) // waits for the host path of PID 1's program
 	line     *lifeline.Conn         // nil until the sandbox has connected
 	ports    *openPorts
 	watchdog *watchdog.Watchdog // nil until it guards the sandbox
-	meter    *limit.Meter       // nil until the sandbox is under its limits
+	meter    *limit.Meter       // nil until the limits are applied to the sandbox
 	control  limit.Control      // nil until then, and at the end
 
 	warm     warmSandbox
 	wasWarm  bool             // it was claimed
-	restored *snapshot.Opened // that it continues from; nil if it was started
+	restored *snapshot.Opened // the snapshot from which it continues; nil if there is none
 	storing  sync.RWMutex     // held for writing while its state is stored
-	// adoptProcesses registers the processes of a restored sandbox that run, and returns how
-	// many those are.
+	// adoptProcesses registers the running processes of a restored sandbox, and returns their
+	// number.
 	adoptProcesses func(line *lifeline.Conn, stored []snapshot.Process, live map[uint32]*lifeline.Flow) int
 	// serveOwn serves the sandboxes that the agent creates.
 	serveOwn func(ctx context.Context, listener net.Listener) error
-	loans    loans // what those have of the session's limits
-	// stopProxy ends the egress proxy and its connections, so that it has recorded all of them.
+	loans    loans // the parts of the session's limits that are lent to those sandboxes
+	// stopProxy ends the egress proxy and its connections, so that all of them are recorded.
 	stopProxy func()
 
 	agentFolder string // the agent's working folder; set before it runs
 }
 
-// startSandbox creates the sandbox while its network is being closed, starts it
-// afterwards, and waits until its PID 1 has connected. The lifeline's listener is paused
-// then, before any agent exists, so nothing in the sandbox can pose as PID 1. Later it
-// listens again only for connections that PID 1 is asked for (see openPorts).
+// startSandbox creates the sandbox while its network is being closed, starts it afterwards,
+// and waits until its PID 1 has connected. Then the lifeline's listener is paused, before
+// any agent exists, so nothing in the sandbox can pose as PID 1. Later it listens only for
+// connections that were requested from PID 1 (see openPorts).
 func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (runtime.Sandbox, error) {
 	done := s.report.step("sandbox")
 	spec, err := s.sandboxSpec(res)
@@ -86,7 +86,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 		return nil, err
 	}
 	s.onUndo(container.Destroy)
-	if res.sockets, err = res.awaitSockets(); err != nil { // no sandbox starts before this
+	if res.sockets, err = res.awaitSockets(); err != nil { // no sandbox starts before this point
 		return nil, err
 	}
 	if err := s.serve(services, res); err != nil {
@@ -141,8 +141,8 @@ func scratchText(container runtime.Sandbox) string {
 	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
 }
 
-// checkKernel refuses a sandbox that runs on the host's own kernel, whatever the daemon's
-// configuration calls its runtime.
+// checkKernel refuses a sandbox that runs on the host's own kernel, regardless of the
+// runtime's name in the daemon's configuration.
 func checkKernel(inside string) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
@@ -156,12 +156,12 @@ func checkKernel(inside string) error {
 		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
-// launchSandbox starts the sandbox, puts it under the watchdog, and stores its process,
-// so that it can be ended without the daemon. The sandbox may connect before this
-// returns, but no agent runs in it yet.
+// launchSandbox starts the sandbox and its watchdog, and stores the sandbox's process, so
+// that it can be ended without the daemon. The sandbox may connect before this returns, but
+// no agent runs in it yet.
 func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := container.Start(ctx); err != nil {
-		_ = listener.Close() // no connection will come
+		_ = listener.Close() // no connection will arrive
 		return runtime.Process{}, err
 	}
 	state, err := container.State(ctx)
@@ -169,7 +169,7 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 		return runtime.Process{}, fmt.Errorf("inspecting the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
-		// The process shows when the sandbox has ended, so that its work can be read.
+		// The end of the process shows that the sandbox has ended, so that its work can be read.
 		_ = listener.Close()
 		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not report the sandbox's process"), sandboxFailure(ctx, container))
 	}
@@ -225,8 +225,8 @@ func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
 		Hint("`aibox doctor` checks Docker and runsc")
 }
 
-// workdir returns the folder where the agent starts: the one in which the run was
-// started, or the top when it is not in the workspace.
+// workdir returns the folder where the agent starts: the one in which the run was started,
+// or the top folder if that is not in the workspace.
 func (res *resources) workdir() string {
 	if res.workspace == nil {
 		return sandboxWorkdir
@@ -234,8 +234,7 @@ func (res *resources) workdir() string {
 	return path.Join(sandboxWorkdir, res.workspace.StartFolder())
 }
 
-// startAgent proves the network and waits for the workspace, and only then starts
-// the agent.
+// startAgent probes the network and waits for the workspace before it starts the agent.
 func (s *sandbox) startAgent(ctx context.Context, res *resources, container runtime.Sandbox) error {
 	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, res) })
 	process, err := res.awaitProcess()
@@ -293,7 +292,7 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 	}
 	done(string(s.id))
 	s.began = time.Now()
-	s.ports.start() // before a client learns that the sandbox runs
+	s.ports.start() // before a client is notified that the sandbox runs
 	return s.save(func(st *session.State) {
 		st.Phase, st.Started = session.Running, s.began.UTC()
 		if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 && s.launch.Spec.IsSandbox() {
@@ -306,7 +305,7 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 func (s *sandbox) startProgram(ctx context.Context, begin lifeline.Start) error {
 	s.agentFolder = begin.Dir
 	s.term.Prepare(&begin)
-	// The event comes first: if this process is killed before it has stored that the agent
+	// The event is logged first: if this process is killed before it has stored that the agent
 	// runs, the repair must know that there may be work to keep.
 	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": begin.Argv[0]})
 	if err := s.line.Start(begin); err != nil {

@@ -12,7 +12,7 @@ import (
 // sandboxControl changes a session that is a sandbox.
 type sandboxControl struct{ *supervisor }
 
-// Sandbox returns what changes the session if it is a sandbox, or nil.
+// Sandbox returns the control of the session if it is a sandbox, or nil.
 func (s *supervisor) Sandbox() control.Sandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +28,7 @@ func (c sandboxControl) Update(data json.RawMessage) error {
 		return fault.New(fault.Usage, "the change of the sandbox cannot be read: %w", err)
 	}
 	if change.IdleTimeout != nil {
-		if err := checkIdleTimeout(*change.IdleTimeout); err != nil { // before anything changes
+		if err := checkIdleTimeout(*change.IdleTimeout); err != nil { // before anything is changed
 			return err
 		}
 	}
@@ -65,8 +65,8 @@ func (c sandboxControl) Pause(ctx context.Context) error {
 
 func (c sandboxControl) Resume(ctx context.Context) error { return c.pauser.resume(ctx) }
 
-// awaitWatch waits until a sandbox that runs is watched, which is a moment after its creator
-// learns that it runs.
+// awaitWatch waits until a running sandbox is watched, which happens shortly after its
+// creator is notified.
 func (c sandboxControl) awaitWatch(ctx context.Context) error {
 	if c.state().Phase != session.Running {
 		return nil // the caller refuses it

@@ -15,7 +15,7 @@ import (
 	"aibox/session/process"
 )
 
-// sandboxUnder is a running sandbox whose proxy has connections to the hosts.
+// sandboxUnder returns a running sandbox whose proxy has connections to the hosts.
 func sandboxUnder(t *testing.T, mode netguard.Mode, spec session.SandboxSpec, deny []string, open ...string) (*session.Sessions, *supervisor, *fakeProxy) {
 	t.Helper()
 	launch := session.Launch{Spec: session.Spec{Sandbox: &spec}}
@@ -27,7 +27,7 @@ func sandboxUnder(t *testing.T, mode netguard.Mode, spec session.SandboxSpec, de
 	return sessions, s, proxy
 }
 
-func TestNewListsReplaceTheOldOnesAndCloseWhatIsNotAllowed(t *testing.T) {
+func TestNewListsReplaceTheOldOnesAndCloseConnectionsThatTheyDoNotAllow(t *testing.T) {
 	sessions, s, proxy := sandboxUnder(t, netguard.Allowlist, session.SandboxSpec{Tenant: "acme", Denied: []string{"bad.example"}}, []string{"bad.example", "own.example"},
 		"a.example:443", "b.example:443")
 	set := func(lists session.NetworkLists) error { return sessions.SetNetwork(t.Context(), s.id, lists, "a test") }
@@ -144,7 +144,7 @@ func TestProcessesRunAsTheSandboxesUserUnlessRootIsPermitted(t *testing.T) {
 	}
 }
 
-func TestTheTimeOfAPausedSandboxStandsStill(t *testing.T) {
+func TestTheTimeOfAPausedSandboxIsStopped(t *testing.T) {
 	begin := time.Now()
 	at := func(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
 	a := timeBudget{began: begin, limit: 100 * time.Second, lastGiven: 100 * time.Second, requested: true}
@@ -156,7 +156,7 @@ func TestTheTimeOfAPausedSandboxStandsStill(t *testing.T) {
 	if due, ok := a.due(); !ok || !due.Equal(at(1060)) {
 		t.Errorf("after the pause it is due at %v, %v", due.Sub(begin), ok)
 	}
-	a.over = true // and the sandbox is paused for that
+	a.over = true // and therefore the sandbox is paused
 	a.pause(at(1060))
 	a.resume(at(2000))
 	if due, ok := a.due(); !ok || due.After(at(2100)) || due.Before(at(2080)) {
@@ -234,7 +234,7 @@ func TestTheAccountOfASandboxOwnsWhatItMayWrite(t *testing.T) {
 	}
 }
 
-func TestPortsThatThePermissionsCloseAreNotConnected(t *testing.T) {
+func TestPortsThatThePermissionsForbidAreNotConnected(t *testing.T) {
 	for _, c := range []struct {
 		inbound []int
 		open    bool

@@ -51,7 +51,8 @@ func (s *sandbox) sandboxSpec(res *resources) (runtime.Spec, error) {
 	}, nil
 }
 
-// mounts returns the mount of the workspace, or the volumes of a sandbox, which has none.
+// mounts returns the mount of the workspace, or, for a sandbox without one, the mounts of
+// its volumes.
 func (s *sandbox) mounts(res *resources) ([]runtime.Mount, error) {
 	spec := s.launch.Spec.Sandbox
 	if spec == nil {
@@ -96,7 +97,7 @@ func (s *sandbox) etcFiles() (map[string]string, error) {
 				return nil, err
 			}
 		}
-		// Users of the sandbox other than root read them, too. The folder is private.
+		// Other users in the sandbox than root read them, too. The folder is private.
 		if err := os.Chmod(files[name], 0o644); err != nil { //nolint:gosec // see above
 			return nil, err
 		}

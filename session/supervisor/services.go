@@ -20,8 +20,8 @@ func gatewayURL() string {
 }
 
 // serve starts the services of the sandbox: the name server, the model gateway, the egress
-// proxy and the refusals. They end with ctx. One that fails before that ends the session, because a
-// sandbox must not run without its guard.
+// proxy and the refusals. They end with ctx. If one fails before that, the session ends,
+// because a sandbox must not run without its guard.
 func (s *sandbox) serve(ctx context.Context, res *resources) error {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, res.sockets.Packet(netguard.PortDNS), res.sockets.Listener(netguard.PortDNS),
@@ -54,12 +54,12 @@ func (s *sandbox) serve(ctx context.Context, res *resources) error {
 			})
 		})
 	case gateway != nil:
-		_ = gateway.Close() // nothing answers there, so the sandbox's connections are refused at once
+		_ = gateway.Close() // no server answers there, so the sandbox's connections are refused at once
 	}
 	return nil
 }
 
-// serveProxy starts the egress proxy, and sets what stops it.
+// serveProxy starts the egress proxy, and sets stopProxy.
 func (s *sandbox) serveProxy(ctx context.Context, proxy Proxy, listener net.Listener) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

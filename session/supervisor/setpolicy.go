@@ -13,8 +13,8 @@ import (
 // sourceSet is the source of rules in lists that were replaced while the sandbox ran.
 const sourceSet = "the sandbox's network"
 
-// setLists replaces the lists of a sandbox's policy; see session.NetworkLists. What its spec
-// names as denied stays denied.
+// setLists replaces the lists of a sandbox's policy; see session.NetworkLists. Entries that
+// its spec denies stay denied.
 func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
@@ -50,8 +50,8 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 	return err
 }
 
-// parseNewAllow parses an allow list. A preset whose hosts the tools in the sandbox name is
-// refused: its programs could have changed those tools.
+// parseNewAllow parses an allow list. A preset whose hosts are printed by tools in the
+// sandbox is refused: the sandbox's programs could have changed these tools.
 func parseNewAllow(words []string) ([]netguard.Rule, error) {
 	rules := []netguard.Rule{}
 	for _, word := range words {

@@ -18,16 +18,16 @@ import (
 	"aibox/session/snapshot"
 )
 
-// freezeTimeout is how long PID 1 may take to stop the processes of the sandbox.
+// freezeTimeout is the time limit for PID 1 to stop the processes of the sandbox.
 const freezeTimeout = 10 * time.Second
 
-// snapshots passes PID 1's answer to a freeze to the one who waits for it. The zero value
-// waits for none.
+// snapshots passes PID 1's answer to a freeze to the goroutine that waits for it. The zero
+// value drops answers.
 type snapshots struct{ frozen chan lifeline.Frozen }
 
 func newSnapshots() snapshots { return snapshots{make(chan lifeline.Frozen, 1)} }
 
-// answered is called for each answer. One that nobody waits for is dropped.
+// answered is called for each answer. An answer without a waiting goroutine is dropped.
 func (s *snapshots) answered(f lifeline.Frozen) {
 	select {
 	case s.frozen <- f:
@@ -35,8 +35,8 @@ func (s *snapshots) answered(f lifeline.Frozen) {
 	}
 }
 
-// Snapshot stores the state of the sandbox, which stands still meanwhile. Whatever comes of
-// it, the sandbox runs on.
+// Snapshot stores the state of the sandbox, which is stopped during this. The sandbox
+// continues to run afterwards, even after an error.
 func (c sandboxControl) Snapshot(ctx context.Context, data json.RawMessage) error {
 	var request snapshot.Request
 	if err := json.Unmarshal(data, &request); err != nil {
@@ -53,7 +53,7 @@ func (c sandboxControl) Snapshot(ctx context.Context, data json.RawMessage) erro
 
 // snapshot stores the state of the sandbox.
 func (p *pauser) snapshot(ctx context.Context, request snapshot.Request) error {
-	p.mu.Lock() // no pause, and no second snapshot
+	p.mu.Lock() // prevents a pause and a second snapshot
 	defer p.mu.Unlock()
 	if _, err := p.check(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *pauser) snapshot(ctx context.Context, request snapshot.Request) error {
 	if err := p.store(ctx, container, draft, &manifest); err != nil {
 		return errors.Join(err, draft.Discard())
 	}
-	// From here on the sandbox runs again.
+	// From this point on the sandbox runs again.
 	if _, err := draft.Check(request.Most); err != nil {
 		return errors.Join(err, draft.Discard())
 	}
@@ -99,7 +99,7 @@ func (p *pauser) snapshot(ctx context.Context, request snapshot.Request) error {
 	return nil
 }
 
-// describe returns the manifest as far as it is known before the sandbox is frozen.
+// describe returns the parts of the manifest that are known before the sandbox is frozen.
 func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec session.Spec, request snapshot.Request) (snapshot.Snapshot, error) {
 	info, err := backend.Info(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec
 	return m, nil
 }
 
-// store freezes the sandbox, writes its state, and lets it run on.
+// store freezes the sandbox, writes its state, and continues it.
 func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draft *snapshot.Draft, m *snapshot.Snapshot) error {
 	s := p.session
 	s.storing.Lock()
@@ -133,7 +133,7 @@ func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draf
 	if m.Processes, err = s.processes.storable(); err != nil {
 		return err
 	}
-	p.unwatch() // PID 1 does not answer while its state is written
+	p.unwatch() // PID 1 does not answer while the state is written
 	defer p.watch()
 	if err := p.freeze(ctx, m.Proof); err != nil {
 		return err
@@ -142,11 +142,11 @@ func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draf
 	return errors.Join(err, p.thaw())
 }
 
-// freeze makes PID 1 stop all processes. After an error they run. It waits for the answer even
-// if ctx ends, so that the answer is not taken for that of the next freeze.
+// freeze asks PID 1 to stop all processes. After an error they run. It waits for the answer
+// even if ctx ends, so that the answer is not mistaken for the answer to the next freeze.
 func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 	select {
-	case <-p.snapshots.frozen: // of an earlier freeze, which took too long
+	case <-p.snapshots.frozen: // the answer to an earlier freeze, which took too long
 	default:
 	}
 	if err := p.session.line.SendMessage(lifeline.TypeFreeze, lifeline.Freeze{Proof: proof}); err != nil {
@@ -173,7 +173,7 @@ func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 	return errors.Join(err, p.thaw())
 }
 
-// thaw makes PID 1 continue the processes.
+// thaw asks PID 1 to continue the processes.
 func (p *pauser) thaw() error {
 	if err := p.session.line.Send(lifeline.Frame{Type: lifeline.TypeThaw}); err != nil {
 		return fault.New(fault.Conflict, "the sandbox is ending")
@@ -181,8 +181,8 @@ func (p *pauser) thaw() error {
 	return nil
 }
 
-// storable returns the running processes as a restored sandbox continues them. Some cannot be
-// stored: a terminal has a viewer, and a copy of files its other end.
+// storable returns the running processes for a restored sandbox. Processes with a terminal
+// or that copy files cannot be stored, because they depend on their client.
 func (ps *processes) storable() ([]snapshot.Process, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -199,14 +199,14 @@ func (ps *processes) storable() ([]snapshot.Process, error) {
 		case request.Copy != nil:
 			return nil, fault.New(fault.Conflict, "files are being copied into the sandbox or out of it").Hint("try again")
 		}
-		request.Env = nil // the process has it, and no record does
+		request.Env = nil // the process has it, and no record stores it
 		all = append(all, snapshot.Process{Flow: p.flow.ID, Request: request, Info: info})
 	}
 	return all, nil
 }
 
-// adopt registers the processes of a restored sandbox that run, with the flows by which PID 1
-// knows them. Their output starts where the snapshot was taken.
+// adopt registers the running processes of a restored sandbox, with PID 1's numbers for
+// their flows. Their output starts at the snapshot.
 func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows map[uint32]*lifeline.Flow) int {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -215,10 +215,10 @@ func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows
 		ps.last = max(ps.last, one.Info.ID)
 		flow := flows[one.Flow]
 		if flow == nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		request := one.Request
-		request.Linger = 0 // its reader reads in the other sandbox
+		request.Linger = 0 // its reader is a client of the original sandbox
 		p := newRestored(one.Info, request, line, flow, ps.sandbox.dir)
 		ps.all = append(ps.all, p)
 		ps.flows[flow.ID] = p
@@ -232,7 +232,7 @@ func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows
 	return adopted
 }
 
-// newRestored returns a process that runs already.
+// newRestored returns a process that already runs.
 func newRestored(info process.Info, request process.Request, line *lifeline.Conn, flow *lifeline.Flow, dir string) *running {
 	p := &running{
 		request: request, line: line, flow: flow, started: make(chan struct{}), arrived: make(chan struct{}, 1),

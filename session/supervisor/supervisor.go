@@ -1,6 +1,6 @@
-// Package supervisor runs one session in a process of its own, from its start to its
-// result. It owns the session's network, model gateway, sandbox, limits, record and log, and
-// undoes everything if the start fails. Clients reach it through the control socket.
+// Package supervisor runs one session in a separate process, from its start to its result.
+// It owns the session's network, model gateway, sandbox, limits, record and log, and undoes
+// everything if the start fails. Clients reach it through the control socket.
 package supervisor
 
 import (
@@ -30,33 +30,33 @@ import (
 	"aibox/session/terminal"
 )
 
-// How long the sandbox has to end by itself after a stop.
+// The grace periods of a sandbox after a stop.
 const (
 	defaultGrace = 3 * time.Second
 	maxGrace     = 10 * time.Minute
 )
 
-// Deps are what a supervisor works with.
+// Deps are the dependencies of a supervisor.
 type Deps struct {
 	session.Deps
-	// Init installs the static PID 1 and returns its host path.
+	// Init installs the static program of PID 1 and returns its host path.
 	Init func() (string, error)
-	// Inference finds the model server that value (--inference) names. env looks
-	// up the variables that hold keys.
+	// Inference finds the model server for value (--inference). env looks up the variables
+	// with keys.
 	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
 	// Names serves the sandbox's name server on the sockets until ctx ends, and
 	// reports each name it did not answer to refused.
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
-	// Proxy makes the egress proxy of a session. It does no I/O.
+	// Proxy creates the egress proxy of a session. It does no I/O.
 	Proxy func(ProxyAccess) (Proxy, error)
-	// OwnSandboxes returns what serves the sandboxes that a session's agent creates. It does no
-	// I/O.
+	// OwnSandboxes returns the server of the sandboxes that a session's agent creates. It does
+	// no I/O.
 	OwnSandboxes func(session.Host) (OwnSandboxes, error)
-	// Limits returns what enforces the limits of sandboxes on this machine.
+	// Limits returns the mechanism that enforces the limits of sandboxes on this machine.
 	Limits func() limit.Enforcer
 }
 
-// supervisor runs one session from its start to its record.
+// supervisor runs one session from its start to its result.
 type supervisor struct {
 	*run
 	*modelWatch
@@ -72,9 +72,9 @@ type supervisor struct {
 	attention  attention
 	usage      usageMeter
 	held       *flock.Lock    // the session's lock, until the process ends
-	queue      *session.Queue // what the session waits for; nil: it may start
+	queue      *session.Queue // the session's wait in the queue; nil if it may start
 	scrollback *output.ScrollbackWriter
-	updates    broadcast // the numbers that were published
+	updates    broadcast // the published counters
 }
 
 func newSupervisor(r *run) *supervisor {
@@ -95,11 +95,10 @@ func newSupervisor(r *run) *supervisor {
 	return s
 }
 
-// Run runs a session: it reads a Launch from in, reports the start on out
-// (which it closes when the agent runs or the start has failed), supervises the
-// agent, computes the change set and stores the result. It returns when the
-// session has ended and everything it used is released. SIGTERM ends the session
-// as `aibox stop` does.
+// Run runs a session: it reads a Launch from in, reports the start on out (which it closes
+// when the agent runs or the start has failed), supervises the agent, computes the change
+// set and stores the result. It returns when the session has ended and all its resources
+// are released. SIGTERM ends the session as `aibox stop` does.
 func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
 	s := newSupervisor(&run{
 		deps:   deps,
@@ -126,11 +125,11 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 	return err
 }
 
-// supervise is Run with errors for the launcher: they mean that the agent
+// supervise does the work of Run. Its errors are for the launcher and mean that the agent
 // never started.
 func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer func() {
-		watched := s.notifier.isWatched() // the undo ends the clients' connections
+		watched := s.notifier.isWatched() // read now, because the undo closes the clients' connections
 		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
 			err = errors.Join(err, fmt.Errorf("undoing the start: %w", undoErr))
 		}
@@ -144,8 +143,8 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer s.removeAbandoned()
 	ctx, left := s.watchWaiter(ctx)
 	defer left()
-	// The session's services live as long as the supervisor, whatever ctx does:
-	// a signal ends the sandbox first and the services after it.
+	// The session's services run as long as the supervisor, even after ctx has ended: a signal
+	// ends the sandbox first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
 	starting, abandon := context.WithCancel(ctx)
@@ -169,7 +168,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	}
 	container, err := s.startSandbox(starting, services, res)
 	if err != nil {
-		// If the workspace could not be created, it is gone, and there is no sandbox.
+		// If the workspace could not be created, it was removed, and there is no sandbox.
 		stopWork()
 		var cause *fault.Fault
 		if _, wsErr := res.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
@@ -182,7 +181,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err == nil {
 		err = s.checkClient()
 	}
-	s.warm.result <- err // of a claim, if there is one
+	s.warm.result <- err // answers a claim, if there is one
 	if err != nil {
 		return err
 	}
@@ -229,7 +228,7 @@ func removeSocket(dir string) error {
 	return err
 }
 
-// open makes the session's folder with its lock, log and record.
+// open creates the session's folder with its lock, log and record.
 func (s *supervisor) open() error {
 	err := s.checkHostDisks()
 	if err != nil {
@@ -296,9 +295,8 @@ func (s *supervisor) open() error {
 	return nil
 }
 
-// startedEvent returns the log's record of a session's start. A prompt and arguments
-// may be larger than an event, so the spec holds them, and the
-// event their hash.
+// startedEvent returns the event data of a session's start. A prompt and arguments can be
+// larger than an event, so the event has only their hash, and the spec holds them.
 func startedEvent(spec session.Spec) map[string]any {
 	task := sha256.New()
 	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)
@@ -315,7 +313,7 @@ func startedEvent(spec session.Spec) map[string]any {
 	return event
 }
 
-// divertStderr sends this process's standard error, panics included, to file.
+// divertStderr redirects this process's standard error, panics included, to file.
 func divertStderr(file string) error {
 	log, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// liveTime is the shortest time between two updates of a running session's counters, and
-// so the age of the published ones at most. Questions do not wait for it. Output alone
-// waits for outputTime, since many agents redraw all the time.
+// liveTime is the shortest time between two updates of a running session's counters, and so
+// the maximum age of the published ones. Questions do not wait for it. If only the output
+// grows, the update waits for outputTime, since many agents redraw all the time.
 const (
 	liveTime   = time.Second
 	outputTime = 5 * time.Second
@@ -35,10 +35,10 @@ func (p *throttle) start(do func()) {
 // trigger schedules do.
 func (p *throttle) trigger() { p.within(liveTime) }
 
-// triggerLate schedules do for a while after the last call.
+// triggerLate schedules do for a longer time after the last call.
 func (p *throttle) triggerLate() { p.within(outputTime) }
 
-// within schedules do for when the pause since the last call is over.
+// within schedules do for the end of the pause after the last call.
 func (p *throttle) within(pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *throttle) within(pause time.Duration) {
 	p.due, p.timer = due, time.AfterFunc(time.Until(due), p.fire)
 }
 
-// flush calls do now and waits for it.
+// flush calls do now and waits for it to return.
 func (p *throttle) flush() {
 	p.mu.Lock()
 	if p.timer != nil {
@@ -74,7 +74,7 @@ func (p *throttle) fire() {
 	}
 }
 
-// stop calls do one last time.
+// stop calls do for the last time.
 func (p *throttle) stop() {
 	p.flush()
 	p.mu.Lock()

@@ -12,7 +12,7 @@ func TestCountersArePublishedAtMostOnceASecondAndOnlyOnChange(t *testing.T) {
 		var p throttle
 		var times []time.Duration
 		begun := time.Now()
-		p.trigger() // before the start: nobody wants it
+		p.trigger() // before the start, so it has no effect
 		p.start(func() { times = append(times, time.Since(begun)) })
 		for range 50 {
 			p.trigger()

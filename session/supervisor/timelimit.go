@@ -23,12 +23,12 @@ const (
 // callers pass the times of events. The zero value has no limit.
 type timeBudget struct {
 	began     time.Time
-	limit     time.Duration // in all
+	limit     time.Duration // the whole time
 	lastGiven time.Duration // the last extension
 	requested bool          // more time was requested since then
 	over      bool          // the time is up, or the agent has ended
 	ended     bool          // the agent has ended
-	paused    time.Time     // since when the time stands still; zero if it does not
+	paused    time.Time     // when the time was stopped; zero if it is not
 }
 
 // ends returns when the time is up; ok is false without a limit.
@@ -64,7 +64,7 @@ func (a *timeBudget) extend(by time.Duration) error {
 	return nil
 }
 
-// set ends the time so long after now; 0 means never.
+// set sets the remaining time from now on; 0 means no limit.
 func (a *timeBudget) set(now time.Time, left time.Duration) error {
 	switch {
 	case a.ended:
@@ -88,7 +88,7 @@ func (a *timeBudget) set(now time.Time, left time.Duration) error {
 // pause stops the time.
 func (a *timeBudget) pause(now time.Time) { a.paused = now }
 
-// resume continues the time. If it was up, it begins again.
+// resume continues the time. If it was over, it begins again.
 func (a *timeBudget) resume(now time.Time) {
 	switch {
 	case a.paused.IsZero(), a.ended:
@@ -100,13 +100,13 @@ func (a *timeBudget) resume(now time.Time) {
 	a.paused = time.Time{}
 }
 
-// countdown runs a timeBudget on the clock. It is safe for concurrent use.
+// countdown runs a timeBudget on the real clock. It is safe for concurrent use.
 type countdown struct {
 	mu    sync.Mutex
 	time  timeBudget
 	timer *time.Timer
-	ask   func(until time.Time)     // called when the time is almost up
-	end   func(limit time.Duration) // called once, when it is
+	ask   func(until time.Time)     // called when the time is almost over
+	end   func(limit time.Duration) // called once, when it is over
 }
 
 // start starts the countdown; limit 0 means none. ask and end are called from a separate
@@ -136,7 +136,7 @@ func (c *countdown) extend(by time.Duration) (time.Duration, error) {
 	return c.time.limit, err
 }
 
-// set sets the time that is left from now on; 0 means no limit.
+// set sets the remaining time from now on; 0 means no limit.
 func (c *countdown) set(left time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *countdown) resume() {
 	c.arm()
 }
 
-// deadline returns when the time is up; zero without a limit and while the time stands still.
+// deadline returns when the time is up; zero without a limit and while the time is stopped.
 func (c *countdown) deadline() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (c *countdown) check() {
 }
 
 // limitTime starts the session's time limit. A verification, whose session belongs to
-// another one, does not ask for more time, and neither does a sandbox, which has no user.
+// another one, does not ask for more time. Neither does a sandbox, which has no user.
 func (s *limits) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)
@@ -236,7 +236,7 @@ func (s *limits) askForTime(step time.Duration, until time.Time) {
 		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
 }
 
-// setTimeout ends the session so long after now; 0 means never.
+// setTimeout sets the time after which the session ends, from now on; 0 means never.
 func (s *limits) setTimeout(left time.Duration) error {
 	if err := s.timeLimit.set(left); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// limited is a supervisor whose session has a time limit and counts its time.
+// limited is a supervisor whose session has a running time limit.
 func limited(t *testing.T, limit time.Duration) *supervisor {
 	t.Helper()
 	s := newSupervisor(&run{id: "0abc-talker", dir: t.TempDir(), store: session.NewStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})})
@@ -32,7 +32,7 @@ func limited(t *testing.T, limit time.Duration) *supervisor {
 	return s
 }
 
-// logged is the types of the log.
+// logged returns the types of the logged events.
 func logged(t *testing.T, s *supervisor) []audit.Type {
 	t.Helper()
 	var types []audit.Type
@@ -167,7 +167,7 @@ func TestAVerificationTimesOutWithoutARequest(t *testing.T) {
 	})
 }
 
-func TestNoRequestIsMadeAfterTheEnd(t *testing.T) {
+func TestNoQuestionIsAskedAfterTheEnd(t *testing.T) {
 	var ends []string
 	l := requestQueue{record: func(_ session.Request, answer string) { ends = append(ends, answer) }}
 	if _, ok := l.ask(session.Request{What: "x"}, func(session.Answer) error { return nil }); !ok {
@@ -191,8 +191,8 @@ func TestAnAnswerReturnsTheErrorOfItsAction(t *testing.T) {
 	}
 }
 
-// Times in records and files come from the wall clock, which can be set. Limits count the time
-// that has passed: their times keep the monotonic reading that Go shows as "m=".
+// Times in records and files come from the wall clock, which can be set. Limits measure
+// elapsed time: their times keep the monotonic reading that Go prints as "m=".
 func TestTheTimeLimitDoesNotDependOnTheWallClock(t *testing.T) {
 	s := limited(t, time.Hour)
 	defer s.timeLimit.stop()

@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// refusedSession is a session that has ended and was refused the names.
+// refusedSession is an ended session in which accesses to the names were refused.
 func refusedSession(t *testing.T, store session.Store, names ...string) session.ID {
 	t.Helper()
 	id, err := store.Create("codex", time.Now())

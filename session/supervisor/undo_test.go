@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The record is what the next repair finds the rest of a failed start by.
+// The next repair needs the record to find the remains of a failed start.
 func TestARecordStaysWhenAStartCannotBeUndone(t *testing.T) {
 	for _, failed := range []error{nil, errors.New("the daemon does not answer")} {
 		s, stays := &run{}, false

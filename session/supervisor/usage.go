@@ -9,25 +9,25 @@ import (
 	"aibox/session"
 )
 
-// usageMeter measures the sandbox's use of resources when a client looks, and at most once
-// every liveTime. Nothing measures while none does.
+// usageMeter measures the sandbox's use of resources when a client asks for it, at most
+// once every liveTime.
 type usageMeter struct {
 	mu     sync.Mutex
 	last   limit.Usage
-	at     time.Time // of last; zero before the first measurement
+	at     time.Time // time of last; zero before the first measurement
 	result session.Usage
 }
 
 const (
-	// usageAge is the age at which a measurement is too old to be shown, or to compute the
-	// present use of processors from. Clients that look measure more often.
+	// usageAge is the age at which a measurement is too old to be shown or to be the basis for
+	// the current use of processors. Active clients measure more often.
 	usageAge = 30 * time.Second
 	// usageSpan is the time between the two measurements that the first answer needs.
 	usageSpan = 200 * time.Millisecond
 )
 
-// measure returns the sandbox's use. The use of processors is that since the last
-// measurement, or that of a short time if there is none.
+// measure returns the sandbox's use. The use of processors is an average since the last
+// measurement, or over a short time if there is none.
 func (m *usageMeter) measure(measure func() (limit.Usage, error)) (session.Usage, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,7 +17,7 @@ func burning(n int, measured *int) func() (limit.Usage, error) {
 	}
 }
 
-func TestUseOfProcessorsIsThePresentOne(t *testing.T) {
+func TestUseOfProcessorsIsTheCurrentOne(t *testing.T) {
 	var m usageMeter
 	measured := 0
 	used, err := m.measure(burning(2, &measured))

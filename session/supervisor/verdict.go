@@ -39,9 +39,9 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 const exitNoProgram = 127
 
 // unquotedScript returns the only argument of a command that looks like a script for a
-// shell, if no program has this name.
+// shell, if no program has that name.
 func (s *modelWatch) unquotedScript(agent agents.Agent, code int) (script string, ok bool) {
-	const longest = 200 // bytes that fit into a hint
+	const longest = 200 // bytes that fit in a hint
 	args := s.launch.Spec.Args
 	if code != exitNoProgram || len(args) != 1 || len(agent.Info().Dialects) > 0 || len(args[0]) > longest {
 		return "", false
@@ -57,8 +57,8 @@ func exitText(exit *lifeline.Exit) string {
 	return fmt.Sprintf("exit code %d", exit.Code)
 }
 
-// exitCodeFault explains an exit code: what it means for the agent and, if the agent's
-// last request to the model failed, that failure.
+// exitCodeFault explains an exit code: its meaning for the agent and, if the agent's last
+// model request failed, that failure.
 func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 	text := fmt.Sprintf("%s ended with exit code %d", s.launch.Spec.Agent, code)
 	if meaning := agents.Meaning(agent, code); meaning != "" {
@@ -71,8 +71,8 @@ func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 	return s.modelFault(info, model.last, fault.New(fault.AgentFailed, "%s: %s", text, failureText(model.last)))
 }
 
-// checkWork checks the work of an agent that exited with success: some do so although
-// they could not do anything.
+// checkWork checks the work of an agent that exited with success: some do so although they
+// could not work.
 func (s *modelWatch) checkWork(res *resources, result *session.Result) {
 	info, name, model := res.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
 	switch {
@@ -87,7 +87,7 @@ func (s *modelWatch) checkWork(res *resources, result *session.Result) {
 	}
 }
 
-// failures returns the model failures for a result; nil when none failed.
+// failures returns the model failures for a result; nil if none failed.
 func (m modelCounters) failures() *session.ModelFailures {
 	if m.failed == 0 {
 		return nil

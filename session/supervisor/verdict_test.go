@@ -25,7 +25,7 @@ func TestAnInterruptedAgentCountsAsInterruptedWhateverItsExitCode(t *testing.T) 
 	}
 }
 
-func TestAScriptInOneArgumentIsHintedToAShell(t *testing.T) {
+func TestAScriptInOneArgumentGetsAHintAboutAShell(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
@@ -45,8 +45,8 @@ func TestAScriptInOneArgumentIsHintedToAShell(t *testing.T) {
 	}
 }
 
-// In a conversation an interrupt ends a turn, and the agent ends later for another reason.
-func TestAnInterruptOfAConversationIsNotTheSessionsEnd(t *testing.T) {
+// In a conversation an interrupt ends only a turn; the agent ends later for another reason.
+func TestAnInterruptInAConversationDoesNotEndTheSession(t *testing.T) {
 	s := newSupervisor(&run{id: "0abc-codex"})
 	s.launch.Spec.Interactive = true
 	s.noteInterrupt()

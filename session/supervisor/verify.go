@@ -15,21 +15,21 @@ import (
 	"aibox/workspace"
 )
 
-// runningVerification is the verification that a supervisor waits for.
+// runningVerification is the verification for which a supervisor waits.
 type runningVerification struct {
 	stop func()     // ends it
 	id   session.ID // empty until it runs
 }
 
-// verifier runs the user's command on the agent's work. It also serves the supervisor of
-// such a command, whose session ends with the process that waits for it.
+// verifier runs the user's command on the agent's work. It is also used by the supervisor
+// of such a command, whose session ends with the process that waits for it.
 type verifier struct {
 	*run
 	verifying *runningVerification // nil unless the command runs
 }
 
 // verifyWork runs the user's command on the agent's work, as the last part of the session:
-// the sandbox is dead, and the changes are on record. It also ends when stop is closed.
+// the sandbox has ended, and the changes are stored. It also ends when stop is closed.
 // Errors are part of the result.
 func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result *session.Result) {
 	asked := s.launch.Spec
@@ -75,7 +75,7 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 	}
 }
 
-// runVerify runs the command; soFar is the result without it without it.
+// runVerify runs the command; soFar is the result without it.
 func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
@@ -95,11 +95,10 @@ func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*sessio
 	return v, errors.Join(err, sessions.KeepVerification(s.id, v))
 }
 
-// The rest is for the supervisor of a verification, or of a session that opens a
-// workspace.
+// The rest is for the supervisor of a verification, or of a session that opens a workspace.
 
-// watchWaiter ends the verification when the process that waits for it is gone, and
-// returns the context that ends then.
+// watchWaiter ends the verification when the process that waits for it has died, and
+// returns a context that ends at that time.
 func (s *verifier) watchWaiter(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	verifies := s.launch.Spec.Verifies
@@ -122,7 +121,7 @@ func (s *verifier) watchWaiter(ctx context.Context) (context.Context, context.Ca
 // ended.
 const waiterPoll = 200 * time.Millisecond
 
-// copyWorkspace makes the throwaway copy.
+// copyWorkspace creates the temporary copy.
 func (s *preparation) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
 	verifies := s.launch.Spec.Verifies
 	of, err := s.store.Load(verifies.Session)
@@ -159,7 +158,7 @@ func (s *verifier) signalVerification(v *runningVerification, number int) error 
 	id := v.id
 	s.mu.Unlock()
 	if id == "" {
-		v.stop() // it is not running yet, so there is nothing to signal
+		v.stop() // it does not run yet, so no signal is needed
 		return nil
 	}
 	return session.New(s.deps.Deps).Signal(context.Background(), id, number)

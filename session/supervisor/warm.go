@@ -12,12 +12,12 @@ import (
 	"aibox/session"
 )
 
-// warmSandbox is a sandbox that waits for a claim. Only the first claim counts; whatever comes
-// of it, there is no second one. It is safe for concurrent use.
+// warmSandbox is a sandbox that waits for a claim. Only the first claim is accepted; there
+// is no second one, even if the first fails. It is safe for concurrent use.
 type warmSandbox struct {
 	claims chan session.Claim // of length 1; the first claim
 	open   chan struct{}      // of length 1; taken by the first claim
-	result chan error         // of length 1; what came of it
+	result chan error         // of length 1; the result of the claim
 }
 
 func newWarmSandbox() warmSandbox {
@@ -41,9 +41,9 @@ func (w *warmSandbox) claim(ctx context.Context, claim session.Claim) error {
 	}
 }
 
-// awaitClaim waits until a warm sandbox is claimed, proves its network again, and makes it
-// that of the claim. Until then no program has run in it. It returns an error when the
-// sandbox, its pool or this process ends before.
+// awaitClaim waits until a warm sandbox is claimed, probes its network again, and assigns
+// it to the tenant of the claim. Until then no program has run in it. It returns an error
+// if the sandbox, its pool or this process ends first.
 func (s *sandbox) awaitClaim(ctx context.Context, res *resources, container runtime.Sandbox) error {
 	init, err := s.init()
 	if err != nil {
@@ -81,9 +81,9 @@ func (s *sandbox) awaitClaim(ctx context.Context, res *resources, container runt
 	})
 }
 
-// becomeClaimed makes the sandbox that of a launch, if its network and, by check, the machine
-// are still as they were at its start. While the probes wait for what must not answer, the
-// rest is done: the claim is answered after all of it.
+// becomeClaimed assigns the sandbox to a launch, if its network and, according to check,
+// the machine have not changed since its start. It does the other steps while the probes
+// wait for addresses that must not answer. The claim is answered after all of them.
 func (s *sandbox) becomeClaimed(ctx context.Context, res *resources, launch *session.Launch, check func(context.Context) error) error {
 	checked := async(func() (struct{}, error) { return struct{}{}, check(ctx) })
 	stored := async(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, launch.Spec) })
@@ -103,7 +103,8 @@ func (s *sandbox) becomeClaimed(ctx context.Context, res *resources, launch *ses
 	return nil
 }
 
-// adopt takes over what a claim sets. Clients may read the rest of the launch meanwhile.
+// adopt takes over the values that a claim sets. Clients may read the rest of the launch at
+// the same time.
 func (s *sandbox) adopt(launch *session.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,13 +140,13 @@ func (s *sandbox) nextClaim(ctx context.Context, container runtime.Sandbox) (ses
 	}
 }
 
-// settleTime is how long what can wait is not done after the start: the first programs need
-// the processors. It is longer than most of them run.
+// settleTime is the delay of work after the start that is not urgent, because the first
+// programs need the processors. It is longer than most of them run.
 const settleTime = 2 * time.Second
 
-// settle waits until the first programs have had their time, or over is closed, and returns
-// the memory that only the start needed. Only claims of warm sandboxes are worth the wait:
-// what else is started takes long already.
+// settle waits for settleTime or until over is closed, and releases memory that only the
+// start needed. It waits only after claims of warm sandboxes, because other starts take
+// long anyway.
 func (s *supervisor) settle(over <-chan struct{}) {
 	if s.wasWarm {
 		select {

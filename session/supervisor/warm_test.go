@@ -18,7 +18,7 @@ import (
 	"aibox/session"
 )
 
-// discarded drops what is reported.
+// discarded drops reports.
 type discarded struct{ io.Writer }
 
 func (discarded) Close() error { return nil }
@@ -73,7 +73,7 @@ func TestAClaimNeedsTheProofTheMachineAndTheRecord(t *testing.T) {
 	} {
 		s, res := warmed(t, test.passes)
 		if !test.disk {
-			s.id = "00002-sandbox" // has no folder
+			s.id = "00002-sandbox" // it has no folder
 		}
 		launch := session.Launch{Spec: session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme"}}}
 		err := s.becomeClaimed(t.Context(), res, &launch, func(context.Context) error { return test.check })

@@ -19,7 +19,7 @@ import (
 type sandboxOutcome struct {
 	exit  *lifeline.Exit // nil if the sandbox ended without a report
 	errs  []string       // errors of PID 1
-	cause error          // why the line broke, when exit is nil
+	cause error          // why the connection broke, if exit is nil
 }
 
 // watch records the agent's output until it ends, and ends it when a limit is
@@ -37,14 +37,14 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	go func() { _, err := container.Wait(watching); dead <- err }()
 	go s.followParent(watching)
 	sandbox := s.state().Sandbox
-	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
+	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel reports it before the daemon does
 	silent := s.pauser.start(watching, s, container)
 
 	s.limitTime()
 	s.limitIdleTime()
 	s.startOutputLimit()
 	s.publishing.start(s.publish)
-	s.publishing.trigger() // the end of the time limit
+	s.publishing.trigger() // publishes the end of the time limit
 	s.attention.start(res.agent)
 	defer func() {
 		s.files.relay.Close()
@@ -73,7 +73,7 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 			s.Stop("the supervisor received a signal to end", 0)
 		case <-ended:
 			ended = nil
-			if s.pauser.end() { // it cannot end by itself
+			if s.pauser.end() { // a paused sandbox cannot end by itself
 				s.killSandbox()
 			}
 			grace := s.grace()
@@ -98,20 +98,20 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	}
 }
 
-// grace is how long the sandbox, which is being ended, has to end by itself.
+// grace returns the time that the sandbox has to end by itself after a stop.
 func (s *supervisor) grace() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return cmp.Or(s.stopGrace, defaultGrace)
 }
 
-// drainTimeout is how long to read what a dead sandbox has sent. The host's kernel has it
-// already, so only a busy machine needs the time.
+// drainTimeout is the time limit for reading the last data of a dead sandbox. The host's
+// kernel already has the data, so only a busy machine needs the time.
 const drainTimeout = 300 * time.Millisecond
 
-// endUnreachable ends a sandbox that is out of control: its daemon went away, or its PID 1
-// does not answer. Other errors are the ends of sandboxes and connections, which the
-// lifeline reports better.
+// endUnreachable ends a sandbox that cannot be controlled: the connection to its daemon was
+// lost, or its PID 1 does not answer. Other errors are ends of sandboxes and connections,
+// which the lifeline reports better.
 func (s *sandbox) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
@@ -126,8 +126,8 @@ func (s *sandbox) endUnreachable(err error) {
 	s.killSandbox()
 }
 
-// killSandbox ends the sandbox without the daemon: its PID 1 ends when the line closes, and
-// its process on the host is killed.
+// killSandbox ends the sandbox without the daemon: its PID 1 ends when the connection is
+// closed, and its process on the host is killed.
 func (s *sandbox) killSandbox() {
 	if s.line != nil {
 		_ = s.line.Close()
@@ -182,7 +182,7 @@ func (s *supervisor) receive() sandboxOutcome {
 				s.limitProcesses(tasks)
 			}
 			err = decodeErr
-		default: // of a program or a connection that the user has started
+		default: // for a program or a connection that the user has started
 			s.noteActivity()
 			if err := errors.Join(s.ports.dialer.Handle(frame), s.processes.receive(frame)); err != nil {
 				out.cause = err

@@ -17,7 +17,8 @@ import (
 // supervisor dies. PID 1 of the sandbox does that as well, unless the agent has stopped
 // it. The supervisor in turn ends the session when the watchdog dies.
 
-// startWatchdog starts the session's watchdog, from the program that is PID 1 in sandboxes.
+// startWatchdog starts the session's watchdog, which is the same program as PID 1 in
+// sandboxes.
 func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	dog, err := watchdog.Start(program, string(s.id), os.Stderr)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	return dog, nil
 }
 
-// guardSandbox makes the watchdog guard a sandbox. No agent may run in it before.
+// guardSandbox assigns a sandbox to the watchdog. No agent may run in it before that.
 func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watche
 		handle, err := p.Open()
 		switch {
 		case errors.Is(err, runtime.ErrGone) && p != sandbox:
-			continue // a helper of the runtime that has ended
+			continue // an ended helper of the runtime
 		case errors.Is(err, runtime.ErrGone):
 			return fault.New(fault.Environment, "the sandbox ended as soon as it was started").Hint("`aibox doctor` checks Docker and runsc")
 		case err != nil:
@@ -70,7 +71,7 @@ func (s *sandbox) guardSandbox(container string, sandbox runtime.Process, watche
 	return nil
 }
 
-// releaseWatchdog ends the watchdog of a start that has failed.
+// releaseWatchdog ends the watchdog of a failed start.
 func (s *sandbox) releaseWatchdog(watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
