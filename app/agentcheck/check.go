@@ -75,12 +75,12 @@ type Checker struct {
 	NotRemoved func(id session.ID, err error)
 }
 
-// check is one check of one agent.
+// check is the check of one agent.
 type check struct {
 	Checker
 	name    string
 	steps   []Step
-	started time.Time // start of the current step
+	started time.Time // when the current step started
 }
 
 // Check checks the agent with this name. An error means that the check could not be
@@ -124,7 +124,7 @@ func (c *check) read() (agents.Agent, error) {
 		return nil, nil
 	case err != nil && c.App.CustomAgents().Path(c.name) != "":
 		step := Step{Name: "file", State: Failed, Detail: err.Error()}
-		if hints := fault.Hints(err); len(hints) > 1 { // the last one names this command
+		if hints := fault.Hints(err); len(hints) > 1 { // the last hint names this command
 			step.Hint = hints[len(hints)-1]
 		}
 		c.done(step)

@@ -49,7 +49,7 @@ func (c *check) judge(info agents.Info, t trial, r trialResult) bool {
 	return step.State == OK
 }
 
-// successText says what a trial has shown.
+// successText describes what a trial has shown.
 func successText(t trial) string {
 	switch {
 	case t.interactive:
@@ -63,7 +63,7 @@ func successText(t trial) string {
 
 // addNotes reports what the user should know although the agent passed.
 func (c *check) addNotes(t trial, result *session.Result) {
-	if result.Left && !t.interactive { // an interactive agent was stopped
+	if result.Left && !t.interactive { // aibox stopped the interactive agent
 		c.done(Step{Name: t.name, State: Note, Detail: "it left processes running, which ended with the sandbox"})
 	}
 	var targets []string

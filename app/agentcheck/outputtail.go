@@ -14,11 +14,11 @@ import (
 type outputTail struct {
 	screen *screen.Screen
 	tail   []byte
-	events *session.Conversation // of an agent that prints events; nil otherwise
+	events *session.Conversation // for an agent that prints events; nil otherwise
 	text   conversation.TextRenderer
 }
 
-// take takes a chunk of the output of a session.
+// take adds a chunk of the output of a session.
 func (w *outputTail) take(chunk output.Chunk) error {
 	if w.events != nil {
 		w.render(w.events.Add(chunk))
@@ -45,8 +45,8 @@ func (w *outputTail) render(events []conversation.Event) {
 	}
 }
 
-// lines returns the last lines that are not empty: of the screen for an interactive
-// agent, or else of the output.
+// lines returns the last lines that are not empty: of the screen for an interactive agent,
+// otherwise of the output.
 func (w *outputTail) lines(interactive bool) []string {
 	if w.events != nil {
 		w.render(w.events.Close())

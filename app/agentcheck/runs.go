@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// runs takes the steps that need a sandbox.
+// runs performs the steps that need a sandbox.
 func (c *check) runs(ctx context.Context, agent agents.Agent) error {
 	info := agent.Info()
 	if info.OwnCloud {

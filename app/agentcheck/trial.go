@@ -32,12 +32,12 @@ const secondTask = "Now write the second file."
 // trial is one run of the agent. The model asks the agent to write a file, which says
 // whether the model received the expected text.
 type trial struct {
-	name        string // of its step
+	name        string // name of its step
 	file        string
 	prompt      string
 	expect      string
 	resumes     session.ID
-	interactive bool // on a terminal, where no one types
+	interactive bool // on a terminal without a user
 }
 
 // trialResult is the result of a trial.
@@ -84,7 +84,7 @@ func (t trial) script() (inference string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	// A string of JSON is one of TOML.
+	// A JSON string is also a TOML string.
 	text := func(s string) string { data, _ := json.Marshal(s); return string(data) }
 	_, err = fmt.Fprintf(file, "expect = %s\ndone = \"I have written it.\"\n[[step]]\nwrite = { path = %s, content = %s }\n",
 		text(t.expect), text(t.file), text("received: {received}\n"))
@@ -96,8 +96,8 @@ func (t trial) script() (inference string, remove func(), err error) {
 	return "scripted:" + file.Name(), remove, nil
 }
 
-// watch follows a session to its end. An interactive one is stopped when the file is
-// there.
+// watch follows a session to its end. An interactive session is stopped when the file
+// exists.
 func (c *check) watch(ctx context.Context, service *session.Sessions, id session.ID, t trial) (trialResult, error) {
 	result := trialResult{ended: session.Session{Spec: session.Spec{ID: id}}}
 	tail := &outputTail{screen: screen.New(screen.Size{Rows: 40, Cols: 120})}
@@ -152,7 +152,8 @@ func written(service *session.Sessions, id session.ID, file string) bool {
 	return err == nil
 }
 
-// receivedText returns what the model wrote about its request; "" means nothing.
+// receivedText returns what the model wrote about its request; "" means that it wrote
+// nothing.
 func receivedText(ctx context.Context, service *session.Sessions, id session.ID) (string, error) {
 	set, err := service.FinalChanges(id)
 	if err != nil {
@@ -165,7 +166,7 @@ func receivedText(ctx context.Context, service *session.Sessions, id session.ID)
 	received := ""
 	for line := range strings.Lines(patch.String()) {
 		if text, ok := strings.CutPrefix(line, "+received: "); ok {
-			received = strings.TrimSpace(text) // of a resumed session, the second file counts
+			received = strings.TrimSpace(text) // in a resumed session, the second file counts
 		}
 	}
 	return received, nil

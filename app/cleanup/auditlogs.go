@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// auditLogs removes the logs of removed sessions whose time is over.
+// auditLogs removes the logs of removed sessions whose retention is over.
 func (c *cleaner) auditLogs(ctx context.Context) error {
 	if c.options.AuditKeep == 0 {
 		return nil

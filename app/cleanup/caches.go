@@ -14,8 +14,8 @@ import (
 	"aibox/workspace"
 )
 
-// scratchAge is how long a temporary file must have been unchanged before it counts as a
-// leftover.
+// scratchAge is how long a temporary file must have been unchanged before it counts as
+// abandoned.
 const scratchAge = 24 * time.Hour
 
 // removeCaches removes old cached files, and temporary files of commands that were
@@ -75,7 +75,7 @@ func ownedPaths(pattern string, age time.Duration) []string {
 	})
 }
 
-// olderVersions returns the old paths that match, without the newest of all.
+// olderVersions returns the old paths that match, without the newest one.
 func olderVersions(pattern string, age time.Duration) []string {
 	all := ownedPaths(pattern, -1<<62)
 	if len(all) == 0 {

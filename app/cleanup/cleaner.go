@@ -16,20 +16,19 @@ import (
 //
 //   - A session with its record, its agent's conversations and its workspace, if it has
 //     ended, its work is fully reviewed (or there is none), its workspace holds only
-//     reviewed work, and nothing has happened to it during the retention. The content of the
+//     reviewed work, and it had no events during the retention. The content of the
 //     workspace is saved before it is removed.
 //   - A session that another session continued, once that one was removed.
 //   - The audit log of a removed session when the time to keep it is over.
-//   - A saved state that is older than both the retention and the time it was promised
-//     for.
-//   - A snapshot that was neither taken nor used during the retention, unless a sandbox that
-//     it was taken of, or that was created from it, has not ended.
-//   - What belongs to no session, unless it may hold work.
+//   - A saved state that is older than the retention and whose promised time is over.
+//   - A snapshot that was neither taken nor used during the retention, unless its original
+//     sandbox, or a sandbox that was created from it, has not ended.
+//   - Data that belongs to no session, unless it may include work.
 //
 // It keeps a session that is running or has an unreadable record, and everything that an
 // unreadable record may refer to.
 
-// cleaner is a cleanup of sessions and what they refer to.
+// cleaner is a cleanup of sessions and the data to which they refer.
 type cleaner struct {
 	store   session.Store
 	dirs    paths.Dirs
@@ -52,9 +51,10 @@ func newCleaner(dirs paths.Dirs, docker func(context.Context) (session.Docker, e
 	}
 }
 
-// run removes everything that is no longer needed. It may be killed at any point, and runs
-// beside all other commands without removing anything in use. It refuses to run beside
-// another cleanup. An error with a report says what could not be removed.
+// run removes everything that is no longer needed. It may be killed at any point, and can
+// run at the same time as all other commands, because it removes nothing in use. It refuses
+// to run at the same time as another cleanup. An error with a report lists what could not
+// be removed.
 func (c *cleaner) run(ctx context.Context) (*Report, error) {
 	if c.options.OlderThan < 0 {
 		return nil, fault.New(fault.Usage, "%v is not a valid age", c.options.OlderThan).Hint("--older-than 0s removes everything that was reviewed")
@@ -73,7 +73,7 @@ func (c *cleaner) run(ctx context.Context) (*Report, error) {
 	return c.report, errors.Join(c.errs...)
 }
 
-// lock keeps two cleanups from running at once.
+// lock prevents two cleanups at the same time.
 func (c *cleaner) lock() (*flock.Lock, error) {
 	if err := paths.MakePrivate(c.dirs.State); err != nil {
 		return nil, fault.New(fault.Environment, "the folder for aibox's state cannot be used: %w", err)
@@ -100,7 +100,7 @@ func (c *cleaner) do(what string, step func() error) error {
 	return step()
 }
 
-// beforeStep calls the hook of tests.
+// beforeStep calls the hook for tests.
 func (c *cleaner) beforeStep(what string) {
 	if c.options.step != nil && !c.options.DryRun {
 		c.options.step(what)

@@ -14,31 +14,31 @@ import (
 	"aibox/session"
 )
 
-// App opens what a cleanup works with; *app.App implements it.
+// App opens the resources of a cleanup; *app.App implements it.
 type App interface {
 	UserSettings() (*config.Resolved, error)
 	Builder(ctx context.Context) (*bakery.Bakery, error)
 	Docker(ctx context.Context) (session.Docker, error)
 }
 
-// Options select what a cleanup removes.
+// Options control what a cleanup removes.
 type Options struct {
 	OlderThan time.Duration // the retention; 0 also removes sessions that were reviewed just now
 	DryRun    bool          // only report
-	AuditKeep time.Duration // how long logs of removed sessions are kept; 0 is forever
+	AuditKeep time.Duration // how long logs of removed sessions are kept; 0 means forever
 
 	auditCommand session.AuditCommand
 
-	minScratchAge time.Duration     // instead of the constant, for tests; negative is none
+	minScratchAge time.Duration     // overrides the constant, for tests; negative means none
 	step          func(what string) // called before each step, for tests; may be nil
 }
 
 // minScratchAge is the minimum age of removed scratch folders: newer ones may be in use.
 const minScratchAge = time.Hour
 
-// Run removes what has not been used for the time in options, and reports what it
-// removed and what it kept. It continues after an error. The report is nil if nothing
-// could be done.
+// Run removes data that was not used for the time in options, and reports what it removed
+// and what it kept. It continues after an error. The report is nil if nothing could be
+// done.
 func Run(ctx context.Context, app App, options Options) (*Report, error) {
 	dirs, err := paths.Default()
 	if err != nil {
@@ -59,7 +59,7 @@ func Run(ctx context.Context, app App, options Options) (*Report, error) {
 		removeCaches(ctx, dirs, report, options.OlderThan)))
 }
 
-// Retention returns how long unused data is kept: the user's setting.
+// Retention returns how long unused data is kept, according to the user's settings.
 func Retention(app App) (time.Duration, error) {
 	own, err := app.UserSettings()
 	if err != nil {

@@ -29,8 +29,8 @@ import (
 // everything accepts all of a session's work to a branch.
 var everything = accept.Options{Choice: review.Choice{All: true}}
 
-// fixture is one user's folders with a repository and sessions that have ended: all
-// that the use cases on ended sessions need, with the real git and no daemon.
+// fixture holds one user's folders with a repository and ended sessions: everything that
+// use cases for ended sessions need, with the real git and without a daemon.
 type fixture struct {
 	*session.Sessions
 	store session.Store
@@ -51,7 +51,7 @@ func newFixture(t testing.TB) *fixture {
 	return d
 }
 
-// fixtureAt is the fixture whose folders are below home.
+// fixtureAt returns a fixture whose folders are below home.
 func fixtureAt(t testing.TB, home string) *fixture {
 	daemon := runtimetest.NewFake()
 	d := &fixture{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
@@ -108,7 +108,7 @@ func (d *fixture) ended(id session.ID, files ...string) *workspace.Workspace {
 	return ws
 }
 
-// Accept looks at a session's changes and takes what opts choose of them.
+// Accept computes a session's changes and accepts the part that opts choose.
 func (d *fixture) Accept(ctx context.Context, id session.ID, opts accept.Options) (*accept.Result, error) {
 	set, err := d.Changes(ctx, id)
 	if err != nil {
@@ -117,7 +117,7 @@ func (d *fixture) Accept(ctx context.Context, id session.ID, opts accept.Options
 	return d.AcceptSet(ctx, id, set, opts)
 }
 
-// resumed is a session that went on with the workspace of another and wrote files.
+// resumed is a session that continued in the workspace of another one and wrote files.
 func (d *fixture) resumed(from, id session.ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
@@ -133,7 +133,7 @@ func (d *fixture) resumed(from, id session.ID, files ...string) *workspace.Works
 	return ws
 }
 
-// aged makes it look as if nothing had happened to the session for so long.
+// aged changes times so that the session appears unused for the given time.
 func (d *fixture) aged(id session.ID, age time.Duration) {
 	d.t.Helper()
 	s, err := d.store.Load(id)
@@ -146,7 +146,7 @@ func (d *fixture) aged(id session.ID, age time.Duration) {
 	d.must(os.Chtimes(filepath.Join(d.store.Dir(id), "state.json"), then, then))
 }
 
-// saved lists what can be brought back, as "number what by", newest number last.
+// saved lists the saved states, each as "number what by", newest number last.
 func (d *fixture) saved(text string) string {
 	d.t.Helper()
 	all, err := d.Recoverable(d.t.Context(), text)
@@ -158,7 +158,7 @@ func (d *fixture) saved(text string) string {
 	return strings.Join(lines, ", ")
 }
 
-// files are the files that the session changes, as git names them.
+// files lists the files that the session changed, with the names that git prints.
 func (d *fixture) files(id session.ID) string {
 	d.t.Helper()
 	set, err := d.Changes(d.t.Context(), id)
@@ -172,7 +172,8 @@ func (d *fixture) files(id session.ID) string {
 
 const month = 30 * 24 * time.Hour
 
-// collect tidies with a retention of a month, and scratch of any age.
+// collect runs a cleanup with a retention of a month and without a minimum age of scratch
+// files.
 func (d *fixture) collect(change ...func(*Options)) *Report {
 	d.t.Helper()
 	options := Options{OlderThan: month, minScratchAge: -1}
@@ -186,7 +187,7 @@ func (d *fixture) collect(change ...func(*Options)) *Report {
 
 func dryRun(o *Options) { o.DryRun = true }
 
-// freed is what a report says, as "kind count: names", one line a kind.
+// freed formats a report as lines "kind count: names".
 func freed(r *Report) string {
 	var lines []string
 	for _, f := range r.Freed {
@@ -195,14 +196,14 @@ func freed(r *Report) string {
 			names[i] = filepath.Base(names[i])
 		}
 		if f.Kind == KindObjects {
-			f.Count = len(names) // a dry run cannot count them to the last one
+			f.Count = len(names) // a dry run cannot count all of them
 		}
 		lines = append(lines, fmt.Sprintf("%s %d: %s", f.Kind, f.Count, strings.Join(names, " ")))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// accepted is an ended session all of whose work is on a branch.
+// accepted is an ended session whose whole work is on a branch.
 func (d *fixture) accepted(id session.ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	ws := d.ended(id, files...)
@@ -211,7 +212,7 @@ func (d *fixture) accepted(id session.ID, files ...string) *workspace.Workspace 
 	return ws
 }
 
-// predate makes saved states and the objects of a repository look as old as that.
+// predate sets the times of saved states and of a repository's objects to the given age.
 func (d *fixture) predate(gitDir string, age time.Duration) {
 	d.t.Helper()
 	then := time.Now().UTC().Add(-age)
@@ -235,7 +236,7 @@ func (d *fixture) predate(gitDir string, age time.Duration) {
 	}))
 }
 
-// everything lists what there is of aibox's, but for locks and git's objects.
+// everything lists all files of aibox except locks and git's objects.
 func (d *fixture) everything() []string {
 	var all []string
 	for _, root := range []string{d.dirs.State, d.dirs.Data, d.dirs.Workspace} {

@@ -33,7 +33,7 @@ func (c *cleaner) removeImages(ctx context.Context, app App) error {
 	}
 	outdated, err := builder.Outdated(ctx, time.Now().Add(-c.options.OlderThan), func(ref string) bool { return needed[ref] })
 	if err != nil {
-		report.Keep("images", err.Error()) // without a daemon there are none
+		report.Keep("images", err.Error()) // without a daemon there are no images
 		return nil
 	}
 	if len(outdated) == 0 {

@@ -130,7 +130,7 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 	})
 }
 
-// What a session looks like may change until it is locked.
+// A session can change until it is locked.
 func TestASessionThatChangesDuringCleanupIsKept(t *testing.T) {
 	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
@@ -150,8 +150,8 @@ func TestASessionThatChangesDuringCleanupIsKept(t *testing.T) {
 	}
 }
 
-// Whatever sessions there are, of whatever age: what is not reviewed to its end is as
-// it was, and all that is saved for long enough can still be looked at.
+// With any sessions of any age, work that is not fully reviewed stays unchanged, and all
+// states that must still be kept can be read.
 func TestCleanupNeverLosesUnreviewedWork(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

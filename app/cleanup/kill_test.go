@@ -13,8 +13,8 @@ import (
 	"aibox/session"
 )
 
-// A clean-up that is killed at any of its steps, with SIGKILL, loses nothing, and the
-// next one does the rest.
+// A cleanup that is killed with SIGKILL at any of its steps loses no work, and the next one
+// completes it.
 func TestAKilledCleanupIsFinishedByTheNext(t *testing.T) {
 	if home := os.Getenv("AIBOX_TEST_KILL_HOME"); home != "" {
 		killAt(t, home)
@@ -76,7 +76,7 @@ func TestAKilledCleanupIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// killAt runs a clean-up that kills itself before its nth step.
+// killAt runs a cleanup that kills itself before its nth step.
 func killAt(t *testing.T, home string) {
 	n, err := strconv.Atoi(os.Getenv("AIBOX_TEST_KILL_AT"))
 	if err != nil {

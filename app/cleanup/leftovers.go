@@ -60,7 +60,7 @@ func (c *cleaner) sandboxesAndNetworks(ctx context.Context) error {
 	return errors.Join(c.sandboxes(ctx, docker.Backend), c.networks(ctx, docker.Networks))
 }
 
-// sandboxes removes the sandboxes of sessions that are not on record or have ended.
+// sandboxes removes the sandboxes of sessions that have no record or have ended.
 func (c *cleaner) sandboxes(ctx context.Context, backend runtime.Backend) error {
 	orphans, err := c.store.Orphans(ctx, backend)
 	if err != nil {

@@ -11,16 +11,16 @@ type Kind string
 
 // The kinds, in the order of a report.
 const (
-	KindSessions      Kind = "sessions"      // records
+	KindSessions      Kind = "sessions"      // session records
 	KindConversations Kind = "conversations" // the agents' own state of these sessions
 	KindWorkspaces    Kind = "workspaces"
-	KindLogs          Kind = "audit logs" // of removed sessions
+	KindLogs          Kind = "audit logs" // logs of removed sessions
 	KindSaved         Kind = "saved states"
 	KindObjects       Kind = "objects" // unreferenced git objects
 	KindRepositories  Kind = "repositories"
 	KindScratch       Kind = "scratch"
 	KindSnapshots     Kind = "snapshots"
-	KindSandboxes     Kind = "boxes" // created after their session was removed
+	KindSandboxes     Kind = "boxes" // sandboxes that were created after their session was removed
 	KindNetworks      Kind = "networks"
 	KindImages        Kind = "images"
 	KindCaches        Kind = "caches"
@@ -31,7 +31,7 @@ type Freed struct {
 	Kind  Kind     `json:"kind"`
 	Count int      `json:"count"`
 	Files int      `json:"files"`
-	Bytes int64    `json:"bytes"` // on disk
+	Bytes int64    `json:"bytes"` // size on disk
 	Names []string `json:"names,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (r *Report) Add(kind Kind, name string, files int, bytes int64) {
 	f.Count, f.Files, f.Bytes, f.Names = f.Count+1, f.Files+files, f.Bytes+bytes, append(f.Names, name)
 }
 
-// Keep records something that stays.
+// Keep records something that was kept.
 func (r *Report) Keep(what, why string) { r.Kept = append(r.Kept, Kept{what, why}) }
 
 // Total returns the number and size of all removed files.

@@ -11,7 +11,7 @@ import (
 	"aibox/workspace"
 )
 
-// references is everything that records refer to.
+// references holds everything to which records refer.
 type references struct {
 	refs    map[string]bool // sessions with workspaces
 	stores  map[string]bool // repositories that aibox owns
@@ -35,7 +35,7 @@ func (c *cleaner) references() (references, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.damaged = true
 		}
-		if s.State.Workspace == nil && !s.State.Started.IsZero() { // its record was damaged, and only partly restored
+		if s.State.Workspace == nil && !s.State.Started.IsZero() { // the record was damaged, and was only partly restored
 			r.damaged = true
 		}
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
@@ -74,7 +74,7 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		return err
 	}
 	defer tidying.Close()
-	// Read the records only now: a session is on record before it can write here.
+	// Read the records after that: a session has a record before it can write here.
 	known, err := c.references()
 	if err != nil {
 		return err

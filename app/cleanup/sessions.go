@@ -17,8 +17,8 @@ import (
 	"aibox/workspace"
 )
 
-// sessions removes unneeded sessions, newest first: one that continued another is removed
-// before that one.
+// sessions removes unneeded sessions, newest first, so that a session is removed before the
+// one that it continued.
 func (c *cleaner) sessions(ctx context.Context) error {
 	ids, err := c.store.IDs()
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *cleaner) sessions(ctx context.Context) error {
 	}
 	for _, id := range slices.Backward(ids) {
 		if id.Hidden() || ctx.Err() != nil {
-			continue // repair removes verifications
+			continue // the repair removes verifications
 		}
 		if err := c.session(ctx, id); err != nil {
 			c.fail(fmt.Errorf("removing %s: %w", id, err))
@@ -49,7 +49,7 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 		return err
 	}
 	defer file.Close()
-	s, ok := c.removable(id) // it may have changed before it was locked
+	s, ok := c.removable(id) // the session may have changed before it was locked
 	if !ok {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *cleaner) count(id session.ID) {
 func (c *cleaner) removable(id session.ID) (*session.Session, bool) {
 	s, err := c.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false // about to be created, or just removed
+		return nil, false // the session is about to be created, or was just removed
 	}
 	if err != nil {
 		c.keepSession(id, "its record cannot be read: "+err.Error())
@@ -119,14 +119,14 @@ func (c *cleaner) isGone(id session.ID) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// recent reports whether something has happened to the session during the retention: its
-// end, a review, or a session that continued it.
+// recent reports whether the session had an event during the retention: its end, a review,
+// or a session that continued it.
 func (c *cleaner) recent(s *session.Session) bool {
 	return min(time.Since(s.State.Ended), c.store.Age(s.ID)) < c.options.OlderThan
 }
 
-// workspace removes the workspace of an unneeded session if it holds only reviewed
-// work. If done is false, the workspace stays, and the session with it.
+// workspace removes the workspace of an unneeded session if it holds only reviewed work. If
+// done is false, the workspace and the session stay.
 func (c *cleaner) workspace(ctx context.Context, s *session.Session, ws *workspace.Workspace) (done bool, err error) {
 	gone, err := ws.Gone()
 	if gone || err != nil {

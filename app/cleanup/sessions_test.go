@@ -21,7 +21,7 @@ func TestAReviewedSessionIsRemovedWithAllItsFiles(t *testing.T) {
 	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
 	d.write(filepath.Join(agentstate.Roots(d.store.Dir("00001-a"))[0], ".codex/talk"), "what was said")
-	closed := filepath.Join(agentstate.Roots(d.store.Dir("00001-a"))[0], ".codex/closed") // as an agent may leave it
+	closed := filepath.Join(agentstate.Roots(d.store.Dir("00001-a"))[0], ".codex/closed") // an agent may leave such a folder
 	d.must(os.MkdirAll(filepath.Join(closed, "inner"), 0o700))
 	d.must(os.Chmod(closed, 0))
 	d.accepted("00002-b", "two.txt")
@@ -64,7 +64,7 @@ func TestTheRepositoryIsRemovedWithItsLastSession(t *testing.T) {
 	if got := freed(d.collect()); got != "saved states 2: 2 1\nrepositories 1: "+filepath.Base(ws.GitDir) && got != "saved states 2: 1 2\nrepositories 1: "+filepath.Base(ws.GitDir) {
 		t.Errorf("freed is\n%s", got)
 	}
-	d.ended("00002-b", "two.txt") // it is made anew
+	d.ended("00002-b", "two.txt") // it is created again
 }
 
 func TestOnlyUnreferencedObjectsAreRemoved(t *testing.T) {
@@ -176,12 +176,12 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 	}
 }
 
-// A daemon that was busy makes the sandbox of a supervisor that died long after the
-// next command has forgotten that session.
-func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
+// A busy daemon can create the sandbox of a dead supervisor long after a repair has removed
+// that session.
+func TestOnlyAbandonedSandboxesAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
-	supervisor, err := flock.Try(filepath.Join(d.store.Dir("00001-a"), "lock"), flock.Exclusive) // which removes its sandbox itself
+	supervisor, err := flock.Try(filepath.Join(d.store.Dir("00001-a"), "lock"), flock.Exclusive) // this one removes its sandbox itself
 	d.must(err)
 	defer supervisor.Close()
 	elsewhere := session.NewStore(paths.Dirs{State: "/elsewhere"})

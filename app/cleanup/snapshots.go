@@ -52,14 +52,15 @@ func (c *cleaner) snapshot(store snapshot.Store, m *snapshot.Snapshot) error {
 		c.report.Add(KindSnapshots, m.ID, len(m.Files), m.Bytes)
 		return nil
 	case kind == fault.Conflict || kind == fault.NotFound:
-		return nil // a sandbox is being created from it, or it was just deleted
+		return nil // a sandbox is being created from it, or the snapshot was just deleted
 	default:
 		return err
 	}
 }
 
-// neededSnapshots returns whether a snapshot is of a sandbox that has not ended, or one from
-// which such a sandbox was created. A record that cannot be read may need all of them.
+// neededSnapshots returns a function that reports whether a snapshot was taken of a sandbox
+// that has not ended, or whether such a sandbox was created from it. If a record cannot be
+// read, all snapshots may be needed.
 func (c *cleaner) neededSnapshots() (func(*snapshot.Snapshot) bool, error) {
 	ids, err := c.store.IDs()
 	if err != nil {

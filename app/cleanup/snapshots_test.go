@@ -15,7 +15,7 @@ import (
 
 var facts = snapshot.Facts{Runtime: "r", Init: "aibox-init-1", Protocol: 6}
 
-// snapshotOf is a snapshot of a sandbox that was taken some time ago.
+// snapshotOf creates a snapshot of a sandbox that was taken some time ago.
 func (d *fixture) snapshotOf(sandbox session.ID, ago time.Duration) string {
 	d.t.Helper()
 	store, id := snapshot.NewStore(d.dirs), snapshot.NewID()
@@ -40,7 +40,8 @@ func (d *fixture) sandboxSpec(id session.ID, from string) session.Spec {
 	}
 }
 
-// sandbox is one of acme in a phase, which continues from a snapshot unless from is empty.
+// sandbox creates a sandbox of the tenant acme in a phase, from a snapshot unless from is
+// empty.
 func (d *fixture) sandbox(id session.ID, phase session.Phase, from string) {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
@@ -48,7 +49,7 @@ func (d *fixture) sandbox(id session.ID, phase session.Phase, from string) {
 	d.must(d.store.WriteState(id, session.State{Phase: phase, Started: time.Now().UTC()}))
 }
 
-// snapshots are the ids of acme's snapshots.
+// snapshots lists the ids of acme's snapshots.
 func (d *fixture) snapshots() (ids []string) {
 	d.t.Helper()
 	all, err := snapshot.NewStore(d.dirs).List("acme")
@@ -59,7 +60,7 @@ func (d *fixture) snapshots() (ids []string) {
 	return ids
 }
 
-func TestSnapshotsThatNothingNeedsAreRemoved(t *testing.T) {
+func TestUnneededSnapshotsAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	old, recent := d.snapshotOf("00001-code", 2*month), d.snapshotOf("00001-code", time.Hour)
 	used, running, restored := d.snapshotOf("00001-code", 2*month), d.snapshotOf("00002-code", 2*month), d.snapshotOf("00001-code", 2*month)
@@ -99,7 +100,7 @@ func TestSnapshotsStayWhenARecordCannotBeRead(t *testing.T) {
 	}
 }
 
-// removes reports whether a report removes the thing of that name alone.
+// removes reports whether a report removes only the item with the name.
 func removes(r *Report, kind Kind, name string) bool {
 	return slices.ContainsFunc(r.Freed, func(f Freed) bool { return f.Kind == kind && slices.Equal(f.Names, []string{name}) })
 }

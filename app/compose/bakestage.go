@@ -9,11 +9,11 @@ import (
 	"aibox/session"
 )
 
-// bakeStage reports a bake as one stage of a start. The detail of the stage is the
+// bakeStage reports an image build as one stage of a start. The detail of the stage is the
 // current step of the build.
 type bakeStage struct {
 	step func(session.Step)
-	tail []string // the last lines of the step that failed
+	tail []string // last lines of the failed step
 }
 
 // bake is run.Callbacks.Bake.

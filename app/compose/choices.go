@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// Choices lists the values that the user chooses from.
+// Choices lists the values from which the user chooses.
 type Choices struct {
 	app      *app.App
 	sessions *session.Sessions
@@ -23,11 +23,11 @@ func NewChoices(a *app.App, sessions *session.Sessions, runner *run.Runner) Choi
 	return Choices{a, sessions, runner}
 }
 
-// Agent is an agent to choose.
+// Agent is an agent that the user can choose.
 type Agent struct {
 	Name, Title, Summary string
 	NeedsPrompt          bool
-	Shell                bool  // it runs a command instead of a task
+	Shell                bool  // it runs a command in place of a task
 	Unservable           error // why it cannot run: it needs its vendor's servers, which the user has not accepted
 	// Options is a pointer to its options: the defaults, and the secrets of the
 	// environment.
@@ -58,7 +58,8 @@ func (c Choices) Agents(context.Context) ([]Agent, error) {
 	return all, nil
 }
 
-// AcceptCloud writes to the user's settings that an agent may talk to its vendor's servers.
+// AcceptCloud writes to the user's settings that an agent may connect to its vendor's
+// servers.
 func (c Choices) AcceptCloud(ctx context.Context, cloud run.UnacceptedCloud) error {
 	key, value := cloud.Accept()
 	return c.app.SettingsEditor().Set(ctx, key, value)
@@ -93,8 +94,8 @@ func (c Choices) Models(ctx context.Context, inference string) []string {
 	return names
 }
 
-// Again returns the request that repeats a session, without what the settings have
-// anyway.
+// Again returns the request that repeats a session, without values that the settings
+// already have.
 func (c Choices) Again(_ context.Context, id session.ID) (run.Request, error) {
 	old, err := c.sessions.Find(string(id))
 	if err != nil {

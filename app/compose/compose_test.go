@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// overrides are the settings that a run gives itself.
+// overrides are settings of a run itself.
 func overrides(t *testing.T, texts map[string]string) config.RunOverrides {
 	t.Helper()
 	var o config.RunOverrides
@@ -29,7 +29,7 @@ func overrides(t *testing.T, texts map[string]string) config.RunOverrides {
 	return o
 }
 
-// services are those of a user with a home and a repository.
+// services are the services of a user with a home and a repository.
 type services struct {
 	Repositories
 	Choices
@@ -79,7 +79,7 @@ func TestACheckDescribesTheStartAndTheHiddenFilesAndHidesSecrets(t *testing.T) {
 	}
 }
 
-func TestALookFindsTheSettingsAndTheLastChoicesOfARepository(t *testing.T) {
+func TestLookReturnsTheSettingsAndLastChoicesOfARepository(t *testing.T) {
 	s := newServices(t)
 	repo := s.repo
 	place, err := s.Look(t.Context(), repo)
@@ -159,7 +159,7 @@ func TestATypedPathIsCompletedByFolders(t *testing.T) {
 	}
 }
 
-func TestABakeIsOneStageOfAStartWhoseLastLinesAreKeptWhenItFails(t *testing.T) {
+func TestABuildIsOneStageOfAStartAndKeepsItsLastLinesAfterAFailure(t *testing.T) {
 	var steps []session.Step
 	b := &bakeStage{step: func(s session.Step) { steps = append(steps, s) }}
 	for _, e := range []bakery.Event{

@@ -17,7 +17,7 @@ func TestListsOfHostsAreCheckedInPlace(t *testing.T) {
 	}
 	place := &Place{Settings: resolved}
 	draft := config.Defaults()
-	draft.Env = []string{"NAME=VALUE"} // a run can give values
+	draft.Env = []string{"NAME=VALUE"} // each run can set values
 	fields, err := spec.Of(&draft)
 	if err != nil {
 		t.Fatal(err)

@@ -36,8 +36,8 @@ type Place struct {
 	Settings *config.Resolved
 	Last     *run.Request     // the last choices for it; nil for none
 	Prompts  []prompts.Prompt // the library, including the repository's own
-	// Resumed is what the session ran that the request resumes; nil for a new run. Its
-	// settings are among Settings.
+	// Resumed is the request of the session that this request resumes; nil for a new run.
+	// Settings include its settings.
 	Resumed *run.Request
 }
 
@@ -56,15 +56,15 @@ func (p *Place) CheckSetting(draft any, field spec.Field) error {
 
 // Folder is a folder whose path begins with the typed text.
 type Folder struct {
-	Path       string // in the form that was typed, raw
+	Path       string // in the typed form, raw
 	Repository bool
 }
 
 // maxRecent bounds the recent repositories.
 const maxRecent = 50
 
-// Recent returns the repository that contains the current directory, then those of the
-// sessions, the last one first.
+// Recent returns the repository that contains the current directory, followed by those of
+// the sessions, newest first.
 func (r Repositories) Recent(context.Context) ([]string, error) {
 	var all []string
 	add := func(repository string) {
@@ -82,7 +82,7 @@ func (r Repositories) Recent(context.Context) ([]string, error) {
 	return all, err
 }
 
-// currentDirectory is the current directory without symlinks; "." if it is unknown.
+// currentDirectory returns the current directory without symlinks; "." if it is unknown.
 func currentDirectory() string {
 	here, err := os.Getwd()
 	if err == nil {
@@ -107,7 +107,7 @@ func (r Repositories) Look(ctx context.Context, repository string) (Place, error
 	store := storeIn(r.dirs)
 	last, ok := store.Last(filepath.Join(at.Top, at.Start))
 	if !ok {
-		last, ok = store.Last(at.Top) // a URL is no path to join
+		last, ok = store.Last(at.Top) // a URL is not a path that can be joined
 	}
 	if ok {
 		last = r.runner.WithoutDefaults(last, place.Settings)
@@ -128,7 +128,7 @@ func (Repositories) Prompts(_ context.Context, top string) ([]prompts.Prompt, er
 	return all, nil
 }
 
-// expand replaces a leading ~ of what the user typed.
+// expand replaces a leading ~ in typed text.
 func (r Repositories) expand(typed string) string {
 	if typed == "~" || strings.HasPrefix(typed, "~/") {
 		return r.dirs.Home + typed[1:]
@@ -136,16 +136,16 @@ func (r Repositories) expand(typed string) string {
 	return typed
 }
 
-// Branches returns the branches of a repository. Those of a URL come over the network.
+// Branches returns the branches of a repository. For a URL it reads them over the network.
 func (r Repositories) Branches(ctx context.Context, repository string) ([]string, error) {
 	return workspace.Branches(ctx, r.expand(repository), r.dirs)
 }
 
-// maxFolders bounds the folders that complete a path.
+// maxFolders bounds the number of folders that complete a path.
 const maxFolders = 200
 
-// Folders returns the folders whose paths begin with typed. exists reports whether typed
-// is a folder itself.
+// Folders returns the folders whose paths begin with typed. exists reports whether typed is
+// itself a folder.
 func (r Repositories) Folders(_ context.Context, typed string) (folders []Folder, exists bool) {
 	begin, prefix := filepath.Split(typed)
 	exists = isFolder(r.expand(typed))

@@ -11,8 +11,8 @@ import (
 // ResumedRepository is the repository of a session that a request resumes.
 type ResumedRepository struct {
 	Repositories
-	session  run.Request      // what the session ran
-	settings *config.Resolved // those that apply unless the request has others
+	session  run.Request      // the request of the session
+	settings *config.Resolved // the settings that apply unless the request overrides them
 }
 
 // Resumed returns the repository of the session that the request resumes.
@@ -29,7 +29,7 @@ func (r Repositories) Resumed(request run.Request) (ResumedRepository, error) {
 	return ResumedRepository{r, ran, plan.Settings}, err
 }
 
-// Path is the path or URL of the repository.
+// Path returns the path or URL of the repository.
 func (r ResumedRepository) Path() string { return r.session.Repository }
 
 // Look returns the known facts about the repository. A session can be resumed without it,

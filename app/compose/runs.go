@@ -21,29 +21,29 @@ type Runs struct {
 }
 
 // NewRuns returns the runs of this user. refuse reports why this process cannot run a
-// request, such as for want of a terminal; nil if it can.
+// request, for example because there is no terminal; nil if it can.
 func NewRuns(runner *run.Runner, dirs paths.Dirs, refuse func(run.Request) error) Runs {
 	return Runs{runner, dirs, refuse}
 }
 
 // Checked is the result of a check.
 type Checked struct {
-	RepositorySettings string   // the settings that a file in the repository changes, raw
-	Command            string   // how the agent is started in its sandbox, raw, secrets as dots
-	Hide               []string // the globs besides the built-in ones
-	Delivers           bool     // the run delivers at its end, so it has to be followed until then
+	RepositorySettings string   // settings that a file in the repository changes, raw
+	Command            string   // the agent's command in its sandbox, raw, with dots for secrets
+	Hide               []string // the globs in addition to the built-in ones
+	Delivers           bool     // the run delivers its work at the end, so it must be followed until then
 }
 
 // Started is the result of a start.
 type Started struct {
-	ID           session.ID      // empty if it failed; of several, the first
-	Batch        session.BatchID // of several sessions
-	MissingImage bool            // it failed because the agent's image has to be baked first
-	Output       []string        // the last lines of a bake step that failed, raw
+	ID           session.ID      // empty if it failed; the first one of several
+	Batch        session.BatchID // set for several sessions
+	MissingImage bool            // it failed because the agent's image has to be built first
+	Output       []string        // last lines of a failed build step, raw
 }
 
-// Files returns the files of the repository that the agent of a request would get
-// (visible) and those that are hidden.
+// Files returns the files of the repository that would be visible to the agent of a
+// request, and those that would be hidden.
 func (r Runs) Files(ctx context.Context, request run.Request) (visible, hidden []string, err error) {
 	return r.runner.Files(ctx, request)
 }
@@ -63,7 +63,7 @@ func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
 	checked := Checked{RepositorySettings: plan.RepositorySettings, Hide: plan.Hide, Delivers: plan.WaitsForEnd()}
 	sandbox, failed := r.runner.Preview(plan)
 	checked.Command = sandbox
-	if err == nil && request.Resumes == "" && request.Forks == "" { // the task of a resumed session may be its feedback
+	if err == nil && request.Resumes == "" && request.Forks == "" { // a resumed session can have feedback as its task
 		err = failed
 	}
 	if err == nil {
@@ -75,7 +75,7 @@ func (r Runs) Check(_ context.Context, request run.Request) (Checked, error) {
 // CheckModel reports why a start of the request would find no model; see
 // run.Runner.CheckModel.
 func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
-	request.Times = 0 // each time is the same
+	request.Times = 0 // all repetitions are the same
 	members, err := request.Members()
 	if err != nil {
 		return nil //nolint:nilerr // Check reports it
@@ -88,8 +88,8 @@ func (r Runs) CheckModel(ctx context.Context, request run.Request) error {
 	return nil
 }
 
-// Start starts a request and returns when its agent runs or it is queued. With bake a missing image is
-// baked first. step receives each stage, from one goroutine.
+// Start starts a request and returns when its agent runs or it is queued. If bake is set, a
+// missing image is built first. step receives each stage, from one goroutine.
 func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step func(session.Step)) (Started, error) {
 	if err := r.refuse(request); err != nil {
 		return Started{}, err
@@ -101,7 +101,7 @@ func (r Runs) Start(ctx context.Context, request run.Request, bake bool, step fu
 	if err != nil {
 		return Started{}, err
 	}
-	plan.Launch.Detached = true // a queued session is on the dashboard
+	plan.Launch.Detached = true // a queued session is shown on the dashboard
 	stage := &bakeStage{step: step}
 	with := run.Callbacks{Step: step}
 	if bake {
@@ -127,7 +127,7 @@ func (r Runs) startBatch(ctx context.Context, request run.Request, bake bool, st
 		step(session.Step{Name: "sessions", Done: done == len(batch.Plans), Detail: fmt.Sprintf("%d of %d started", done, len(batch.Plans)), Took: time.Since(begun)})
 	}
 	progress(0)
-	var mu sync.Mutex // guards done, and calls of step
+	var mu sync.Mutex // guards done and the calls of step
 	done := 0
 	starts, err := r.runner.StartBatch(ctx, batch, with, func(int, run.BatchStart) {
 		mu.Lock()

@@ -7,48 +7,48 @@ import (
 	"aibox/session"
 )
 
-// kind is the warm sandboxes of one key, each of which can serve its claims. Its pool's lock
-// guards it.
+// kind holds the warm sandboxes of one key, which can all be used for its claims. Its
+// pool's lock guards it.
 type kind struct {
 	launch session.Launch
 	size   Size
-	facts  string        // of the machine, when the launch was kept
+	facts  string        // facts of the machine when the launch was stored
 	warm   []warmSandbox // oldest first
 
-	starting int           // sandboxes that are being started
-	took     time.Duration // that starts take, on average
-	retry    time.Time     // no start before
+	starting int           // number of sandboxes that are being started
+	took     time.Duration // average time of a start
+	retry    time.Time     // time before which no start is attempted
 
-	rate      float64 // claims per second at the last one, fading by half in rateHalf
+	rate      float64 // claims per second at the last claim; decreases by half in rateHalf
 	lastClaim time.Time
 }
 
 // warmSandbox is a sandbox that can be claimed.
 type warmSandbox struct {
 	id session.ID
-	at time.Time // when it was ready
+	at time.Time // when it became ready
 }
 
 const (
-	// rateHalf is the time in which the rate of claims fades by half.
+	// rateHalf is the time in which the rate of claims decreases by half.
 	rateHalf = 30 * time.Second
-	// firstTook is how long a start takes before one was measured.
+	// firstTook is the assumed time of a start before one was measured.
 	firstTook = 2 * time.Second
 )
 
-// claimed notes a claim.
+// claimed records a claim.
 func (k *kind) claimed(now time.Time) {
 	k.rate = k.rateAt(now) + math.Ln2/rateHalf.Seconds()
 	k.lastClaim = now
 }
 
-// rateAt returns the rate of claims, which has faded since the last one.
+// rateAt returns the rate of claims, which has decreased since the last one.
 func (k *kind) rateAt(now time.Time) float64 {
 	return k.rate * math.Exp2(-max(0, now.Sub(k.lastClaim).Seconds())/rateHalf.Seconds())
 }
 
-// target returns how many sandboxes the kind should have: twice those that are claimed while
-// one is started, within its size.
+// target returns the intended number of sandboxes of the kind: twice the number of claims
+// during one start, within its size.
 func (k *kind) target(now time.Time, idle time.Duration) int {
 	took := k.took
 	if took == 0 {
@@ -61,7 +61,7 @@ func (k *kind) target(now time.Time, idle time.Duration) int {
 	return min(wanted, k.size.Max)
 }
 
-// measured notes how long a start took.
+// measured records the time of a start.
 func (k *kind) measured(took time.Duration) {
 	if k.took == 0 {
 		k.took = took
@@ -70,8 +70,8 @@ func (k *kind) measured(took time.Duration) {
 	k.took = (3*k.took + took) / 4
 }
 
-// surplus takes the sandboxes of the kind that are too old, or too many: target is how
-// many it should have.
+// surplus removes and returns the sandboxes of the kind that are too old, or exceed target,
+// their intended number.
 func (k *kind) surplus(now time.Time, target int) []warmSandbox {
 	var out []warmSandbox
 	for len(k.warm) > 0 && (len(k.warm) > target || now.Sub(k.warm[0].at) > maxAge) {

@@ -1,9 +1,8 @@
-// Package pool keeps warm sandboxes: started before they are requested, and each used once. A
-// sandbox is found by the digest of everything that makes it what it is
-// (session.Launch.WarmKey), and its supervisor checks the claim again, so that a claim with
-// another policy, image, limit or permission never gets one. Whatever the pool cannot serve
-// is a cold start. The package knows no adapter and stores nothing: warm sandboxes end with
-// the process that keeps the pool.
+// Package pool keeps warm sandboxes, which are started before they are requested and used
+// once. A sandbox is found by a digest of all its properties (session.Launch.WarmKey), and
+// its supervisor checks the claim again, so that a claim with another policy, image, limit
+// or permission never gets it. For all other requests there is a cold start. The package
+// knows no adapter and stores nothing: warm sandboxes end with the process of the pool.
 package pool
 
 import (
@@ -19,10 +18,10 @@ import (
 type Starter interface {
 	// Start starts a warm sandbox, and returns when it can be claimed.
 	Start(ctx context.Context, blueprint session.Launch) (session.ID, error)
-	// Claim claims one. It fails if the machine's facts are not those of the claim any more.
-	// After an error the sandbox is gone.
+	// Claim claims a warm sandbox. It fails if the machine's facts differ from those of the
+	// claim. After an error the sandbox no longer exists.
 	Claim(ctx context.Context, id session.ID, claim session.Claim) error
-	// Stop ends one that is not claimed.
+	// Stop ends a sandbox that is not claimed.
 	Stop(ctx context.Context, id session.ID) error
 	// Facts describes the machine; see session.Facts.
 	Facts(ctx context.Context) (string, error)
@@ -32,24 +31,24 @@ type Starter interface {
 
 // Options configure a pool.
 type Options struct {
-	// Memory bounds the memory of all warm sandboxes, in bytes; 0 means a quarter of what is
-	// available at the start.
+	// Memory bounds the memory of all warm sandboxes, in bytes; 0 means a quarter of the
+	// available memory at the start.
 	Memory int64
-	// Idle is how long a kind without claims keeps more than its minimum; 0 means
+	// Idle is how long a kind without claims keeps more sandboxes than its minimum; 0 means
 	// DefaultIdle.
 	Idle time.Duration
-	// Log receives what went wrong, a sentence each; it may be nil.
+	// Log receives the problems, a sentence each; it may be nil.
 	Log func(text string)
 }
 
 const (
 	// DefaultIdle is Options.Idle if it is 0.
 	DefaultIdle = 5 * time.Minute
-	// sandboxMemory is what a warm sandbox takes with its supervisor, in bytes, as measured.
+	// sandboxMemory is the measured memory of a warm sandbox with its supervisor, in bytes.
 	sandboxMemory = 96 << 20
-	// reserve is what stays available on the machine, in bytes.
+	// reserve is the memory that must stay available on the machine, in bytes.
 	reserve = 512 << 20
-	// factsAge is how long the facts of the machine count.
+	// factsAge is how long the facts of the machine are valid.
 	factsAge = 2 * time.Second
 	// maxAge is the age at which a warm sandbox is replaced.
 	maxAge = time.Hour
@@ -61,12 +60,12 @@ const (
 type Pool struct {
 	starter Starter
 	options Options
-	memory  int64 // that all warm sandboxes may take
+	memory  int64 // maximum memory of all warm sandboxes
 	now     func() time.Time
 	wake    chan struct{} // of length 1
 	work    sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	kinds   map[string]*kind
 	facts   string
 	factsAt time.Time
@@ -74,11 +73,11 @@ type Pool struct {
 	counts  Counts
 }
 
-// Counts are what the pool has done.
+// Counts are the statistics of a pool.
 type Counts struct {
 	Warm    int // sandboxes that can be claimed now
-	Claimed int // claims that got a warm sandbox
-	Cold    int // claims of a kept kind that got none
+	Claimed int // claims that received a warm sandbox
+	Cold    int // claims of a stored kind without a warm sandbox
 	Failed  int // starts and claims that failed
 }
 
@@ -98,8 +97,8 @@ func New(starter Starter, options Options) *Pool {
 	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1), kinds: map[string]*kind{}}
 }
 
-// Keep makes the pool keep sandboxes that serve a launch. A launch that no warm sandbox can
-// serve reports false.
+// Keep makes the pool keep sandboxes for a launch. It returns false if no warm sandbox can
+// be used for the launch.
 func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool, error) {
 	facts, err := p.currentFacts(ctx)
 	if err != nil {
@@ -116,8 +115,8 @@ func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool
 	return true, nil
 }
 
-// Claim gives a warm sandbox to the tenant of a launch, and returns its id. ok is false if
-// there is none that fits; then the caller starts one.
+// Claim assigns a warm sandbox to the tenant of a launch, and returns its id. ok is false
+// if none matches; then the caller starts one.
 func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID, ok bool) {
 	facts, err := p.lastFacts(ctx)
 	if err != nil {
@@ -154,7 +153,7 @@ func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID,
 	}
 }
 
-// recordID announces the sandbox that is about to be claimed.
+// recordID reports the sandbox that is about to be claimed.
 func recordID(ctx context.Context, launch *session.Launch, id session.ID) error {
 	if launch.RecordID == nil {
 		return nil
@@ -162,7 +161,7 @@ func recordID(ctx context.Context, launch *session.Launch, id session.ID) error 
 	return launch.RecordID(ctx, id)
 }
 
-// take takes the oldest sandbox of a key from the pool. It never comes back.
+// take removes the oldest sandbox of a key from the pool. It is never put back.
 func (p *Pool) take(key string) (session.ID, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +180,7 @@ func (p *Pool) take(key string) (session.ID, bool) {
 	return id, true
 }
 
-// Counts returns what the pool has done.
+// Counts returns the statistics of the pool.
 func (p *Pool) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +191,7 @@ func (p *Pool) Counts() Counts {
 	return counts
 }
 
-// lastFacts returns the facts as Run has last seen them. If they have changed since, the
+// lastFacts returns the facts that Run read last. If they have changed since, the
 // supervisors of the sandboxes refuse the claim.
 func (p *Pool) lastFacts(ctx context.Context) (string, error) {
 	p.mu.Lock()
@@ -222,7 +221,7 @@ func (p *Pool) currentFacts(ctx context.Context) (string, error) {
 	return facts, nil
 }
 
-// trigger makes Run look at the kinds.
+// trigger makes Run check the kinds.
 func (p *Pool) trigger() {
 	select {
 	case p.wake <- struct{}{}:

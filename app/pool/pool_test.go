@@ -16,8 +16,8 @@ import (
 	"aibox/session"
 )
 
-// fakeStarter starts sandboxes in a second of the test's time. Its claims are checked as a
-// supervisor checks them.
+// fakeStarter starts a sandbox in a second of synthetic time. It checks claims like a
+// supervisor.
 type fakeStarter struct {
 	mu      sync.Mutex
 	made    int
@@ -95,7 +95,7 @@ func launchOf(tenant session.Tenant, allow ...string) session.Launch {
 	}}
 }
 
-// run runs a pool with one kind in a bubble whose time passes at once.
+// run runs a pool with one kind in a synctest bubble.
 func run(t *testing.T, starter *fakeStarter, size Size, options Options, do func(ctx context.Context, p *Pool)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestThePoolStaysWithinItsMemory(t *testing.T) {
 	})
 }
 
-func TestSandboxesOfAnOtherwiseConfiguredMachineAreReplaced(t *testing.T) {
+func TestSandboxesAreReplacedAfterAChangeOfTheMachine(t *testing.T) {
 	starter := newFake()
 	run(t, starter, Size{2, 2}, Options{}, func(ctx context.Context, p *Pool) {
 		old := p.Warm()
@@ -220,7 +220,7 @@ func TestSandboxesOfAnOtherwiseConfiguredMachineAreReplaced(t *testing.T) {
 	})
 }
 
-func TestAFailedStartIsTriedAgainAfterAPause(t *testing.T) {
+func TestAFailedStartIsRetriedAfterAPause(t *testing.T) {
 	starter := newFake()
 	starter.failing = true
 	run(t, starter, Size{1, 1}, Options{}, func(_ context.Context, p *Pool) {

@@ -8,21 +8,21 @@ import (
 	"aibox/session"
 )
 
-// checkPause is how often the kinds are looked at when nothing happens.
+// checkPause is the time between two checks of the kinds when there are no events.
 const checkPause = 5 * time.Second
 
 // stopTimeout is how long the end of the pool waits for one sandbox.
 const stopTimeout = 20 * time.Second
 
-// maxStarting is how many sandboxes are started at the same time, so that the requests of
-// tenants go before.
+// maxStarting is the maximum number of concurrent starts, so that requests of tenants are
+// not delayed.
 const maxStarting = 2
 
-// settle is the time after a claim in which no sandbox is started in its place while half of
-// them are left: the first programs of the claimed one need the processors.
+// settle is the time after a claim before a replacement is started, if half of the
+// sandboxes are left: the first programs in the claimed one need the processors.
 const settle = time.Second
 
-// Run keeps the kinds filled until ctx ends, and then ends the sandboxes that nobody has
+// Run keeps the kinds filled until ctx ends, and then ends the sandboxes that were not
 // claimed.
 func (p *Pool) Run(ctx context.Context) {
 	tick := time.NewTicker(checkPause)
@@ -48,12 +48,12 @@ func (p *Pool) Run(ctx context.Context) {
 	p.work.Wait()
 }
 
-// renewKeys ends the sandboxes of kinds that were filled under other facts, such as before
-// a change of Docker's configuration, and gives the kinds their new keys.
+// renewKeys ends the sandboxes of kinds that were filled with other facts, for example
+// before a change of Docker's configuration, and gives the kinds their new keys.
 func (p *Pool) renewKeys(ctx context.Context) {
 	facts, err := p.currentFacts(ctx)
 	if err != nil {
-		return // the starts report it
+		return // the next starts report it
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *Pool) renewKeys(ctx context.Context) {
 	}
 }
 
-// fill starts the sandboxes that are missing, and ends those that are too many.
+// fill starts missing sandboxes, and ends surplus ones.
 func (p *Pool) fill(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *Pool) start(ctx context.Context, k *kind, facts string) {
 	p.trigger()
 }
 
-// end ends sandboxes that no kind has any more.
+// end ends sandboxes that no longer belong to a kind.
 func (p *Pool) end(sandboxes []warmSandbox) {
 	for _, s := range sandboxes {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)

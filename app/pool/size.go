@@ -8,16 +8,16 @@ import (
 	"aibox/internal/fault"
 )
 
-// Size is how many sandboxes are kept warm.
+// Size is the number of warm sandboxes to keep.
 type Size struct {
-	Min int // always
-	Max int // while many are claimed
+	Min int // the number at all times
+	Max int // the number during many claims
 }
 
 // maxSize bounds a Size.
 const maxSize = 100
 
-// String returns the size as ParseKind reads it.
+// String returns the size in the format of ParseKind.
 func (s Size) String() string { return fmt.Sprintf("%d..%d", s.Min, s.Max) }
 
 // ParseKind parses TEMPLATE=MIN..MAX, or TEMPLATE=N for a fixed number.

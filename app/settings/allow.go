@@ -10,12 +10,13 @@ import (
 	"aibox/netguard"
 )
 
-// errUnchanged reports that the file has the setting already.
+// errUnchanged reports that the file already has the setting.
 var errUnchanged = errors.New("unchanged")
 
-// AllowHost adds an entry to the allow list of the user's settings, unless it is there, and
-// returns the path of the file. The list is that of the agent, if the settings have one for
-// it, because it replaces the other one. The entry is a host or a pattern, not a preset.
+// AllowHost adds an entry to the allow list of the user's settings, unless it is already
+// there, and returns the path of the file. If the settings have a list for the agent, the
+// entry is added to that list, because it replaces the general one. The entry is a host or
+// a pattern, not a preset.
 func (e Editor) AllowHost(_ context.Context, agent, entry string) (file string, err error) {
 	return e.addHost("allow", agent, entry, netguard.ParseAllow)
 }
@@ -25,7 +26,8 @@ func (e Editor) DenyHost(_ context.Context, agent, entry string) (file string, e
 	return e.addHost("deny", agent, entry, netguard.ParseDeny)
 }
 
-// addHost adds an entry to the list with this key, or to the agent's list of this name.
+// addHost adds an entry to the list with this key, or to the agent's list with the same
+// key.
 func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.Pattern, error)) (file string, err error) {
 	pattern, err := parse(entry)
 	if err != nil {

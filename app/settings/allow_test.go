@@ -62,7 +62,7 @@ func TestADeniedHostIsAddedToTheUsersList(t *testing.T) {
 	}
 }
 
-func TestAHostIsAddedToTheListThatHoldsForItsAgent(t *testing.T) {
+func TestAHostIsAddedToTheListThatAppliesToItsAgent(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
 	file, err := settings.File()

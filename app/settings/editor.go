@@ -20,19 +20,19 @@ type Source interface {
 	ForgetUserSettings()
 }
 
-// Editor reads and changes the user's settings. Several editors may work at the same
-// time; the last write wins.
+// Editor reads and changes the user's settings. Several editors can be used at the same
+// time; the last write is kept.
 type Editor struct{ source Source }
 
 // NewEditor returns an Editor of the settings that source resolves.
 func NewEditor(source Source) Editor { return Editor{source} }
 
-// Overview holds all settings at one moment.
+// Overview holds all settings at one point in time.
 type Overview struct {
 	Held       []config.Setting          // the effective settings in the current folder, in the order of the documentation
-	Own        map[string]config.Setting // by key: the values of the user's file, or the defaults
+	Own        map[string]config.Setting // by key: the values in the user's file, or the defaults
 	File       string                    // the user's file, which need not exist
-	Repository string                    // top of the repository that holds the current folder; empty for none
+	Repository string                    // top folder of the repository with the current folder; empty for none
 	// Choices returns the values to choose from, or nil if they cannot be listed.
 	Choices func(setting config.Setting) []string
 	// Check reports whether Set would accept text as the value of a setting. It writes

@@ -49,7 +49,7 @@ func TestAnEditorReadsAndChangesTheSettings(t *testing.T) {
 		t.Error("a typed value is not checked")
 	}
 
-	own, err := a.UserSettings() // as the rest of the program reads them
+	own, err := a.UserSettings() // as the other parts of the program read them
 	if err != nil || own.Settings.Keep.Hours() != 240 {
 		t.Fatalf("your settings cannot be read: %v", err)
 	}

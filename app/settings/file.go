@@ -34,7 +34,7 @@ func Fault(err error) error {
 	}
 }
 
-// write replaces the settings file, or the file that it links to.
+// write replaces the settings file or, if that is a link, its target.
 func write(file string, data []byte) error {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {

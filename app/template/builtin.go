@@ -8,7 +8,7 @@ const Home = "/home/" + User
 // User is the unprivileged user of the built-in templates, with uid 1000.
 const User = "user"
 
-// Default is the template of a sandbox whose request names none.
+// Default is the template of a sandbox whose request does not name one.
 const Default = "code"
 
 // builtin returns the templates that come with aibox, except those of agents.

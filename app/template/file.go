@@ -23,11 +23,11 @@ import (
 // MaxFile bounds the file of a template, in bytes.
 const MaxFile = 256 << 10
 
-// Definition is the file of a template of the user's own, as TOML.
+// Definition is the file of a user's own template, as TOML.
 type Definition struct {
 	Summary    string            `toml:"summary,omitempty"`
-	Image      string            `toml:"image,omitempty"`                // the reference of an image, in place of a recipe
-	From       string            `toml:"from,omitempty"`                 // what the recipe builds on: base (the default) or a built-in template, whose image it has without a recipe
+	Image      string            `toml:"image,omitempty"`                // reference of an image; excludes a recipe
+	From       string            `toml:"from,omitempty"`                 // the image on which the recipe builds: base (the default) or a built-in template. Without a recipe, this template's image is used
 	Dockerfile string            `toml:"dockerfile,multiline,omitempty"` // the recipe
 	User       string            `toml:"user,omitempty"`
 	Workdir    string            `toml:"workdir,omitempty"`
@@ -36,14 +36,14 @@ type Definition struct {
 	Settings   map[string]any    `toml:"settings,omitempty"`
 }
 
-// StartDefinition is a Start in a file.
+// StartDefinition is a Start in the file.
 type StartDefinition struct {
 	Command []string `toml:"command"`
 	Port    int64    `toml:"port,omitempty"`
 	Timeout string   `toml:"timeout,omitempty"`
 }
 
-// Text returns the file.
+// Text returns the content of the file.
 func (d *Definition) Text() ([]byte, error) { return toml.Marshal(d) }
 
 // Error lists the problems of a file.
@@ -51,8 +51,8 @@ type Error struct{ Problems []string }
 
 func (e *Error) Error() string { return strings.Join(e.Problems, "; ") }
 
-// Parse reads the file of the template called name. Its error is an *Error with every problem
-// that it could find.
+// Parse reads the file of the template called name. Its error is an *Error with all
+// problems that it found.
 func Parse(name string, data []byte) (Template, error) {
 	if len(data) > MaxFile {
 		return Template{}, &Error{[]string{fmt.Sprintf("a template must not exceed %d KiB", MaxFile>>10)}}
@@ -103,7 +103,7 @@ func (d *Definition) Template(name string) (Template, error) {
 	return t, nil
 }
 
-// checker collects problems.
+// checker collects problems in a definition.
 type checker struct{ problems []string }
 
 func (c *checker) fail(format string, args ...any) {
@@ -116,10 +116,11 @@ var (
 	envForm  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// reserved are names of images that are no templates.
+// reserved are names of images that are not templates.
 var reserved = []string{base, "debian"}
 
-// maxName is the length of the longest name: an image's reference and a host name hold it.
+// maxName is the maximum length of a name: it is part of an image's reference and of a host
+// name.
 const maxName = 40
 
 func (c *checker) name(name string) {
@@ -146,7 +147,7 @@ func (c *checker) image(d *Definition, t *Template) {
 		c.fail("%q is not the name of an image", d.Image)
 	case d.Image != "":
 		t.Image.Reference = d.Image
-	case d.Dockerfile == "" && IsBuiltin(d.From): // it is that one with other defaults
+	case d.Dockerfile == "" && IsBuiltin(d.From): // the built-in template with other defaults
 		below, _ := BuiltinNamed(d.From)
 		t.Image = below.Image
 		return
@@ -173,7 +174,7 @@ func (c *checker) image(d *Definition, t *Template) {
 // base is the name of aibox's base image.
 const base = "base"
 
-// firstInstruction returns the first line of a Dockerfile that is no comment.
+// firstInstruction returns the first line of a Dockerfile that is not a comment.
 func firstInstruction(text string) string {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
@@ -215,7 +216,7 @@ func (c *checker) env(env map[string]string, t *Template) {
 	}
 }
 
-// maxStart bounds how long a start can take.
+// maxStart bounds the time of a start.
 const maxStart = 10 * time.Minute
 
 func (c *checker) start(d *StartDefinition, t *Template) {
@@ -263,7 +264,7 @@ func (c *checker) settings(settings map[string]any, t *Template) {
 	}
 }
 
-// setting gives a setting its value.
+// setting sets a setting to its value.
 func (c *checker) setting(key string, value any, t *Template) error {
 	switch value := value.(type) {
 	case string:

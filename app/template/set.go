@@ -14,11 +14,11 @@ import (
 // Set is a set of templates. It is immutable and safe for concurrent use.
 type Set struct {
 	byName map[string]Template
-	broken map[string]error // why a template of the user's own cannot be used
+	broken map[string]error // why the user's own templates cannot be used
 }
 
-// NewSet returns the built-in templates and one for each agent. A built-in template goes
-// over the one of an agent with its name.
+// NewSet returns the built-in templates and one for each agent. A built-in template takes
+// precedence over an agent's template with the same name.
 func NewSet(known agents.Set) Set {
 	s := Set{byName: map[string]Template{}, broken: map[string]error{}}
 	for _, agent := range known.All() {
@@ -64,7 +64,7 @@ func (s Set) Find(name string) (Template, error) {
 }
 
 // Recipes returns the Dockerfiles of the user's own templates by the image's name, and the
-// images on which those build that do not build on the base.
+// base images of those that do not build on the default base.
 func (s Set) Recipes() (dockerfiles, below map[string]string) {
 	dockerfiles, below = map[string]string{}, map[string]string{}
 	for name, t := range s.byName {
@@ -78,7 +78,7 @@ func (s Set) Recipes() (dockerfiles, below map[string]string) {
 	return dockerfiles, below
 }
 
-// Broken returns why templates of the user's own cannot be used, by name.
+// Broken returns why some of the user's own templates cannot be used, by name.
 func (s Set) Broken() map[string]error { return maps.Clone(s.broken) }
 
 func (s Set) has(name string) bool {
@@ -86,14 +86,15 @@ func (s Set) has(name string) bool {
 	return ok || s.broken[name] != nil
 }
 
-// With returns the set with another template, in place of one with its name.
+// With returns the set with another template, which replaces one with the same name.
 func (s Set) With(t Template) Set {
 	byName := maps.Clone(s.byName)
 	byName[t.Name] = t
 	return Set{byName, s.broken}
 }
 
-// withBroken returns the set with a template that cannot be used. It hides no other one.
+// withBroken returns the set with a template that cannot be used. It does not hide another
+// template.
 func (s Set) withBroken(name string, err error) Set {
 	broken := maps.Clone(s.broken)
 	broken[name] = err

@@ -15,22 +15,23 @@ import (
 
 const suffix = ".toml"
 
-// maxFiles bounds how many files are read.
+// maxFiles bounds the number of files that are read.
 const maxFiles = 500
 
-// Store keeps the user's own templates as files in a folder of the user's configuration. A
-// repository has no templates: a file decides which image the host's container daemon builds.
+// Store keeps the user's own templates as files in a folder of the user's configuration.
+// Templates never come from a repository, because such a file selects the image that the
+// host's container daemon builds.
 type Store struct{ Dir string }
 
 // Path returns the file of a template.
 func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+suffix) }
 
-// AddTo returns a set with the store's templates. A file that cannot be used is a broken
-// template of the set.
+// AddTo returns a set with the store's templates. Unusable files become broken templates of
+// the set.
 func (s Store) AddTo(set Set) Set {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
-		return set // there are none; what writes here reports a folder that cannot be read
+		return set // there are none; operations that write here report an unreadable folder
 	}
 	exposed := userfile.CheckDir(s.Dir)
 	read := 0
@@ -67,8 +68,8 @@ func (s Store) read(name string) (Template, error) {
 	return t, err
 }
 
-// Create stores a template under a name that set does not have. A mistake is a Usage fault
-// with all problems.
+// Create stores a template under a name that is not in set. For an invalid definition it
+// returns a Usage fault with all problems.
 func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
 	if set.has(name) {
 		return Template{}, fault.New(fault.Usage, "there is already a template or an agent called %q", name).
@@ -84,8 +85,8 @@ func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
 	return s.write(t, d)
 }
 
-// Put stores a template in place of the store's own one with its name, if there is one. A
-// mistake is a Usage fault with all problems.
+// Put stores a template and replaces one with the same name in the store. For an invalid
+// definition it returns a Usage fault with all problems.
 func (s Store) Put(set Set, name string, d *Definition) (Template, error) {
 	t, err := Check(set, name, d)
 	if err != nil {
@@ -94,8 +95,8 @@ func (s Store) Put(set Set, name string, d *Definition) (Template, error) {
 	return s.write(t, d)
 }
 
-// Check returns the template that a definition describes, which can be stored beside those of
-// set. A mistake is a Usage fault with all problems.
+// Check returns the template of a definition, which can be added to set. For an invalid
+// definition it returns a Usage fault with all problems.
 func Check(set Set, name string, d *Definition) (Template, error) {
 	if t, ok := set.byName[name]; ok && t.Source != Own {
 		return Template{}, fault.New(fault.Usage, "%q is aibox's own and cannot be changed", name).Hint("choose another name")
@@ -104,14 +105,14 @@ func Check(set Set, name string, d *Definition) (Template, error) {
 	if err != nil {
 		return Template{}, err
 	}
-	t, err := Parse(name, data) // a stored template can be read again
+	t, err := Parse(name, data) // so that a stored template can be read again
 	if err != nil {
 		return Template{}, fault.New(fault.Usage, "the template %q cannot be used: %w", name, err)
 	}
 	return t, nil
 }
 
-// write stores a template that was checked.
+// write stores a checked template.
 func (s Store) write(t Template, d *Definition) (Template, error) {
 	data, err := d.Text()
 	if err != nil {
@@ -127,8 +128,8 @@ func (s Store) write(t Template, d *Definition) (Template, error) {
 	return t, nil
 }
 
-// Remove removes a template of the user's own, even if its file is broken. Sandboxes of it
-// continue, and its image stays until `aibox gc` removes it.
+// Remove removes one of the user's own templates, even if its file is broken. Sandboxes of
+// it continue, and its image stays until `aibox gc` removes it.
 func (s Store) Remove(set Set, name string) error {
 	if t, err := set.Find(name); err == nil && t.Source != Own {
 		return fault.New(fault.Usage, "%q is aibox's own and cannot be removed", name)
@@ -141,7 +142,7 @@ func (s Store) Remove(set Set, name string) error {
 	return nil
 }
 
-// brokenFault is the error of a template whose file is wrong.
+// brokenFault is the error of a template with an invalid file.
 func brokenFault(name, path string, err error) error {
 	f := fault.New(fault.Usage, "the template %q cannot be used: %s: %w", name, path, err)
 	return f.Hint("%s", fmt.Sprintf("edit the file, or `aibox template rm %s`", name))

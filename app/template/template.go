@@ -1,7 +1,7 @@
-// Package template defines what sandboxes without an agent are made from: the image, and
-// the user, folder, environment, settings and program that a sandbox of it starts with. It
-// lists the built-in templates, one for each agent, and the user's own. It builds no image
-// and starts nothing.
+// Package template defines the templates of sandboxes without an agent: the image, and the
+// user, folder, environment, settings and program with which a sandbox starts. It lists the
+// built-in templates, one for each agent, and the user's own. It builds no image and starts
+// nothing.
 package template
 
 import (
@@ -10,43 +10,44 @@ import (
 	"aibox/config"
 )
 
-// Template defines a sandbox: its image and how it starts. It is immutable and safe for concurrent use.
+// Template defines a sandbox: its image and its start. It is immutable and safe for
+// concurrent use.
 type Template struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 	Source  Source `json:"source"`
 	Image   Image  `json:"image"`
-	// User is the user of the processes in a sandbox, a name or a number of the image, as
-	// process.Request has it; empty is root.
+	// User is the user of the processes in a sandbox, a name or a number in the image, in the
+	// format of process.Request; empty means root.
 	User    string   `json:"user,omitempty"`
-	Workdir string   `json:"workdir"` // where they start; absolute
+	Workdir string   `json:"workdir"` // working folder of processes; absolute
 	Env     []string `json:"env,omitempty"`
-	Start   *Start   `json:"start,omitempty"` // nil: a sandbox starts without a program
-	// Defaults are the settings of a sandbox that its request does not give.
+	Start   *Start   `json:"start,omitempty"` // nil if a sandbox starts without a program
+	// Defaults are the settings of a sandbox that are not in its request.
 	Defaults config.RunOverrides `json:"defaults,omitzero"`
-	File     string              `json:"file,omitempty"` // of a template of the user's own
+	File     string              `json:"file,omitempty"` // file of a user's own template
 
-	dockerfile string // the recipe of a template of the user's own
-	below      string // the image that it builds on; empty is the base
+	dockerfile string // recipe of a user's own template
+	below      string // image on which it builds; empty means the base
 }
 
-// Source is where a template comes from. The zero value is invalid.
+// Source is the origin of a template. The zero value is invalid.
 type Source string
 
 // The sources of templates.
 const (
 	Builtin Source = "built-in"
 	Agent   Source = "agent"
-	Own     Source = "own" // a file of the user's
+	Own     Source = "own" // a file of the user
 )
 
 // Image names the image of a template. Exactly one of the fields is set.
 type Image struct {
-	Recipe    string `json:"recipe,omitempty"`    // of bakery, which bakes the image
-	Reference string `json:"reference,omitempty"` // of an image that the container daemon has or can pull
+	Recipe    string `json:"recipe,omitempty"`    // a recipe of bakery, which builds the image
+	Reference string `json:"reference,omitempty"` // reference of an image that the container daemon has or can pull
 }
 
-// String returns the image's name for people.
+// String returns the image's name for display.
 func (i Image) String() string {
 	if i.Recipe != "" {
 		return i.Recipe
@@ -65,5 +66,5 @@ type Start struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
-// DefaultStartTimeout is the Timeout of a start that gives none.
+// DefaultStartTimeout is the Timeout of a start without one.
 const DefaultStartTimeout = 30 * time.Second

@@ -16,8 +16,8 @@ import (
 	"aibox/session"
 )
 
-// Defaults returns the settings of a sandbox that its request does not give: an equal part of
-// what the session has.
+// Defaults returns the settings of a sandbox that are not in its request: an equal part of
+// the session's limits.
 func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides, error) {
 	spec := k.host.Spec()
 	parts := spec.OwnSandboxes() + 1
@@ -46,7 +46,7 @@ func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides,
 	return given, nil
 }
 
-// bound completes a launch to one within the session, or refuses it.
+// bound completes a launch within the limits of the session, or refuses it.
 func (k *Keeper) bound(l *session.Launch) error {
 	parent := k.host.Spec()
 	if err := k.checkKind(l); err != nil {
@@ -82,7 +82,8 @@ func (k *Keeper) checkKind(l *session.Launch) error {
 	return nil
 }
 
-// boundNetwork leaves a sandbox what the policy outer allows, too, or refuses it.
+// boundNetwork restricts a sandbox to destinations that the policy outer also allows, or
+// refuses it.
 func boundNetwork(spec *session.Spec, outer netguard.Policy) error {
 	if err := resolvePresets(spec, outer); err != nil {
 		return err
@@ -112,7 +113,7 @@ func boundNetwork(spec *session.Spec, outer netguard.Policy) error {
 	return nil
 }
 
-// resolvePresets replaces presets by the hosts that the session reaches because of them. The
+// resolvePresets replaces presets by the hosts to which they give the session access. The
 // tools in a sandbox's image may name others.
 func resolvePresets(spec *session.Spec, outer netguard.Policy) error {
 	var words []string
@@ -150,8 +151,8 @@ func wordsOf(rules []netguard.Rule) []string {
 	return words
 }
 
-// boundLimits refuses a sandbox whose own limits are wider than its part of the session's. What
-// several sandboxes share is lent; see session.Host.
+// boundLimits refuses a sandbox whose limits exceed its part of the session's limits.
+// Resources that several sandboxes share are lent; see session.Host.
 func boundLimits(spec, parent *session.Spec) error {
 	_, processes := parent.ProcessShares()
 	if parent.Pids > 0 && processes == 0 {
@@ -181,8 +182,8 @@ func boundLimits(spec, parent *session.Spec) error {
 	return nil
 }
 
-// partOf returns the part of a session's limit that each of its sandboxes can have at most; 0,
-// no limit, only of 0.
+// partOf returns the maximum part of a session's limit for each of its sandboxes. 0 means
+// no limit and is returned only for 0.
 func partOf(parent *session.Spec, limit amount.MiB) amount.MiB {
 	if limit == 0 {
 		return 0
@@ -190,7 +191,7 @@ func partOf(parent *session.Spec, limit amount.MiB) amount.MiB {
 	return max(1, limit/amount.MiB(parent.OwnSandboxes()+1))
 }
 
-// boundTime ends a sandbox no later than the session.
+// boundTime limits the time of a sandbox to the time of the session.
 func (k *Keeper) boundTime(spec *session.Spec) error {
 	left, limited := k.host.TimeLeft()
 	if !limited {
@@ -206,7 +207,7 @@ func (k *Keeper) boundTime(spec *session.Spec) error {
 	return nil
 }
 
-// shareOf returns what a sandbox takes from the session's limits.
+// shareOf returns the share of the session's limits for a sandbox.
 func shareOf(spec *session.Spec) session.Share {
 	share := session.Share{Memory: spec.Memory.Bytes(), Disk: spec.Disk.Bytes()}
 	if spec.Mode().HasProxy() {
@@ -215,7 +216,7 @@ func shareOf(spec *session.Spec) session.Share {
 	return share
 }
 
-// take limits a sandbox to what it was lent.
+// take limits a sandbox to the share that was lent to it.
 func take(spec *session.Spec, granted session.Share) {
 	for _, limit := range []struct {
 		setting *amount.MiB
@@ -227,7 +228,7 @@ func take(spec *session.Spec, granted session.Share) {
 	}
 }
 
-// Narrow leaves each sandbox what the session's policy allows as it is now. One whose policy
+// Narrow restricts each sandbox to the session's current policy. A sandbox whose policy
 // cannot be changed is ended.
 func (k *Keeper) Narrow(ctx context.Context) {
 	for _, id := range k.running() {
@@ -255,7 +256,7 @@ func (k *Keeper) narrow(ctx context.Context, id session.ID) error {
 	return k.sessions.SetNetwork(ctx, id, session.NetworkLists{Allow: &allow, Deny: &deny}, "the policy of its session has changed")
 }
 
-// policyNow returns the policy that a running sandbox has.
+// policyNow returns the current policy of a running sandbox.
 func policyNow(s *session.Session) (netguard.Policy, error) {
 	if s.State.Lists == nil {
 		policy, _, err := s.Policy()

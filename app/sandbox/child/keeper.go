@@ -1,6 +1,6 @@
-// Package child keeps the sandboxes that a session's agent creates within what the session
-// itself has: its network policy, its limits and its life. What it cannot show to be within is
-// refused. It knows no protocol and no adapter, and starts nothing itself.
+// Package child restricts the sandboxes that a session's agent creates to what the session
+// itself may use: its network policy, its limits and its lifetime. It refuses a sandbox if
+// it cannot verify that. It knows no protocol and no adapter, and starts nothing itself.
 package child
 
 import (
@@ -35,11 +35,11 @@ type Keeper struct {
 	open     context.Context //nolint:containedctx // ends with the session; no call's
 	shut     context.CancelFunc
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	closed   bool
 	children map[*child]bool
 	refused  int
-	work     sync.WaitGroup // starts and follows; added to only while it is not closed
+	work     sync.WaitGroup // starts and goroutines that follow sandboxes; added to only before the end
 }
 
 // child is a sandbox that runs or is being started.
@@ -69,8 +69,8 @@ func (k *Keeper) Limit(launch sandbox.Launch) sandbox.Launch {
 	}
 }
 
-// maxRefusals is how many refusals of a session are logged: the agent decides how many it
-// causes.
+// maxRefusals is the maximum number of logged refusals of a session, because the agent
+// controls their number.
 const maxRefusals = 200
 
 func (k *Keeper) recordRefusal(l *session.Launch, err error) {
@@ -94,7 +94,7 @@ func eventOf(spec *session.Spec, id session.ID) session.OwnSandbox {
 	return event
 }
 
-// start starts a sandbox within the session.
+// start starts a sandbox within the limits of the session.
 func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.Step), launch sandbox.Launch) (_ session.ID, err error) {
 	c, err := k.admit()
 	if err != nil {
@@ -109,7 +109,7 @@ func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(k.open, cancel)()
-	spec := l.Spec // which the caller keeps
+	spec := l.Spec // a copy, because the caller keeps the original
 	own := *l.Spec.Sandbox
 	spec.Sandbox = &own
 	l.Spec = spec
@@ -142,7 +142,7 @@ func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.
 	return id, nil
 }
 
-// admit takes a place for a sandbox.
+// admit reserves a place for a sandbox.
 func (k *Keeper) admit() (*child, error) {
 	spec := k.host.Spec()
 	most := spec.OwnSandboxes()
@@ -163,7 +163,7 @@ func (k *Keeper) admit() (*child, error) {
 
 var errEnding = fault.New(fault.Conflict, "the session is ending")
 
-// leave gives back what a sandbox had, and its place.
+// leave returns the resources of a sandbox and its place.
 func (k *Keeper) leave(c *child, spent session.Share) {
 	if c.giveBack != nil {
 		c.giveBack(spent)
@@ -173,7 +173,8 @@ func (k *Keeper) leave(c *child, spent session.Share) {
 	delete(k.children, c)
 }
 
-// keep follows a sandbox that has started. The session's policy may have changed meanwhile.
+// keep follows a sandbox that has started. The session's policy may have changed during the
+// start.
 func (k *Keeper) keep(ctx context.Context, c *child, id session.ID) error {
 	k.mu.Lock()
 	if k.closed {
@@ -187,7 +188,7 @@ func (k *Keeper) keep(ctx context.Context, c *child, id session.ID) error {
 	return k.narrow(ctx, id)
 }
 
-// follow waits for the end of a sandbox, and gives back what it had.
+// follow waits for the end of a sandbox, and returns its resources.
 func (k *Keeper) follow(c *child) {
 	defer k.work.Done()
 	ctx := context.Background()
@@ -212,10 +213,10 @@ func (k *Keeper) follow(c *child) {
 	k.leave(c, spent)
 }
 
-// endGrace is how long the programs of a sandbox have to end.
+// endGrace is the time that the programs of a sandbox have to end.
 const endGrace = 500 * time.Millisecond
 
-// end ends a sandbox, with force if need be.
+// end ends a sandbox, with force if necessary.
 func (k *Keeper) end(ctx context.Context, id session.ID, reason string) error {
 	if _, err := k.sessions.StopWithin(ctx, id, reason, endGrace); err == nil {
 		return nil
@@ -238,8 +239,8 @@ func (k *Keeper) running() []session.ID {
 	return ids
 }
 
-// End ends all sandboxes and the starts of others, and returns when they have ended. No other
-// can be created.
+// End ends all sandboxes, including those that are being started, and returns when they
+// have ended. No more can be created afterwards.
 func (k *Keeper) End(ctx context.Context) error {
 	k.mu.Lock()
 	k.closed = true

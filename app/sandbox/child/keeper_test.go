@@ -30,7 +30,7 @@ type host struct {
 	spec   session.Spec
 	policy netguard.Policy
 	left   time.Duration
-	lent   session.Share // of what the spec has
+	lent   session.Share // the part of the spec's limits that is lent
 	events []audit.Type
 	refuse error
 }
@@ -80,12 +80,12 @@ func (h *host) has(kind audit.Type) bool {
 	return slices.Contains(h.events, kind)
 }
 
-// sessions are the records of sandboxes. Their supervisor is this process until they end.
+// sessions holds the records of sandboxes. Their supervisor is this process until they end.
 type sessions struct {
 	mu      sync.Mutex
 	all     map[session.ID]session.Session
 	ends    []session.ID
-	stuck   bool // sandboxes do not end by a stop
+	stuck   bool // sandboxes do not end when they are stopped
 	refuses bool // the network cannot be changed
 	ended   map[session.ID]chan struct{}
 }
@@ -143,7 +143,7 @@ func (s *sessions) Kill(_ context.Context, id session.ID, _ string) (session.Ses
 	return found, nil
 }
 
-// put stores a sandbox that runs. Its supervisor has died already where dead is set.
+// put stores a sandbox that runs. If dead is set, its supervisor has already died.
 func (s *sessions) put(spec session.Spec, dead bool) session.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *sessions) put(spec session.Spec, dead bool) session.ID {
 	return spec.ID
 }
 
-// fixture is a keeper of a session with two sandboxes of its own.
+// fixture is a keeper of a session whose agent can have two sandboxes.
 type fixture struct {
 	*Keeper
 	host     *host
@@ -195,7 +195,7 @@ func policyOf(mode string, allow, deny []string) netguard.Policy {
 	return policy
 }
 
-// plain is what a request without settings becomes.
+// plain is the launch for a request without settings.
 func (f *fixture) plain() session.Launch {
 	given, err := f.Defaults(context.Background(), f.Tenant())
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *fixture) launch(t interface{ Context() context.Context }, change func(*
 	return f.start(t.Context(), l, func(session.Step) {})
 }
 
-func TestASandboxOfAnAgentIsAPartOfItsSession(t *testing.T) {
+func TestASandboxOfAnAgentGetsAPartOfItsSession(t *testing.T) {
 	f := newFixture()
 	if _, err := f.launch(t, nil); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestASandboxOfAnAgentIsAPartOfItsSession(t *testing.T) {
 	}
 }
 
-func TestWhatIsWiderThanTheSessionIsRefused(t *testing.T) {
+func TestASandboxThatExceedsItsSessionIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*session.Launch){
 		"a host":                  func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"other.example"} },
 		"a port":                  func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org:22"} },
@@ -298,7 +298,7 @@ func TestWhatIsWiderThanTheSessionIsRefused(t *testing.T) {
 	}
 }
 
-func TestThePresetOfASessionHasTheHostsThatItHasThere(t *testing.T) {
+func TestAPresetHasTheHostsThatItHasInTheSession(t *testing.T) {
 	f := newFixture()
 	pattern, err := netguard.ParseAllow("mirror.example.net")
 	if err != nil {
@@ -313,7 +313,8 @@ func TestThePresetOfASessionHasTheHostsThatItHasThere(t *testing.T) {
 	}
 }
 
-// Whatever an agent asks for, a sandbox that starts reaches at most what its session reaches.
+// With any request of an agent, a sandbox that starts has at most the network access of its
+// session.
 func TestNoSandboxReachesMoreThanItsSession(t *testing.T) {
 	words := []string{"example.org", "*.example.org", "example.org:22", "example.org:*", "a.example.org", "*.example.net", "x.example.net", "no.example.net:443", "https://example.org/x", "GET https://*.example.net/y", "github", "8.8.8.8"}
 	modes := []string{"none", "local", "allowlist", "public"}
@@ -355,7 +356,7 @@ func TestNoSandboxReachesMoreThanItsSession(t *testing.T) {
 		if l.Spec.Memory <= 0 || l.Spec.Memory > f.host.spec.Memory || l.Spec.Pids <= 0 || l.Spec.Pids > 100 || l.Spec.Timeout <= 0 || time.Duration(l.Spec.Timeout) > f.host.left {
 			t.Fatalf("%+v", l.Spec.Run)
 		}
-		// And after each change of the session's policy.
+		// The same holds after each change of the session's policy.
 		changed := session.Spec{Run: config.Run{Network: outer.Network, Allow: list.Draw(t, "later allow"), Deny: plainWords.Draw(t, "later deny")}}
 		later, _, err := changed.Policy()
 		if err != nil {
@@ -414,7 +415,8 @@ func TestAnAgentHasNoMoreSandboxesAtOnceThanItsSessionPermits(t *testing.T) {
 	}
 }
 
-// A sandbox whose supervisor has died is ended, and its place and its memory are free again.
+// A sandbox whose supervisor has died is ended, and its place and its memory can be used
+// again.
 func TestAPlaceIsFreeWhenItsSandboxHasEnded(t *testing.T) {
 	f := newFixture()
 	f.dead = true
@@ -436,7 +438,7 @@ func TestAllSandboxesEndWithTheSession(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The stand-in's supervisor is this process, which does not end.
+		// The supervisor is this test process, which does not end.
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_ = f.End(ctx)

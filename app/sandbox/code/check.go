@@ -11,16 +11,16 @@ import (
 	"aibox/session"
 )
 
-// checkTime is how long parsing code may take.
+// checkTime is the time limit for parsing code.
 const checkTime = 30 * time.Second
 
-// Finding is something in code that a caller may want to know. It is advice: code has many
-// ways to do a thing without a finding. What restrains code is its sandbox.
+// Finding is something in code that a caller may want to know. It is only advice, because
+// code can avoid findings in many ways. Code is isolated by its sandbox.
 type Finding struct {
 	Rule    string `json:"rule"`    // syntax, dynamic-code, process, network, native or deserialize
-	Message string `json:"message"` // may hold parts of the code: escape
-	Line    int    `json:"line"`    // from 1; 0 if it is not known
-	Column  int    `json:"column"`  // from 1; 0 if it is not known
+	Message string `json:"message"` // may contain parts of the code: escape
+	Line    int    `json:"line"`    // from 1; 0 if unknown
+	Column  int    `json:"column"`  // from 1; 0 if unknown
 }
 
 // RefusedError reports the findings for which code is refused.
@@ -37,8 +37,8 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// Check parses code with the parser of its language, in the sandbox, and returns what it
-// finds; for code with a syntax error, only that.
+// Check parses code with the parser of its language, in the sandbox, and returns the
+// findings. For code with a syntax error it returns only that.
 func (r *Runner) Check(ctx context.Context, id session.ID, l Language, code string) ([]Finding, error) {
 	x := &execution{processes: r.processes, session: id, nonce: newNonce(), mode: modeCheck, language: l, timeout: checkTime, limit: 64 << 10}
 	result, err := x.runAlone(ctx, code, Place{})
@@ -60,7 +60,7 @@ func (r *Runner) Check(ctx context.Context, id session.ID, l Language, code stri
 
 var bashError = lazyregexp.New(`line (\d+): (.*)`)
 
-// bashSyntax returns the finding for what `bash -n` prints.
+// bashSyntax returns the finding for the output of `bash -n`.
 func bashSyntax(printed string) Finding {
 	f := Finding{Rule: "syntax", Message: strings.TrimSpace(printed)}
 	if match := bashError.FindStringSubmatch(printed); match != nil {
@@ -70,7 +70,7 @@ func bashSyntax(printed string) Finding {
 	return f
 }
 
-// bashRules find words. Bash has no parser that could be asked for more than syntax.
+// bashRules find words. Bash has no parser that reports more than syntax errors.
 var bashRules = []struct {
 	rule  string
 	words *lazyregexp.Regexp
@@ -79,7 +79,7 @@ var bashRules = []struct {
 	{"network", lazyregexp.New(`(?:^|[\s;&|(])(curl|wget|nc|ncat|socat|ssh|scp|sftp|rsync|telnet|ftp)\b|(/dev/(?:tcp|udp)/)`)},
 }
 
-// bashFindings returns the words in a script that the rules name.
+// bashFindings returns findings for the words in a script that match the rules.
 func bashFindings(code string) []Finding {
 	var found []Finding
 	for i, line := range strings.Split(code, "\n") {

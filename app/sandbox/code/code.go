@@ -36,13 +36,13 @@ func ParseLanguage(name string) (Language, error) {
 	return "", fault.New(fault.Usage, "code is in python, javascript, ruby or bash, not in %q", name)
 }
 
-// Status is how code ended.
+// Status is the way in which code ended.
 type Status string
 
 // The statuses.
 const (
-	Completed Status = "COMPLETED" // without an error
-	Failed    Status = "FAILED"    // with an error or an exit code other than 0
+	Completed Status = "COMPLETED" // ended without an error
+	Failed    Status = "FAILED"    // ended with an error or an exit code other than 0
 	TimedOut  Status = "TIMEOUT"   // it was ended at its time limit
 )
 
@@ -51,8 +51,8 @@ type Validation string
 
 // The validations.
 const (
-	NoValidation Validation = ""       // there are none
-	Advise       Validation = "advise" // they are in the result
+	NoValidation Validation = ""       // there are no findings
+	Advise       Validation = "advise" // the findings are in the result
 	Refuse       Validation = "refuse" // code with findings is refused
 )
 
@@ -65,19 +65,19 @@ const (
 	DefaultTimeout = time.Minute
 )
 
-// Place is where code runs in its sandbox.
+// Place describes where and as which user code runs in its sandbox.
 type Place struct {
-	Env  []string // NAME=VALUE, laid over that of the sandbox
-	Dir  string   // empty is the sandbox's
-	User string   // USER or USER:GROUP; empty is the sandbox's
+	Env  []string // NAME=VALUE, added to the environment of the sandbox
+	Dir  string   // empty means the sandbox's
+	User string   // USER or USER:GROUP; empty means the sandbox's
 }
 
 // Request is a request to run code.
 type Request struct {
 	Language Language // may be empty with a Context
 	Code     string
-	// Context is the ID of a context, or empty for code that runs on its own. With one, Place
-	// and Input are not allowed.
+	// Context is the ID of a context, or empty for code that runs on its own. With a context,
+	// Place and Input are not allowed.
 	Context    string
 	Place      Place
 	Input      []byte        // standard input
@@ -110,13 +110,14 @@ func (r *Request) validate() error {
 	return nil
 }
 
-// Result is the end of code. All of it but Status and Took is the sandbox's: escape.
+// Result describes the end of code. Everything except Status and Took comes from the
+// sandbox: escape.
 type Result struct {
 	Status Status
 	Stdout Output
 	Stderr Output
-	// Exit is the exit code, or 128 and the signal. It is nil in a context whose interpreter
-	// lives on and whose code did not exit.
+	// Exit is the exit code, or 128 and the signal. It is nil in a context whose code did not
+	// exit, so that the interpreter still runs.
 	Exit *int
 	// Value is the value of the last expression, as the language prints it; "" if there is
 	// none. Python and JavaScript have values.
@@ -124,17 +125,17 @@ type Result struct {
 	Error string // the error with its traceback, as on Stderr; "" if there was none
 	// Ended reports that the context has ended, with its variables.
 	Ended    bool
-	Findings []Finding // with Advise
+	Findings []Finding // set with Advise
 	Took     time.Duration
 }
 
-// Output is the beginning of what code has printed.
+// Output is the beginning of the output of code.
 type Output struct {
 	Bytes   []byte
-	Dropped int64 // bytes after Bytes
+	Dropped int64 // number of bytes after Bytes
 }
 
-// keep adds printed bytes up to a limit.
+// keep adds output up to a limit.
 func (o *Output) keep(p []byte, limit int64) {
 	n := min(int64(len(p)), max(limit-int64(len(o.Bytes)), 0))
 	o.Bytes = append(o.Bytes, p[:n]...)

@@ -22,7 +22,7 @@ import (
 type host struct {
 	t    *testing.T
 	dir  string
-	keep int64 // bytes of each record, in place of what is requested
+	keep int64 // bytes of each record; overrides the request
 
 	mu  sync.Mutex
 	all []*hosted
@@ -288,7 +288,7 @@ func TestOutputIsBoundedAndCounted(t *testing.T) {
 	}
 }
 
-// flood is code that prints without an end.
+// flood is code that prints endlessly.
 var flood = map[Language]string{
 	Python: "while True: print('x' * 1000)", JavaScript: "for (;;) require('fs').writeSync(1, 'x'.repeat(1000) + '\\n')",
 	Ruby: "loop { puts 'x' * 1000 }", Bash: "yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
@@ -300,7 +300,7 @@ func TestEndlessOutputEndsAtTheTimeLimit(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			t.Parallel()
 			r, h := newHost(t)
-			h.keep = 512 << 10 // the least; a reader is behind by more
+			h.keep = 512 << 10 // the minimum; a reader is further behind
 			result, err := r.Run(t.Context(), "x", Request{Language: l, Code: flood[l], Timeout: 5 * time.Second, MaxOutput: 1000})
 			if err != nil || result.Status != TimedOut || len(result.Stdout.Bytes) != 1000 || result.Stdout.Dropped == 0 {
 				t.Errorf("%s, %d bytes, %d dropped, %v", result.Status, len(result.Stdout.Bytes), result.Stdout.Dropped, err)
@@ -325,7 +325,7 @@ func TestCodeWhoseOutputCannotBeRecordedFailsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestCheckFindsWhatCodeUses(t *testing.T) {
+func TestCheckReportsWhatCodeUses(t *testing.T) {
 	r, _ := newHost(t)
 	for _, c := range []struct {
 		language Language

@@ -18,9 +18,9 @@ import (
 // contextPrefix begins the ID of a context; the number of its process follows.
 const contextPrefix = "context-"
 
-// CreateContext starts an interpreter that keeps its variables between requests, and returns
-// the ID of the context. It lives until DeleteContext, until its code exits, or until the
-// sandbox ends. One request at a time runs in it.
+// CreateContext starts an interpreter that keeps its variables between requests, and
+// returns the ID of the context. The context exists until DeleteContext, until its code
+// exits, or until the sandbox ends. It runs one request at a time.
 func (r *Runner) CreateContext(ctx context.Context, id session.ID, l Language, place Place) (name string, err error) {
 	if _, err := ParseLanguage(string(l)); err != nil {
 		return "", err
@@ -54,7 +54,7 @@ func (r *Runner) CreateContext(ctx context.Context, id session.ID, l Language, p
 	return name, err
 }
 
-// DeleteContext ends a context, and returns once it has ended.
+// DeleteContext ends a context, and returns after it has ended.
 func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) error {
 	found, err := r.findContext(ctx, id, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) 
 	return err
 }
 
-// findContext returns the process of a context that lives.
+// findContext returns the process of a running context.
 func (r *Runner) findContext(ctx context.Context, id session.ID, name string) (process.Info, error) {
 	all, err := r.processes.Processes(ctx, id)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *Runner) findContext(ctx context.Context, id session.ID, name string) (p
 	return all[i], nil
 }
 
-// locks are locks by name. Locking can be canceled.
+// locks are locks by name. Waiting for a lock can be canceled.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // closed when unlocked

@@ -13,7 +13,7 @@ import (
 //go:embed drivers
 var drivers embed.FS
 
-// mode selects what a driver does with code.
+// mode selects the action of a driver with code.
 type mode string
 
 const (
@@ -22,16 +22,16 @@ const (
 	modeCheck mode = "check" // parses it, and exits
 )
 
-// driver is how the interpreter of a language is started. It reads the driver's script, and
-// after that the requests, from descriptor 3. Answers are written to descriptors 4 and 5,
-// which are its standard output and error, since code may close those.
+// driver describes the start of a language's interpreter. The interpreter reads the
+// driver's script, followed by the requests, from descriptor 3. Answers are written to
+// descriptors 4 and 5, which are its standard output and error, since code may close those.
 type driver struct {
-	script    string   // a file of drivers
-	argv      []string // of the interpreter
-	checkArgv []string // the same for modeCheck, if it differs
+	script    string   // a file in drivers
+	argv      []string // command line of the interpreter
+	checkArgv []string // the command line for modeCheck, if it differs
 }
 
-// loaders read the script from descriptor 3: its size in a line, and its text.
+// loaders read the script from descriptor 3: a line with its size, and its text.
 var driversOf = map[Language]driver{
 	Python: {script: "python.py", argv: []string{"python3", "-c", `import os
 def _read(n):
@@ -62,10 +62,10 @@ const readNow = n => { const b = Buffer.alloc(n); let at = 0; while (at < n) { c
 const lineNow = () => { let t = ""; while (!t.endsWith("\n")) t += readNow(1).toString("latin1"); return t; };
 new Function("require", "readNow", "lineNow", readNow(parseInt(lineNow(), 10)).toString())(require, readNow, lineNow);`
 
-// marker precedes the arguments that tell contexts among processes.
+// marker precedes the arguments that distinguish contexts from other processes.
 const marker = "aibox-code"
 
-// wrap and wrapKept give the interpreter its descriptors. Code in a context has an empty
+// wrap and wrapKept set up the interpreter's descriptors. Code in a context has an empty
 // input.
 const (
 	wrap     = `shift 2; exec "$@" 3<&0 4>&1 5>&2`
@@ -85,8 +85,8 @@ func argvOf(l Language, m mode) []string {
 	return append([]string{"sh", "-c", script, marker, string(l), string(m)}, argv...)
 }
 
-// contextLanguage returns the language of the context that a process with this command line
-// is; "" if it is none.
+// contextLanguage returns the language of the context with this command line; "" if it is
+// not a context.
 func contextLanguage(argv []string) Language {
 	if len(argv) < 6 || argv[0] != "sh" || argv[3] != marker || mode(argv[5]) != modeKeep {
 		return ""
@@ -94,7 +94,7 @@ func contextLanguage(argv []string) Language {
 	return Language(argv[4])
 }
 
-// scriptOf returns the driver's script as its interpreter reads it.
+// scriptOf returns the driver's script in the form that its interpreter reads.
 func scriptOf(l Language) (string, error) {
 	script, err := drivers.ReadFile("drivers/" + driversOf[l].script)
 	if err != nil {

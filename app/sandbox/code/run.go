@@ -26,18 +26,18 @@ type Processes interface {
 }
 
 const (
-	// interruptGrace is how long code in a context may take to end after interrupts, which are
-	// repeated: one that comes before the code runs is ignored.
+	// interruptGrace is the time that code in a context has to end after interrupts. They are
+	// repeated, because an interrupt before the code runs is ignored.
 	interruptGrace = 3 * time.Second
 	interruptEvery = 300 * time.Millisecond
-	// startTime is how long an interpreter may take to be ready for a context.
+	// startTime is the time limit for an interpreter to become ready for a context.
 	startTime = time.Minute
-	// lingerTime ends code whose caller is gone.
+	// lingerTime is the time after which code without a caller is ended.
 	lingerTime = 30 * time.Second
 )
 
-// Runner runs code in the sandboxes of running sessions. It keeps nothing that a context
-// needs: any Runner can use any context. It is safe for concurrent use.
+// Runner runs code in the sandboxes of running sessions. It stores nothing about contexts,
+// so any Runner can use any context. It is safe for concurrent use.
 type Runner struct {
 	processes Processes
 	busy      locks
@@ -105,10 +105,10 @@ type execution struct {
 	mode      mode
 	language  Language
 	timeout   time.Duration
-	limit     int64  // of each output
-	input     []byte // of the code
+	limit     int64  // limit of each output
+	input     []byte // input of the code
 
-	number         int // of the process
+	number         int // number of the process
 	stdout, stderr Output
 	answers        [2]*splitter
 	timedOut       bool
@@ -125,7 +125,7 @@ type driverAnswer struct {
 // errAnswered ends reading after both answers.
 var errAnswered = errors.New("the driver has answered")
 
-// runAlone runs code in an interpreter of its own.
+// runAlone runs code in a separate interpreter.
 func (x *execution) runAlone(ctx context.Context, code string, place Place) (Result, error) {
 	script, err := scriptOf(x.language)
 	if err != nil {
@@ -141,7 +141,7 @@ func (x *execution) runAlone(ctx context.Context, code string, place Place) (Res
 	go func() {
 		defer close(fed)
 		in := io.MultiReader(strings.NewReader(script), requestOf(x.nonce, x.mode, code), strings.NewReader(string(x.input)))
-		_ = x.processes.ProcessInput(feeding, x.session, info.ID, in, true) // it may end before it reads all
+		_ = x.processes.ProcessInput(feeding, x.session, info.ID, in, true) // it may end before it has read everything
 	}()
 	exit, err := x.read(ctx, 1, unix.SIGKILL)
 	stop()
@@ -156,7 +156,7 @@ func (x *execution) runAlone(ctx context.Context, code string, place Place) (Res
 func (x *execution) start(ctx context.Context, place Place) (process.Info, error) {
 	request := process.Request{Argv: argvOf(x.language, x.mode), Env: place.Env, Dir: place.Dir, User: place.User, Stdin: true}
 	if x.mode == modeKeep {
-		request.Overflow = process.DropUnread // what it prints between two requests
+		request.Overflow = process.DropUnread // for its output between two requests
 	} else {
 		request.Linger = lingerTime
 	}
@@ -182,9 +182,9 @@ func (x *execution) runKept(ctx context.Context, code string, kept process.Info)
 	return x.result(exit, began)
 }
 
-// read reads the output up to both answers, or to the end of the process. At the time limit,
-// and when ctx ends, it sends a signal, and in the end kills the process. The exit is nil if
-// the process lives on.
+// read reads the output up to both answers, or to the end of the process. At the time
+// limit, and when ctx ends, it sends a signal, and in the end kills the process. The exit
+// is nil if the process still runs.
 func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (*process.Exit, error) {
 	marker := []byte("\x00" + x.nonce)
 	x.answers = [2]*splitter{
@@ -251,7 +251,7 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 		if time.Since(began) > interruptGrace {
 			signal = unix.SIGKILL
 		}
-		_ = x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // it may have ended
+		_ = x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // the process may have ended
 		select {
 		case <-over:
 			return
@@ -260,11 +260,11 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 	}
 }
 
-// result returns the result. exit is nil if the process lives on.
+// result returns the result. exit is nil if the process still runs.
 func (x *execution) result(exit *process.Exit, began time.Time) (Result, error) {
 	var answer driverAnswer
 	answered := x.answers[0].done && json.Unmarshal(x.answers[0].answer, &answer) == nil
-	// The shell prints this before the interpreter could print anything.
+	// The shell prints this before the interpreter prints anything.
 	printed := string(x.stderr.Bytes)
 	if exit != nil && exit.Code == 127 && !answered && strings.HasPrefix(printed, marker+": ") && strings.Contains(printed, "not found") {
 		return Result{}, fault.New(fault.Usage, "the sandbox has no %s, which runs %s", interpreter(x.language), x.language)
@@ -277,7 +277,7 @@ func (x *execution) result(exit *process.Exit, began time.Time) (Result, error) 
 		r.Exit, r.Ended = &exit.Code, x.mode == modeKeep
 	}
 	if exit != nil && exit.Error != "" && r.Error == "" {
-		r.Error = exit.Error // aibox has ended it
+		r.Error = exit.Error // aibox ended the code
 	}
 	switch {
 	case x.timedOut:

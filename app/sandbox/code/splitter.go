@@ -5,8 +5,8 @@ import "bytes"
 // maxAnswer bounds the answer of a driver in a stream, in bytes.
 const maxAnswer = 2 << 20
 
-// splitter separates what code prints from the answer of its driver in the same stream: a
-// marker that nobody can guess beforehand, the answer, and a NUL byte.
+// splitter separates the output of code from the answer of its driver in the same stream.
+// The answer follows a marker that cannot be guessed in advance, and ends with a NUL byte.
 type splitter struct {
 	marker []byte
 	output func([]byte)
@@ -14,7 +14,7 @@ type splitter struct {
 	held   []byte // may be the beginning of the marker
 	inside bool   // the marker was seen
 	answer []byte
-	done   bool // the answer is whole
+	done   bool // the answer is complete
 }
 
 // feed adds bytes of the stream.
@@ -60,7 +60,7 @@ func (s *splitter) finish() {
 	s.held = nil
 }
 
-// suffixLength returns the length of the longest end of data with which marker begins.
+// suffixLength returns the length of the longest suffix of data that is a prefix of marker.
 func suffixLength(data, marker []byte) int {
 	for n := min(len(data), len(marker)-1); n > 0; n-- {
 		if bytes.HasPrefix(marker, data[len(data)-n:]) {
