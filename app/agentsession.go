@@ -12,7 +12,7 @@ import (
 )
 
 // AgentSessions returns the use cases of agents' sessions for programs, under a policy.
-// base are settings for all of them.
+// base has settings for all of them.
 func (a *App) AgentSessions(sessions *session.Sessions, base config.RunOverrides, policy agentsession.Policy) (*agentsession.Service, error) {
 	trees, err := a.Trees(sessions)
 	if err != nil {

@@ -21,20 +21,20 @@ import (
 	"aibox/session/supervisor"
 )
 
-// App opens what the use cases of one process work with. It is safe for concurrent
-// use once UseSystemDocker was called.
+// App opens the resources for the use cases of one process. It is safe for concurrent use
+// after UseSystemDocker was called.
 type App struct {
 	watchScan func() (progress func(names int), done func())
-	rootful   *bool // nil: the settings decide
+	rootful   *bool // nil if the settings decide
 
-	settingsLock sync.Mutex // guards the two below
+	settingsLock sync.Mutex // guards the two fields below
 	settingsRead bool
 	settings     *config.Resolved
 	settingsErr  error
 
-	keys typedKeys // of model servers
+	keys typedKeys // typed keys of model servers
 
-	providersOf  *config.Resolved // the settings that providerList is from; settingsLock guards both
+	providersOf  *config.Resolved // the settings from which providerList was made; settingsLock guards both
 	providerList []modelserver.Provider
 
 	customOnce sync.Once
@@ -80,7 +80,7 @@ func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser, o
 	if err != nil {
 		return err
 	}
-	if _, err := a.UserSettings(); err != nil { // they may have a command for the audit
+	if _, err := a.UserSettings(); err != nil { // they may name an audit command
 		return err
 	}
 	return supervisor.Run(ctx, supervisor.Deps{
@@ -106,7 +106,7 @@ func (a *App) InstallInit() (string, error) {
 	return initbin.Install(filepath.Join(dirs.Cache, "init"))
 }
 
-// deps are what sessions are made with.
+// deps returns the dependencies of sessions.
 func (a *App) deps() (session.Deps, error) {
 	dirs, err := paths.Default()
 	if err != nil {
@@ -122,8 +122,8 @@ func (a *App) deps() (session.Deps, error) {
 	}, nil
 }
 
-// sessionSettings is session.Deps.Settings. Unreadable settings are reported by what opens
-// the daemon.
+// sessionSettings is session.Deps.Settings. Unreadable settings are reported by the
+// function that opens the daemon.
 func (a *App) sessionSettings() session.Settings {
 	rootful, _ := a.SystemDocker()
 	of := session.Settings{Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)}}
@@ -133,7 +133,7 @@ func (a *App) sessionSettings() session.Settings {
 	return of
 }
 
-// notificationsOf returns the notifications that the user's settings ask for.
+// notificationsOf returns the notifications in the user's settings.
 func notificationsOf(s *config.Settings) session.Notifications {
 	n := session.Notifications{On: s.NotifyOn, Command: session.NewNotifyCommand(s.NotifyCommand)}
 	if s.Notify {

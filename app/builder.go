@@ -11,7 +11,7 @@ import (
 	"aibox/runtime/docker"
 )
 
-// BuildOptions are how the settings want images built.
+// BuildOptions returns the settings for building images.
 func (a *App) BuildOptions() (bakery.Options, error) {
 	own, err := a.UserSettings()
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Ba
 	return a.builderOf(a.Templates(), options)
 }
 
-// builderOf is BuilderWith for these templates.
+// builderOf is BuilderWith for the given templates.
 func (a *App) builderOf(templates template.Set, options bakery.Options) (*bakery.Bakery, error) {
 	rootful, err := a.SystemDocker()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"aibox/internal/paths"
 )
 
-// SaveCrash saves the report of a crash for the user, in place of an earlier one. It
+// SaveCrash saves the report of a crash for the user, and replaces an earlier one. It
 // returns the path of the file.
 func SaveCrash(report []byte) (file string, err error) {
 	dirs, err := paths.Default()

@@ -17,10 +17,10 @@ import (
 	"aibox/internal/userfile"
 )
 
-// CustomAgents are the agents that the user's own files define, besides the built-in
-// ones. The files come from the user's configuration alone, never from a repository:
-// a file decides which image the host's Docker builds and which of the user's variables
-// an agent gets.
+// CustomAgents are the agents that the user's own files define, besides the built-in ones.
+// The files come only from the user's configuration, never from a repository: a file
+// selects the image that the host's Docker builds and the user's variables that an agent
+// gets.
 type CustomAgents struct {
 	Files   map[string]string // the path of each agent's file, by the agent's name
 	Recipes map[string]string // Dockerfiles by the image's name
@@ -36,10 +36,10 @@ type BrokenAgent struct {
 	Err  error // why
 }
 
-// maxCustomAgents bounds how many agent files are read.
+// maxCustomAgents bounds the number of agent files that are read.
 const maxCustomAgents = 200
 
-// CustomAgentsDir is the folder of the agent files.
+// CustomAgentsDir returns the folder of the agent files.
 func CustomAgentsDir() (string, error) {
 	dirs, err := paths.Default()
 	if err != nil {
@@ -48,7 +48,7 @@ func CustomAgentsDir() (string, error) {
 	return filepath.Join(dirs.Config, "agents"), nil
 }
 
-// Agents are all agents that can be run.
+// Agents returns all agents that can be run.
 func (a *App) Agents() agents.Set { return a.CustomAgents().set }
 
 // CustomAgents reads the agent files, once in a process.
@@ -56,7 +56,7 @@ func (a *App) CustomAgents() *CustomAgents {
 	a.customOnce.Do(func() {
 		dir, err := CustomAgentsDir()
 		if err != nil {
-			a.custom = &CustomAgents{set: agents.Builtin()} // what needs a folder reports why there is none
+			a.custom = &CustomAgents{set: agents.Builtin()} // operations that need a folder report why there is none
 			return
 		}
 		a.custom = readCustomAgents(dir)
@@ -109,7 +109,7 @@ func readCustomAgents(dir string) *CustomAgents {
 	return c
 }
 
-// add reads one file. The error says why it is no agent.
+// add reads one file. The error is the reason why it does not define an agent.
 func (c *CustomAgents) add(name, path string) error {
 	definition, err := readDefinition(name, path)
 	if err != nil {
@@ -146,7 +146,7 @@ func readDefinition(name, path string) (*custom.Definition, error) {
 	return custom.Parse(name, data)
 }
 
-// brokenFault is the error of an agent whose file is wrong.
+// brokenFault is the error of an agent with an invalid file.
 func brokenFault(name, path string, err error) error {
 	f := fault.New(fault.Usage, "the agent %q cannot be used: %s: %w", name, path, err)
 	var wrong *custom.Error

@@ -37,7 +37,8 @@ func (a *App) Docker(ctx context.Context) (session.Docker, error) {
 }
 
 // DaemonFault explains an error of building or finding an image. If the daemon cannot be
-// used, it returns that error, which says how to get a daemon; otherwise it returns err.
+// used, it returns that error, which has hints for getting a daemon; otherwise it returns
+// err.
 func (a *App) DaemonFault(ctx context.Context, err error) error {
 	if errors.Is(err, bakery.ErrNoImage) || ctx.Err() != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"aibox/runtime"
 )
 
-// Doctor examines this machine with what the app opens.
+// Doctor examines this machine with the resources of the app.
 func (a *App) Doctor() *doctor.Doctor {
 	return doctor.New(doctor.Sources{
 		InstallInit:   a.InstallInit,

@@ -11,14 +11,14 @@ import (
 	"aibox/netguard/gateway/modelserver"
 )
 
-// FirstRun finds what a new user chooses from, and keeps the choices.
+// FirstRun finds the choices of a new user, and stores them.
 type FirstRun struct{ app *App }
 
 // FirstRun returns the choices of the first run.
 func (a *App) FirstRun() FirstRun { return FirstRun{a} }
 
-// Agents returns the agents that a sandbox can serve and that need a model. The one that
-// the user's settings name comes first.
+// Agents returns the agents that need a model and can run in a sandbox. The one in the
+// user's settings comes first.
 func (f FirstRun) Agents(context.Context) ([]firstrun.Agent, error) {
 	own, err := f.app.UserSettings()
 	if err != nil {
@@ -38,7 +38,7 @@ func (f FirstRun) Agents(context.Context) ([]firstrun.Agent, error) {
 	return all, nil
 }
 
-// rank is 0 for the default agent, 1 for others.
+// rank is 0 for the default agent, 1 for other agents.
 func rank(a firstrun.Agent) int {
 	if a.Default {
 		return 0
@@ -127,10 +127,10 @@ func (f FirstRun) ListModels(ctx context.Context, server string) ([]string, erro
 	return names, nil
 }
 
-// UseKey keeps a key of a model server until the program ends.
+// UseKey keeps the key of a model server until the program ends.
 func (f FirstRun) UseKey(variable string, key secret.Value) { f.app.keys.set(variable, key) }
 
-// Keep saves a setting to the user's file, unless it holds already.
+// Keep saves a setting to the user's file, unless it already has the value.
 func (f FirstRun) Keep(ctx context.Context, key, text string) error {
 	own, err := f.app.UserSettings()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"aibox/bakery"
 )
 
-// maxBuilds bounds how many images are built at once. Builds mostly wait for the network
-// and for the disk.
+// maxBuilds bounds the number of concurrent builds. Builds mostly wait for the network and
+// for the disk.
 const maxBuilds = 3
 
 // Images builds images in the background, and compares them with their recipes. Close

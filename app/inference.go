@@ -22,7 +22,7 @@ import (
 	"aibox/session/supervisor"
 )
 
-// openUpstream finds the model server that the setting inference names.
+// openUpstream finds the model server that the setting inference selects.
 func openUpstream(ctx context.Context, value string, env func(string) (string, bool), providers []modelserver.Provider) (modelserver.Server, error) {
 	upstream, err := modelserver.Detect(ctx, value, env, admitsOwner, providers...)
 	if err != nil || upstream.Kind != modelserver.Scripted {
@@ -60,7 +60,7 @@ func (a *App) CheckModel(ctx context.Context, agent agents.Info, inference, mode
 	}
 	var loading *modelserver.Loading
 	if errors.As(err, &loading) {
-		return nil // a start waits for it
+		return nil // the start waits for it
 	}
 	return err
 }
@@ -68,14 +68,14 @@ func (a *App) CheckModel(ctx context.Context, agent agents.Info, inference, mode
 // inference adapts the gateway to session.Inference.
 type inference struct {
 	upstream modelserver.Server
-	value    string // of the setting
+	value    string // value of the setting
 	version  modelserver.Version
 	prices   prices
 	notices  []string // about the user who runs the server, escaped
 }
 
-// ownerNotices name the servers of other users that were not used, and report whether
-// the one in use belongs to another user.
+// ownerNotices returns notices about servers of other users that were not used, and about a
+// server in use that belongs to another user.
 func ownerNotices(ctx context.Context, u modelserver.Server) []string {
 	var notices []string
 	for _, owner := range u.Skipped {
@@ -110,7 +110,7 @@ func (i inference) Notices(models []string) []string {
 	return notices
 }
 
-// leaves reports that a model does not run where its server is.
+// leaves describes that a model does not run on its server's machine.
 func leaves(model, host string) string {
 	return fmt.Sprintf("the model %s runs on %s: your prompts leave this machine", termtext.Escape(model), host)
 }
@@ -152,17 +152,17 @@ func (i inference) KeyVariable() string { return i.upstream.KeyVariable() }
 
 func (i inference) Searches(model string) bool { return i.upstream.Searches(model) }
 
-// The versions of Ollama that learned to speak as others do.
+// The versions of Ollama that added other dialects.
 // https://docs.ollama.com/api/openai-compatibility
 var (
 	ollamaResponses = modelserver.Version{0, 13, 3}
 	ollamaMessages  = modelserver.Version{0, 14, 0}
 )
 
-// Speaks follows what the gateway lets through. Whether a server of the
-// user's own has all calls of OpenAI and Anthropic shows only in its answers, so it
-// counts as having them, except for an old Ollama. A cloud may speak differently with
-// each model; an empty model means any.
+// Speaks returns dialects that the gateway allows. Whether a user's own server has all
+// calls of OpenAI and Anthropic can only be seen in its answers, so aibox assumes it,
+// except for an old Ollama. A cloud's dialects may depend on the model; an empty model
+// means any.
 func (i inference) Speaks(model string) []agents.Dialect {
 	var speaks []agents.Dialect
 	for _, dialect := range i.upstream.SpokenWith(model) {
@@ -183,7 +183,7 @@ func (i inference) Speaks(model string) []agents.Dialect {
 	return speaks
 }
 
-// describeTimeout bounds how long a start waits for the size of a context.
+// describeTimeout bounds the time that a start waits for the size of a context.
 const describeTimeout = 2 * time.Second
 
 func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, error) {
@@ -202,7 +202,7 @@ func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, e
 	if text := i.contextWarning(model); text != "" {
 		chosen.Warnings = append(chosen.Warnings, text)
 	}
-	// Notices covers a name that shows where the model runs.
+	// Notices handles a name that shows where the model runs.
 	if host := i.upstream.RemoteHost(model); host != "" && i.upstream.RemoteHost(modelserver.Model{ID: asked}) == "" {
 		chosen.Warnings = append(chosen.Warnings, leaves(model.ID, host))
 	}
@@ -248,7 +248,7 @@ func (i inference) choose(models []modelserver.Model, asked string) (modelserver
 	return models[0], nil
 }
 
-// head is the first few of some names.
+// head returns the first few names.
 func head(names []string) string {
 	const few = 5
 	if len(names) <= few {
@@ -257,11 +257,11 @@ func head(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// minContext is a context, in tokens, that most agents can work with. Servers silently
-// truncate the first prompt of an agent when theirs is smaller.
+// minContext is the size of a context, in tokens, that is enough for most agents. Servers
+// with a smaller context silently truncate the first prompt of an agent.
 const minContext = 16 << 10
 
-// contextWarning reports a context that is, or may be, too small; "" is none.
+// contextWarning reports a context that is, or may be, too small; "" means no warning.
 func (i inference) contextWarning(model modelserver.Model) string {
 	remedy := "set a larger context in the server"
 	if i.upstream.Kind == modelserver.OllamaHost {

@@ -60,7 +60,7 @@ func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
 	}
 }
 
-func TestASmallContextIsWarnedOf(t *testing.T) {
+func TestASmallContextCausesAWarning(t *testing.T) {
 	ollama, _ := modelserver.Parse("ollama", func(string) (string, bool) { return "", false })
 	local, _ := modelserver.Parse("http://127.0.0.1:1234", os.LookupEnv)
 	for _, test := range []struct {
@@ -80,7 +80,7 @@ func TestASmallContextIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
+func TestTheDialectsOfAServerAreThoseThatTheGatewayAllows(t *testing.T) {
 	env := func(string) (string, bool) { return "key-12345678", true }
 	for value, want := range map[string]string{
 		"anthropic": "[anthropic]", "openai": "[openai-chat openai-responses]", "gemini": "[gemini]",
@@ -100,7 +100,7 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 			t.Errorf("Ollama %v: %s", version, got)
 		}
 	}
-	// So that no agent's only dialect is forgotten here.
+	// This list must contain the only dialect of each agent.
 	all := inference{upstream: modelserver.Server{Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}}.Speaks("")
 	for _, agent := range agents.Builtin().All() {
 		if _, err := agent.Info().Spoken(all); err != nil {
@@ -109,8 +109,9 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 	}
 }
 
-// Nobody chose that the code leaves this machine, so it is said where it goes.
-func TestWhereAutoSendsCodeIsSaidAndOnlyThere(t *testing.T) {
+// The user did not choose that the code leaves this machine, so the destination is
+// reported.
+func TestTheDestinationOfCodeIsReportedOnlyWithAuto(t *testing.T) {
 	root, err := url.Parse("https://api.openai.com")
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func growthLimit() int64 {
 		return maxGrowth
 	}
 	var fs unix.Statfs_t
-	for _, folder := range []string{dirs.Workspace, dirs.Home} { // the first may not exist yet
+	for _, folder := range []string{dirs.Workspace, dirs.Home} { // the first one may not exist yet
 		if unix.Statfs(folder, &fs) == nil {
 			return max(1, min(maxGrowth, int64(fs.Bavail)*fs.Bsize/4>>20))
 		}
@@ -42,14 +42,14 @@ func growthLimit() int64 {
 	return maxGrowth
 }
 
-// limitEnforcer returns what enforces the limits of sandboxes on this machine: a scope of
-// the user's systemd, or else aibox.
+// limitEnforcer returns the mechanism that enforces the limits of sandboxes on this
+// machine: a scope of the user's systemd, or otherwise aibox.
 func limitEnforcer() limit.Enforcer {
 	enforcer, _ := openLimits()
 	return enforcer
 }
 
-// openLimits opens the enforcer once. The error is why it is not a scope.
+// openLimits opens the enforcer once. The error is the reason why it is not a scope.
 var openLimits = sync.OnceValues(func() (limit.Enforcer, error) {
 	enforcer, err := scope.Open()
 	if err != nil {
@@ -58,7 +58,8 @@ var openLimits = sync.OnceValues(func() (limit.Enforcer, error) {
 	return enforcer, nil
 })
 
-// limitReport returns what enforces limits, for the report about this machine.
+// limitReport describes the mechanism that enforces limits, for the report about this
+// machine.
 func limitReport() doctor.LimitEnforcer {
 	enforcer, err := openLimits()
 	return doctor.LimitEnforcer{Name: enforcer.Name(), NoScope: err}

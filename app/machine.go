@@ -7,7 +7,7 @@ import (
 	"aibox/session"
 )
 
-// Machine checks this machine again and again, as the user fixes it.
+// Machine checks this machine repeatedly, while the user fixes it.
 type Machine struct {
 	app      *App
 	sessions *session.Sessions
@@ -16,7 +16,7 @@ type Machine struct {
 }
 
 // Machine returns the checks of this machine. image finds the image for the proof, and
-// images builds it when Bake requests that.
+// images builds it for Bake.
 func (a *App) Machine(sessions *session.Sessions, images Images, image doctor.Image) Machine {
 	return Machine{a, sessions, images, image}
 }

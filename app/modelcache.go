@@ -19,8 +19,9 @@ const (
 )
 
 // modelCache keeps the model lists of servers, one file per server, so that shell
-// completion need not wait for them. It never holds a key or anything derived from one:
-// a file name depends only on whether there is a key. A run does not use the cache.
+// completion does not have to wait for them. It never contains a key or data derived from
+// one: the name of a file depends only on whether there is a key. Runs do not use the
+// cache.
 type modelCache struct{ dir string }
 
 // ModelList is one server's answer, and part of the JSON of `aibox models`.
@@ -51,8 +52,7 @@ func (c modelCache) file(u modelserver.Server) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// load returns the last answer, however old. A file that save did not write counts as
-// none.
+// load returns the last answer, of any age. A file that save did not write counts as none.
 func (c modelCache) load(u modelserver.Server) (ModelList, bool) {
 	data, err := paths.ReadSmall(c.file(u), maxModels)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c modelCache) save(u modelserver.Server, models []modelserver.Model) (Mode
 	return list, paths.WriteFile(c.file(u), data)
 }
 
-// ask returns the server's list: a fresh answer of the cache, unless refresh is set.
+// ask returns the server's list: a fresh answer from the cache, unless refresh is set.
 func (c modelCache) ask(ctx context.Context, u modelserver.Server, refresh bool) (ModelList, error) {
 	if list, ok := c.load(u); ok && list.fresh() && !refresh {
 		return list, nil

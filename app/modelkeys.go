@@ -25,7 +25,7 @@ func (t *typedKeys) set(variable string, key secret.Value) {
 	t.keys[variable] = key
 }
 
-// isTyped reports whether the user has typed the key of a variable.
+// isTyped reports whether the user has typed the key for a variable.
 func (t *typedKeys) isTyped(variable string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *typedKeys) isTyped(variable string) bool {
 	return typed
 }
 
-// lookup returns a typed key, or else the variable of the environment.
+// lookup returns a typed key, or otherwise the variable of the environment.
 func (t *typedKeys) lookup(variable string) (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"aibox/internal/secret"
 )
 
-func TestATypedKeyIsUsedInPlaceOfTheEnvironmentsAndNotStoredThere(t *testing.T) {
+func TestATypedKeyReplacesTheOneOfTheEnvironmentWithoutChangingIt(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "of-the-environment")
 	t.Setenv("ANTHROPIC_API_KEY", "")
 	a := New(nil)

@@ -21,9 +21,9 @@ type ModelReport struct {
 	Err    error    `json:"-"`                // why the list is stale
 }
 
-// Models lists the models of the server that inference names. A hosted server is asked
-// only when the last answer is old, or with refresh. A server that does not answer
-// leaves the last list, marked stale; with refresh its error is returned instead.
+// Models lists the models of the server that inference names. A hosted server is asked only
+// if the last answer is old or refresh is set. If a server does not answer, Models returns
+// the last list, marked as stale, or its error if refresh is set.
 func (a *App) Models(ctx context.Context, inference string, refresh bool) (ModelReport, error) {
 	u, err := openUpstream(ctx, inference, a.keys.lookup, a.providers())
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *App) Models(ctx context.Context, inference string, refresh bool) (Model
 	return report, nil
 }
 
-// otherServers lists the addresses of the servers on this machine besides u.
+// otherServers lists the addresses of the servers on this machine other than u.
 func (a *App) otherServers(ctx context.Context, u modelserver.Server) []string {
 	var found []string
 	for _, other := range modelserver.Local(ctx, a.keys.lookup, admitsOwner) {
@@ -59,9 +59,9 @@ func (a *App) otherServers(ctx context.Context, u modelserver.Server) []string {
 // completionTimeout bounds how long completion waits for a model server.
 const completionTimeout = 300 * time.Millisecond
 
-// CompleteModels lists the models of the server that inference names, for completion
-// and forms: from the cache, or within completionTimeout from the server. It returns
-// nothing rather than wait.
+// CompleteModels lists the models of the server that inference names, for completion and
+// forms: from the cache, or within completionTimeout from the server. It returns nothing if
+// it would have to wait longer.
 func (a *App) CompleteModels(ctx context.Context, inference string) []Model {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
@@ -80,14 +80,13 @@ func (a *App) CompleteModels(ctx context.Context, inference string) []Model {
 	return slices.DeleteFunc(list.Models, func(m Model) bool { return termtext.Escape(m.ID) != m.ID })
 }
 
-// InferenceNames are the values of the setting inference that stand alone, without a
-// file or a URL.
+// InferenceNames are the values of the setting inference without a file or a URL.
 func InferenceNames() []string {
 	return slices.DeleteFunc(modelserver.Names(), func(name string) bool { return name == "scripted:FILE" })
 }
 
-// findModelServer finds the server that inference selects, and asks one without a key
-// whether it answers.
+// findModelServer finds the server that inference selects, and checks whether a server
+// without a key answers.
 func (a *App) findModelServer(ctx context.Context, inference string) (doctor.ModelServer, error) {
 	upstream, err := modelserver.Detect(ctx, inference, a.keys.lookup, admitsOwner, a.providers()...)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 type OwnSandboxes struct {
 	Cases    *sandbox.Service
 	Sessions *session.Sessions
-	Tenant   session.Tenant // the only one
-	Most     int            // at once
+	Tenant   session.Tenant // the only tenant
+	Most     int            // maximum number of sandboxes at the same time
 	// Called is called at each request of the agent.
 	Called func()
 }
 
-// ServeOwn serves them to the session's sandbox on a listener until ctx ends. It closes the
-// listener.
+// ServeOwn serves these use cases to the session's sandbox on a listener until ctx ends. It
+// closes the listener.
 type ServeOwn func(ctx context.Context, own OwnSandboxes, listener net.Listener) error
 
 // ownSandboxes adapts a keeper and a ServeOwn to supervisor.OwnSandboxes.
@@ -38,7 +38,7 @@ func (o ownSandboxes) Serve(ctx context.Context, listener net.Listener) error {
 	return o.serve(ctx, o.own, listener)
 }
 
-// openOwn makes what supervisor.Deps.OwnSandboxes returns.
+// openOwn returns the function for supervisor.Deps.OwnSandboxes.
 func (a *App) openOwn(deps session.Deps, serve ServeOwn) func(session.Host) (supervisor.OwnSandboxes, error) {
 	return func(host session.Host) (supervisor.OwnSandboxes, error) {
 		if serve == nil {

@@ -8,7 +8,7 @@ import (
 	"aibox/netguard/gateway/modelserver"
 )
 
-func TestUsersPricesGoOverListPrices(t *testing.T) {
+func TestUsersPricesTakePrecedenceOverListPrices(t *testing.T) {
 	a := withSettings(t, "[providers.work]\nurl = \"https://x.example/v1\"\nkey-env = \"WORK_KEY\"\n")
 	t.Setenv("WORK_KEY", "work-CANARY-0123456789")
 	t.Setenv("OPENROUTER_API_KEY", "sk-or-CANARY-0123456789")
@@ -23,7 +23,7 @@ func TestUsersPricesGoOverListPrices(t *testing.T) {
 	}
 	for _, test := range []struct {
 		server, model string
-		input         float64 // -1 is unknown
+		input         float64 // -1 if unknown
 	}{
 		{"work", "claude-sonnet-4-5", 1},
 		{"work", "claude-haiku-4-5", -1},

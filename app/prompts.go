@@ -9,8 +9,8 @@ import (
 	"aibox/workspace"
 )
 
-// Prompts are the system prompts of the user and of the repository at path. A
-// repository that is a URL has none before it was cloned.
+// Prompts returns the system prompts of the user and of the repository at path. A
+// repository with a URL has none before it was cloned.
 func Prompts(path string) (prompts.Library, error) {
 	dirs, err := paths.Default()
 	if err != nil {

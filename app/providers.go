@@ -12,8 +12,8 @@ import (
 )
 
 // providers returns the model servers that the user's settings describe. The same settings
-// give the same servers, so that a key command runs once for all of them. Settings that
-// cannot be read give none: what needs them reports that.
+// give the same servers, so that a key command runs once for all of them. If the settings
+// cannot be read, there are none; operations that need the settings report that.
 func (a *App) providers() []modelserver.Provider {
 	own, err := a.UserSettings()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"aibox/netguard/gateway/modelserver"
 )
 
-// withSettings makes an App whose user has the settings.
+// withSettings returns an App whose user has the settings.
 func withSettings(t *testing.T, text string) *App {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
@@ -85,7 +85,7 @@ func TestFaultyProvidersAreRefusedWithTheirName(t *testing.T) {
 	}
 }
 
-func TestKeyFileIsReadOnlyIfItIsTheUsersAlone(t *testing.T) {
+func TestKeyFileIsReadOnlyIfOnlyTheUserCanReadIt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")
 	open := func() (modelserver.Server, error) {

@@ -66,7 +66,7 @@ func (a *App) openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error)
 	return inspectingProxy{proxy, inspector, known}, nil
 }
 
-// ownAddresses returns the addresses that the user's settings name as their own.
+// ownAddresses returns the addresses that the user's settings list as their own.
 func (a *App) ownAddresses() ([]netip.Prefix, error) {
 	settings, err := a.UserSettings()
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *App) DecideAddresses(policy *netguard.Matcher, port uint16, found []net
 	return egress.DecideAddresses(policy, port, found, own...)
 }
 
-// inspectingProxy is a proxy with what the programs in the sandbox must know of it.
+// inspectingProxy is a proxy with data that the programs in the sandbox need.
 type inspectingProxy struct {
 	*egress.Proxy
 	inspector *inspect.Inspector
@@ -113,7 +113,7 @@ func (p inspectingProxy) HostKeys(servers []netguard.Destination) []string {
 	return all
 }
 
-// proxyCount returns what one event of the proxy adds to the count of its destination.
+// proxyCount returns the increase of a destination's count by one event of the proxy.
 func proxyCount(e egress.Event) audit.EgressCount {
 	count := audit.EgressCount{Host: e.Host, Port: int(e.Destination.Port), BytesUp: e.Up, BytesDown: e.Down, First: e.Time, Last: e.Time}
 	if e.Kind == egress.Allowed {

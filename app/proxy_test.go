@@ -15,7 +15,7 @@ import (
 	"aibox/session/supervisor"
 )
 
-func TestNoPolicyReachesTheAddressesThatTheSettingsNameAsOwn(t *testing.T) {
+func TestNoPolicyAllowsAddressesThatTheSettingsListAsOwn(t *testing.T) {
 	a := withSettings(t, "own-addresses = [\"8.8.8.0/24\", \"9.9.9.9\"]\n")
 	policy := netguard.NewMatcher(netguard.Policy{Mode: netguard.Public})
 	proxy, err := a.openProxy(supervisor.ProxyAccess{

@@ -23,7 +23,7 @@ func (a *App) Review(sessions *session.Sessions, edit EditFunc) Review {
 	return Review{sessions, a, edit}
 }
 
-// VerifyRequest returns the verification that the user's settings ask for; see
+// VerifyRequest returns the verification according to the user's settings; see
 // App.VerifyRequest.
 func (r Review) VerifyRequest(of session.Session) (session.VerifyRequest, error) {
 	return r.app.VerifyRequest(of, session.VerifyRequest{})

@@ -8,7 +8,7 @@ import (
 	"aibox/session"
 )
 
-// Runner makes what resolves requests for runs and starts them.
+// Runner returns the Runner that resolves requests for runs and starts them.
 func (a *App) Runner(sessions *session.Sessions) *run.Runner {
 	return &run.Runner{Sessions: sessions, User: runUser{a}, Images: a, Models: a}
 }

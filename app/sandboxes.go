@@ -14,7 +14,8 @@ import (
 	"aibox/session/volume"
 )
 
-// Sandboxes makes what creates and changes sandboxes. The caller may set Defaults.
+// Sandboxes returns the service that creates and changes sandboxes. The caller may set
+// Defaults.
 func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
 	dirs, err := paths.Default()
 	if err != nil {

@@ -19,9 +19,9 @@ const ownersFile = "servers.json"
 // maxOwners bounds the file, in bytes.
 const maxOwners = 1 << 20
 
-// ownerDecision is the user's decision about one server. It holds for the address
-// together with the user who runs the server: another user at the address is asked
-// about again.
+// ownerDecision is the user's decision about one server. It applies to the address together
+// with the user who runs the server: if another user runs a server at the address, aibox
+// asks again.
 type ownerDecision struct {
 	Address string    `json:"address"`
 	UID     int64     `json:"uid"`
@@ -42,7 +42,7 @@ func openServerOwners() (serverOwners, error) {
 	return serverOwners{filepath.Join(dirs.State, ownersFile)}, err
 }
 
-// load returns all decisions. A file that cannot be read holds none.
+// load returns all decisions. If the file cannot be read, there are none.
 func (s serverOwners) load() []ownerDecision {
 	var all []ownerDecision
 	data, err := paths.ReadSmall(s.file, maxOwners)
@@ -74,8 +74,7 @@ func (s serverOwners) remember(o modelserver.Owner, use bool) error {
 	return paths.WriteFile(s.file, append(data, '\n'))
 }
 
-// admitsOwner is the Admits of every upstream. An owner without a decision is not
-// admitted.
+// admitsOwner is Admits for every upstream. An owner without a decision is not admitted.
 func admitsOwner(o modelserver.Owner) bool {
 	owners, err := openServerOwners()
 	if err != nil {
@@ -91,9 +90,9 @@ type ForeignServer struct {
 	owners serverOwners
 }
 
-// UndecidedServer finds the server of another user that inference means and that the
-// user has to decide about before it is used. A server that was refused counts as
-// undecided again when it is named.
+// UndecidedServer finds the server of another user that inference selects and about which
+// the user must decide before it is used. A refused server counts as undecided again if
+// inference names it.
 func UndecidedServer(ctx context.Context, inference string) (server ForeignServer, found bool, err error) {
 	owner, ok := modelserver.UntrustedOwner(ctx, inference, os.LookupEnv, admitsOwner)
 	if !ok {

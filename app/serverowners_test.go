@@ -8,8 +8,8 @@ import (
 	"aibox/netguard/gateway/modelserver"
 )
 
-// An answer is about one user at one address. The file is the user's alone.
-func TestAnAnswerAboutAServerIsKeptForThatUserAndPortAlone(t *testing.T) {
+// An answer applies to one user at one address. Only the user can read the file.
+func TestAnAnswerAboutAServerAppliesOnlyToThatUserAndPort(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")
 	bob := modelserver.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "bob"}
@@ -34,7 +34,7 @@ func TestAnAnswerAboutAServerIsKeptForThatUserAndPortAlone(t *testing.T) {
 		{bob, true},
 		{modelserver.Owner{Address: "127.0.0.1:8001", UID: 1001, Name: "bob"}, false},
 		{modelserver.Owner{Address: "127.0.0.1:8000", UID: 1002, Name: "eve"}, false},
-		{modelserver.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "carol"}, false}, // the uid was given away again
+		{modelserver.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "carol"}, false}, // the uid was assigned to another user
 	} {
 		if got := admitsOwner(test.owner); got != test.want {
 			t.Errorf("%+v: %t", test.owner, got)

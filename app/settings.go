@@ -36,8 +36,8 @@ func (a *App) Catalog() config.Catalog {
 	return catalog
 }
 
-// Settings resolves the settings for the repository at repo, a path or a URL; "" is
-// no repository. A repository has settings of its own where it has a working tree.
+// Settings resolves the settings for the repository at repo, a path or a URL; "" means no
+// repository. Only a repository with a working tree has its own settings.
 func (a *App) Settings(repo string, flags ...config.Override) (*config.Resolved, error) {
 	in := config.Input{Environment: os.Environ(), Flags: flags}
 	file, err := settings.File()
@@ -61,8 +61,7 @@ func (a *App) Settings(repo string, flags ...config.Override) (*config.Resolved,
 // SettingsEditor returns the editor of the user's settings file.
 func (a *App) SettingsEditor() settings.Editor { return settings.NewEditor(a) }
 
-// UserSettings are the settings that hold outside of any repository. They are read
-// once.
+// UserSettings returns the settings outside of any repository. They are read once.
 func (a *App) UserSettings() (*config.Resolved, error) {
 	a.settingsLock.Lock()
 	defer a.settingsLock.Unlock()
@@ -73,14 +72,14 @@ func (a *App) UserSettings() (*config.Resolved, error) {
 	return a.settings, a.settingsErr
 }
 
-// ForgetUserSettings has the next call of UserSettings read them again.
+// ForgetUserSettings makes the next call of UserSettings read them again.
 func (a *App) ForgetUserSettings() {
 	a.settingsLock.Lock()
 	defer a.settingsLock.Unlock()
 	a.settingsRead = false
 }
 
-// AllowsDegraded reports whether the user's own settings allow a session although this
+// AllowsDegraded reports whether the user's own settings allow a session even if this
 // machine cannot enforce a limit.
 func (a *App) AllowsDegraded() bool {
 	own, err := a.UserSettings()

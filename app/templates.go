@@ -10,17 +10,17 @@ import (
 	"aibox/session"
 )
 
-// Templates are all templates that sandboxes can be made from.
+// Templates returns all templates of sandboxes.
 func (a *App) Templates() template.Set {
 	set := template.NewSet(a.Agents())
 	store, err := TemplateStore()
 	if err != nil {
-		return set // what needs a folder reports why there is none
+		return set // operations that need a folder report why there is none
 	}
 	return store.AddTo(set)
 }
 
-// TemplateStore is where the user's own templates are.
+// TemplateStore returns the store of the user's own templates.
 func TemplateStore() (template.Store, error) {
 	dirs, err := paths.Default()
 	if err != nil {
@@ -29,8 +29,8 @@ func TemplateStore() (template.Store, error) {
 	return template.Store{Dir: filepath.Join(dirs.Config, "templates")}, nil
 }
 
-// TenantTemplates are the templates that a tenant can use: those that come with aibox, and its
-// own. The machine's user is the tenant "local".
+// TenantTemplates returns the templates that a tenant can use: those that come with aibox,
+// and its own. The machine's user is the tenant "local".
 func (a *App) TenantTemplates(tenant session.Tenant) template.Set {
 	if tenant == session.LocalTenant {
 		return a.Templates()
@@ -38,12 +38,12 @@ func (a *App) TenantTemplates(tenant session.Tenant) template.Set {
 	set := template.NewSet(a.Agents())
 	store, err := TenantTemplateStore(tenant)
 	if err != nil {
-		return set // what needs a folder reports why there is none
+		return set // operations that need a folder report why there is none
 	}
 	return store.AddTo(set)
 }
 
-// TenantTemplateStore is where a tenant's own templates are.
+// TenantTemplateStore returns the store of a tenant's own templates.
 func TenantTemplateStore(tenant session.Tenant) (template.Store, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return template.Store{}, err

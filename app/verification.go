@@ -7,8 +7,8 @@ import (
 	"aibox/session"
 )
 
-// VerifyRequest completes a request to verify a session's work. An empty command means
-// the session's own command, or else the one in the user's settings. A timeout of 0 means
+// VerifyRequest completes a request to verify a session's work. An empty command means the
+// session's own command, or otherwise the one in the user's settings. A timeout of 0 means
 // the one that belongs to the command.
 func (a *App) VerifyRequest(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error) {
 	request.Env = LookupVariables(of.Env)

@@ -12,8 +12,8 @@ import (
 	"aibox/session"
 )
 
-// WarmPool makes a pool of kinds, each as pool.ParseKind reads it, and makes service
-// use it. The caller runs it (pool.Pool.Run).
+// WarmPool creates a pool of kinds, each in the format of pool.ParseKind, and configures
+// service to use it. The caller runs it (pool.Pool.Run).
 func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, kinds []string, options pool.Options) (*pool.Pool, error) {
 	p := pool.New(warmStarter{a, service.Sessions}, options)
 	for _, text := range kinds {

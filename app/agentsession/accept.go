@@ -20,11 +20,11 @@ type AcceptRequest struct {
 	Hunks   []string // ids of hunks or unique prefixes of ids; ID:3-5 selects lines
 	All     bool     // everything but files with risks and rejected hunks
 	Risky   []string // files that are accepted despite their risks
-	Branch  string   // empty: aibox/ID
+	Branch  string   // branch; empty means aibox/ID
 	Bundle  bool     // deliver a git bundle with the branch, and change nothing in the user's repository
-	Message string   // of the commit; empty: one that describes the work
-	// Digest is the Tree of the change set that was read; another one is a Conflict. Empty
-	// skips this check.
+	Message string   // message of the commit; empty means a description of the work
+	// Digest is the Tree of the change set that was read. If it differs, the error is a
+	// Conflict. Empty skips this check.
 	Digest string
 }
 
@@ -32,7 +32,7 @@ type AcceptRequest struct {
 type Accepted struct {
 	*accept.Result
 	Remaining session.Remaining
-	Bundle    []byte // if that was requested
+	Bundle    []byte // set if it was requested
 }
 
 // Accept delivers a part of a session's changes as a commit on a branch of its repository, or

@@ -15,7 +15,7 @@ import (
 	"aibox/workspace"
 )
 
-// maxBundle is how many bytes a bundle may have.
+// maxBundle is the maximum size of a bundle in bytes.
 const maxBundle = 128 << 20
 
 // isUsers reports whether a repository is the user's own: neither an uploaded tree nor a clone
@@ -25,7 +25,7 @@ func (s *Service) isUsers(repository string) bool {
 }
 
 // bundle returns an accepted branch as a git bundle. The bundle of an uploaded tree has the
-// whole history; any other one needs the newest commit that the repository has.
+// whole history; any other bundle needs the newest commit that the repository has.
 func (s *Service) bundle(ctx context.Context, found *session.Session, done *accept.Result) ([]byte, error) {
 	ws := found.State.Workspace
 	switch {
@@ -38,8 +38,8 @@ func (s *Service) bundle(ctx context.Context, found *session.Session, done *acce
 	}
 }
 
-// bundleDetached bundles a commit that only the repository that aibox owns has. The branch is
-// made in a temporary repository.
+// bundleDetached bundles a commit that exists only in aibox's own repository. The branch is
+// created in a temporary repository.
 func bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.Result) (_ []byte, err error) {
 	release, err := workspace.Hold(ctx, ws.GitDir)
 	if err != nil {
@@ -61,7 +61,7 @@ func bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.R
 	return writeBundle(ctx, repo, done.Branch, done.Common)
 }
 
-// writeBundle bundles a branch without the commits up to known; empty bundles all.
+// writeBundle bundles a branch without the commits up to known; empty includes all commits.
 func writeBundle(ctx context.Context, repo *git.Repo, branch, known string) ([]byte, error) {
 	wanted := []string{"bundle", "create", "--quiet", "-", "refs/heads/" + branch}
 	if known != "" {

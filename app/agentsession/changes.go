@@ -15,7 +15,7 @@ import (
 type Changes struct {
 	Session session.Session
 	Set     *review.ChangeSet
-	// Remaining lists the files of which something is not accepted yet.
+	// Remaining lists the files that are not or only partly accepted yet.
 	Remaining     session.Remaining
 	Verifications []session.Verification
 }

@@ -11,14 +11,14 @@ import (
 
 // Feedback is feedback on a session's work.
 type Feedback struct {
-	Comments []feedback.Comment // Path, Line, Hunk and Text
+	Comments []feedback.Comment // with Path, Line, Hunk and Text
 	Reject   []review.HunkID
-	Reason   string // of the rejections
+	Reason   string // reason for the rejections
 }
 
 // AddFeedback stores feedback on the work of an ended session. The agent receives it when
 // another session resumes this one. Feedback about a file, a line or a hunk that does not
-// exist is a Usage fault; what comes before it is stored.
+// exist is a Usage fault; earlier entries are stored.
 func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback) error {
 	if _, err := s.Find(id); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"aibox/session/output"
 )
 
-// Events visits the events of a session from number from on: the recorded ones and, while
-// the session runs, the new ones, until it has ended. See session.Sessions.Watch.
+// Events visits the events of a session from the number from on, until the session has
+// ended: first the recorded events, then the new ones. See session.Sessions.Watch.
 func (s *Service) Events(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error {
 	if _, err := s.Find(id); err != nil {
 		return err
@@ -19,8 +19,9 @@ func (s *Service) Events(ctx context.Context, id session.ID, from int, visit fun
 	return s.Sessions.Watch(ctx, id, max(from, 0), visit)
 }
 
-// Wait waits until the session has ended, for at most the given time, and returns it as it
-// is then. changed, which may be nil, receives the live counters whenever they change.
+// Wait waits until the session has ended, for at most the given time, and returns its
+// current state. changed, which may be nil, receives the live counters whenever they
+// change.
 func (s *Service) Wait(ctx context.Context, id session.ID, most time.Duration, changed func(session.Live)) (session.Session, error) {
 	found, err := s.Find(id)
 	if err != nil || found.State.Phase == session.Ended || most <= 0 {
@@ -51,11 +52,11 @@ func (s *Service) Live(id session.ID) (session.Live, error) {
 	return s.Sessions.Live(id)
 }
 
-// errEnough ends a visit that has all it needs.
+// errEnough ends a visit that has all required data.
 var errEnough = errors.New("enough was read")
 
-// Output returns at most most bytes of what the agent printed, raw, from byte offset from
-// on, and the offset of the byte after them.
+// Output returns at most most bytes of the agent's output, raw, from the byte offset from
+// on, and the offset of the next byte.
 func (s *Service) Output(id session.ID, from int64, most int) (text []byte, next int64, err error) {
 	if _, err := s.Find(id); err != nil {
 		return nil, from, err

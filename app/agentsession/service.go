@@ -20,32 +20,32 @@ import (
 // Service has the use cases for one tenant. It is safe for concurrent use.
 type Service struct {
 	Sessions *session.Sessions
-	// Runner makes what resolves and starts runs, one for each start.
+	// Runner returns a Runner for each start.
 	Runner func() *run.Runner
-	// Base are settings of all sessions, from who started the service. A request can change
-	// them as far as the policy allows.
+	// Base are settings of all sessions, from the process that started the service. A request
+	// can change them as far as the policy allows.
 	Base config.RunOverrides
-	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
+	// Verification returns the verification for an accept; see app.App.VerifyRequest.
 	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
-	Trees        Trees // that can be uploaded; zero for none
+	Trees        Trees // the uploaded trees; zero if trees cannot be uploaded
 	// Claim counts a session that is about to start against the tenant's quota until release
 	// is called, or refuses it; nil means that there is no quota.
 	Claim  func(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error)
 	Policy Policy
 }
 
-// Policy restricts what the callers of a Service can ask for. The zero value is the
-// strictest: it serves no tenant, and no repository.
+// Policy restricts the requests of a Service's callers. The zero value is the strictest: it
+// serves no tenant, and no repository.
 type Policy struct {
 	Tenant session.Tenant
 	// Repositories are the repositories on which agents can run: absolute paths of their
 	// tops, or URLs.
 	Repositories []string
-	// AnyRepository lifts the restriction to Repositories.
+	// AnyRepository removes the restriction to Repositories.
 	AnyRepository bool
-	// AnySettings lets callers choose settings that are freer than the user's own.
+	// AnySettings allows callers to choose less restrictive settings than the user's own.
 	AnySettings bool
-	// AcceptRisks lets callers accept files despite their risks, each by its name.
+	// AcceptRisks allows callers to accept files despite their risks, each by its name.
 	AcceptRisks bool
 }
 
@@ -54,7 +54,7 @@ func (s *Service) Find(id session.ID) (session.Session, error) {
 	if id.Hidden() {
 		return session.Session{}, notFound(id)
 	}
-	found, err := s.Sessions.Find(string(id)) // with its place in the queue
+	found, err := s.Sessions.Find(string(id)) // this includes its place in the queue
 	if err != nil || found.ID != id || !s.owns(&found) {
 		return session.Session{}, notFound(id)
 	}
@@ -68,7 +68,7 @@ func (s *Service) owns(found *session.Session) bool {
 		found.Verifies == nil && !found.IsSandbox() && (s.Policy.AnyRepository || s.Trees.holds(s.Policy.Tenant, found.Repository) || s.allowsRepository(found.Repository))
 }
 
-// notFound is the answer for a session that does not exist and for one of another tenant.
+// notFound is the error for a session that does not exist or belongs to another tenant.
 func notFound(id session.ID) error {
 	if _, err := session.ParseID(string(id)); err != nil {
 		return err
@@ -76,9 +76,9 @@ func notFound(id session.ID) error {
 	return fault.New(fault.NotFound, "there is no session %s", id)
 }
 
-// List returns the tenant's sessions, newest first. Damaged records are left out.
+// List returns the tenant's sessions, newest first. It omits damaged records.
 func (s *Service) List() []session.Session {
-	all, _ := s.Sessions.List() // the error names damaged records, which may be another tenant's
+	all, _ := s.Sessions.List() // the error names damaged records, which may belong to another tenant
 	all = slices.DeleteFunc(all, func(found session.Session) bool { return found.ID.Hidden() || !s.owns(&found) })
 	session.SortByAge(all)
 	return all
@@ -93,8 +93,8 @@ func (s *Service) Stop(ctx context.Context, id session.ID, reason string, grace 
 	return s.Sessions.StopWithin(ctx, id, reason, grace)
 }
 
-// Delete removes the record of a session that has ended, and its unaccepted work. Stop a
-// running one first.
+// Delete removes the record of a session that has ended, and its unaccepted work. A running
+// session must be stopped first.
 func (s *Service) Delete(ctx context.Context, id session.ID) error {
 	if _, err := s.Find(id); err != nil {
 		return err

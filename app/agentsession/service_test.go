@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// newService makes the use cases over a folder with these sessions.
+// newService returns the use cases for a folder with these sessions.
 func newService(t *testing.T, policy Policy, specs ...session.Spec) *Service {
 	t.Helper()
 	home := t.TempDir()
@@ -45,7 +45,7 @@ func named(id session.ID, repository string, tenant session.Tenant) session.Spec
 	return session.Spec{ID: id, Agent: "codex", Repository: repository, Tenant: tenant}
 }
 
-func TestATenantSeesNoSessionOfAnotherOne(t *testing.T) {
+func TestATenantSeesNoSessionOfAnotherTenant(t *testing.T) {
 	specs := []session.Spec{
 		named("00001-codex", "/r", ""), named("00002-codex", "/r", "ann"), named("00003-codex", "/r", "ben"),
 		{ID: "00004-sandbox", Agent: "sandbox", Repository: "/r", Sandbox: &session.SandboxSpec{Tenant: "ann"}},
@@ -70,7 +70,7 @@ func TestATenantSeesNoSessionOfAnotherOne(t *testing.T) {
 	}
 }
 
-// everyCall makes every call that names a session, and returns the errors.
+// everyCall calls each method that takes a session, and returns the errors.
 func (s *Service) everyCall(t *testing.T, id session.ID) string {
 	t.Helper()
 	ctx := t.Context()
@@ -147,7 +147,7 @@ func TestSettingsThatOnlyTheUserChoosesAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsTheUsersIsNotInAPlanOfAnotherTenant(t *testing.T) {
+func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann"})
 	plan := run.Plan{}
 	plan.Launch.Spec.Env, plan.Launch.Env = []string{"TOKEN"}, []string{"TOKEN=secret"}

@@ -17,27 +17,27 @@ import (
 
 // Request describes a session to start.
 type Request struct {
-	Agent      string // empty: the user's default agent
+	Agent      string // empty means the user's default agent
 	Repository string // an absolute path or a URL; empty with Resumes or Tree
 	Tree       string // an uploaded tree, in place of Repository
-	Branch     string // a branch, tag or commit; empty: the checked-out one
+	Branch     string // a branch, tag or commit; empty means the checked-out one
 	Prompt     string
 	Resumes    session.ID // continue the work and the conversation of this session, with the feedback on it
 	Settings   config.RunOverrides
 	Options    map[string]string // the agent's own options
-	Args       []string          // for the agent, after its own; the command of the agent "shell"
-	Metadata   map[string]string // means nothing to aibox; lists can be filtered by it
-	// RecordID, which may be nil, is called with the session's id before anything of it exists.
-	// An error ends the start.
+	Args       []string          // for the agent, after its own arguments; or the command of the agent "shell"
+	Metadata   map[string]string // not interpreted by aibox; lists can be filtered by it
+	// RecordID, which may be nil, is called with the session's id before any of its files
+	// exist. An error cancels the start.
 	RecordID func(ctx context.Context, id session.ID) error
 }
 
-// freeSettings are the settings that any caller can choose, whatever the user's own are.
+// freeSettings are the settings that any caller can choose, independent of the user's own.
 var freeSettings = []string{"model"}
 
 // Start starts a session and returns when its agent runs or the session waits in the queue.
-// step, which may be nil, receives each stage. If Start fails or ctx ends, nothing of the
-// session is left.
+// step, which may be nil, receives each stage. If Start fails or ctx ends, the session is
+// removed.
 func (s *Service) Start(ctx context.Context, request Request, step func(session.Step)) (session.Session, error) {
 	settings := s.Base.Clone()
 	if err := settings.Override(request.Settings); err != nil {
@@ -84,7 +84,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	return s.Find(id)
 }
 
-// resolveSource checks what the session works on: a session of the tenant, a tree that it
+// resolveSource checks the source of the session: a session of the tenant, a tree that it
 // uploaded, or a repository that the policy allows.
 func (s *Service) resolveSource(request *run.Request, tree string) (err error) {
 	if strings.Contains(request.Agent, ",") {
@@ -112,8 +112,8 @@ func (s *Service) resolveSource(request *run.Request, tree string) (err error) {
 	}
 }
 
-// allowsRepository reports whether the policy names the repository, or a folder that it is
-// in.
+// allowsRepository reports whether the policy names the repository, or a folder that
+// contains it.
 func (s *Service) allowsRepository(repository string) bool {
 	if workspace.IsURL(repository) {
 		return slices.Contains(s.Policy.Repositories, repository)
@@ -156,14 +156,15 @@ func (s *Service) checkSettings(given config.RunOverrides) error {
 	return nil
 }
 
-// isOrdered reports whether a value of the setting can be freer than another one.
+// isOrdered reports whether a value of the setting can be less restrictive than another
+// one.
 func isOrdered(field spec.Field) bool {
 	return field.Scope == spec.AtMost || field.Scope == spec.AtLeast
 }
 
-// checkBound refuses a plan that is freer than one with the user's own settings, unless the
-// policy allows that. It compares what the request comes to, so that nothing that one
-// setting implies for another is missed.
+// checkBound refuses a plan that is less restrictive than one with the user's own settings,
+// unless the policy allows that. It compares resolved settings, so that it includes what
+// one setting implies for another.
 func (s *Service) checkBound(runner *run.Runner, request *Request, plan *run.Plan) error {
 	given := request.Settings
 	if s.Policy.AnySettings {
@@ -178,17 +179,18 @@ func (s *Service) checkBound(runner *run.Runner, request *Request, plan *run.Pla
 	free := slices.Clone(freeSettings)
 	for _, field := range config.RunFields() {
 		switch {
-		case request.Resumes != "" && !isOrdered(field): // the user chose it for the session that is resumed
+		case request.Resumes != "" && !isOrdered(field): // the user chose it for the resumed session
 			free = append(free, field.Key)
-		case field.Auto != "" && !given.Has(field.Key): // depends on the machine's state
+		case field.Auto != "" && !given.Has(field.Key): // it depends on the machine's state
 			free = append(free, field.Key)
 		}
 	}
 	return own.Settings.CheckBound(&plan.Settings.Settings.Run, free...)
 }
 
-// separate takes what belongs to the machine's user out of another tenant's plan: variables,
-// secrets, system prompts, and agents that run with the user's account at a vendor.
+// separate removes everything that belongs to the machine's user from another tenant's
+// plan: variables, secrets, system prompts, and agents that run with the user's account at
+// a vendor.
 func (s *Service) separate(plan *run.Plan) error {
 	launched := &plan.Launch.Spec
 	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
@@ -201,7 +203,7 @@ func (s *Service) separate(plan *run.Plan) error {
 
 // The limits of metadata.
 const (
-	maxMetadata     = 64      // entries
+	maxMetadata     = 64      // number of entries
 	maxMetadataText = 1 << 10 // bytes of a key or a value
 )
 

@@ -12,13 +12,13 @@ import (
 
 // Transcript is a part of the conversation of a session as text.
 type Transcript struct {
-	Text string // raw: the agent wrote it
+	Text string // raw text of the agent
 	Next int64  // byte offset in the record from which to continue
-	Cut  bool   // an item was longer than a part, and its end is left out
+	Cut  bool   // an item was longer than a part, so its end is omitted
 }
 
-// Transcript renders the agent's output from byte offset from on as readable text, at most
-// about most bytes of it. from is 0 or the Next of an earlier part.
+// Transcript renders the agent's output from the byte offset from on as readable text,
+// approximately most bytes at most. from is 0 or the Next of an earlier part.
 func (s *Service) Transcript(id session.ID, from int64, most int) (Transcript, error) {
 	found, err := s.Find(id)
 	if err != nil {
@@ -54,11 +54,11 @@ type transcriptPart struct {
 	decoder  *session.Conversation
 	renderer conversation.TextRenderer
 	most     int
-	end      int64 // of the text read so far
+	end      int64 // end of the text that was read so far
 }
 
 // add adds events. It returns false when the part is full; Next is then the first event
-// that is not in it.
+// that was not added.
 func (p *transcriptPart) add(events []conversation.Event) bool {
 	for _, event := range events {
 		var text strings.Builder

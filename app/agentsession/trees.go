@@ -27,17 +27,17 @@ import (
 const (
 	maxTreeBytes   = 2 << 30
 	maxTreeEntries = 200_000
-	treeLife       = time.Hour // without a session
-	maxTrees       = 100       // of one tenant
+	treeLife       = time.Hour // for a tree without a session
+	maxTrees       = 100       // for one tenant
 )
 
 // Trees are source trees that tenants have uploaded, each as a repository that aibox owns.
 type Trees struct {
-	Dir string // a folder of aibox's own; it need not exist
-	// InUse reports whether a session works on the repository at a path. Its tree is kept.
+	Dir string // a folder in aibox's own data; it need not exist
+	// InUse reports whether a session uses the repository at a path. Its tree is then kept.
 	InUse func(repository string) bool
-	// Room returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
-	// in use; limited is unset without a quota. Nil means that there are no quotas.
+	// Room returns the rest of a tenant's quota of disk space in bytes, negative if more is in
+	// use; limited is false without a quota. Nil means that there are no quotas.
 	Room func(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error)
 }
 
@@ -47,8 +47,8 @@ type Tree struct {
 	Expires time.Time // when it is removed unless a session was started on it
 }
 
-// Add stores the tree that a tar archive holds. Entries named .git, links that lead out of
-// the tree, devices and pipes are left out.
+// Add stores the tree in a tar archive. It omits entries named .git, links to targets
+// outside of the tree, devices and pipes.
 func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ Tree, err error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return Tree{}, err
@@ -82,15 +82,15 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	if err := commitTree(ctx, dir); err != nil {
 		return Tree{}, err
 	}
-	if _, err := t.room(ctx, tenant); err != nil { // it takes more than its files, and others may have come meanwhile
+	if _, err := t.room(ctx, tenant); err != nil { // it takes more space than its files, and others may have been added
 		return Tree{}, err
 	}
 	undone.Release()
 	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil
 }
 
-// room returns how many bytes the trees of a tenant may still take. It refuses a tenant who has
-// none left.
+// room returns how many more bytes the trees of a tenant may use. It refuses a tenant whose
+// quota is exhausted.
 func (t Trees) room(ctx context.Context, tenant session.Tenant) (int64, error) {
 	if t.Room == nil {
 		return math.MaxInt64, nil
@@ -108,12 +108,12 @@ func (t Trees) room(ctx context.Context, tenant session.Tenant) (int64, error) {
 	return left, nil
 }
 
-// Bytes returns how many bytes of the disk the tenant's trees take.
+// Bytes returns the disk space of the tenant's trees in bytes.
 func (t Trees) Bytes(tenant session.Tenant) (int64, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return 0, err
 	}
-	const maxEntries = maxTrees * maxTreeEntries * 2 // each file is an object, too
+	const maxEntries = maxTrees * maxTreeEntries * 2 // each file is also an object
 	bytes, err := diskuse.Total([]string{filepath.Join(t.Dir, string(tenant))}, maxEntries)
 	if err != nil {
 		return 0, fault.New(fault.Limit, "the uploaded trees of the tenant cannot be measured: %w", err).Hint("delete sessions that are not needed any more")
@@ -121,8 +121,8 @@ func (t Trees) Bytes(tenant session.Tenant) (int64, error) {
 	return bytes, nil
 }
 
-// commitTree makes a repository of the files in dir, with one commit. No configuration but
-// aibox's own counts, so that attributes in the tree run nothing.
+// commitTree creates a repository with one commit from the files in dir. It uses only
+// aibox's own configuration, so that attributes in the tree run nothing.
 func commitTree(ctx context.Context, dir string) error {
 	repo := git.Owned(filepath.Join(dir, ".git")).With("GIT_WORK_TREE=" + dir)
 	who := []string{"-C", dir, "-c", "user.name=aibox", "-c", "user.email=aibox@localhost", "-c", "core.autocrlf=false"}
@@ -154,7 +154,7 @@ func (t Trees) holds(tenant session.Tenant, repository string) bool {
 	return t.Dir != "" && session.IsName(string(tenant)) && filepath.Dir(repository) == filepath.Join(t.Dir, string(tenant))
 }
 
-// sweep removes a tenant's trees that are old and on which no session works.
+// sweep removes a tenant's trees that are old and not used by a session.
 func (t Trees) sweep(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

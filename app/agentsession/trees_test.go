@@ -18,7 +18,7 @@ import (
 	"aibox/session"
 )
 
-// tree makes an archive of files by name; a name with an arrow is a link.
+// tree creates an archive of files by name; a name with an arrow is a link.
 func tree(t *testing.T, files map[string]string) *bytes.Buffer {
 	t.Helper()
 	var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestAnUploadedTreeIsARepositoryWithOneCommit(t *testing.T) {
 	}
 }
 
-func TestATreeThatCannotBeReadLeavesNothing(t *testing.T) {
+func TestATreeThatCannotBeReadLeavesNoFiles(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann"})
 	for name, data := range map[string][]byte{
 		"no archive": []byte(strings.Repeat("x", 1024)), "a cut one": tree(t, map[string]string{"a": strings.Repeat("a", 4096)}).Bytes()[:1024],
@@ -95,7 +95,7 @@ func TestATreeThatCannotBeReadLeavesNothing(t *testing.T) {
 	}
 }
 
-// zeros never end.
+// zeros is an endless sequence of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
