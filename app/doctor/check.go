@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Check is one examination of the machine. Checks may wait for each other's answers,
-// but must end when their context does.
+// Check is one examination of the machine. Checks may wait for each other's results, but
+// must end with their context.
 type Check struct {
-	Name string // shown while there is no finding yet
+	Name string // shown until there is a finding
 	Part Part   // the part of all its findings
 	Run  func(ctx context.Context) []Finding
 }
 
-// Timeout bounds a check: a daemon that hangs is a finding, too.
+// Timeout bounds a check: a daemon that hangs is also a finding.
 const Timeout = 30 * time.Second
 
 // Examine runs all checks concurrently and passes each one's findings to found as soon

@@ -14,11 +14,11 @@ func named(names ...string) []Finding {
 	return found
 }
 
-func TestWhatIsFoundFirstIsToldFirstAndListedInOrder(t *testing.T) {
+func TestFindingsAreReportedAtOnceAndListedInOrder(t *testing.T) {
 	told := make(chan struct{})
 	checks := []Check{
 		{Name: "slow", Part: Docker, Run: func(context.Context) []Finding {
-			<-told // ends only after the other one was told
+			<-told // ends only after the other finding was reported
 			return named("a", "b")
 		}},
 		{Name: "none", Run: func(context.Context) []Finding { return nil }},
@@ -47,7 +47,7 @@ func TestWhatIsFoundFirstIsToldFirstAndListedInOrder(t *testing.T) {
 	}
 }
 
-func TestALookEndsWithItsContext(t *testing.T) {
+func TestAnExaminationEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	checks := []Check{{Run: func(ctx context.Context) []Finding {
 		cancel()

@@ -9,23 +9,24 @@ import (
 	"aibox/runtime"
 )
 
-// Sources are what a Doctor examines, besides the files of this machine.
+// Sources provide the data that a Doctor examines, in addition to the files of this
+// machine.
 type Sources struct {
 	InstallInit   func() (string, error)           // installs the first process of a sandbox, returns its path
-	UserSettings  func() (*config.Resolved, error) // without any repository's
+	UserSettings  func() (*config.Resolved, error) // without the settings of a repository
 	SystemDocker  func() (bool, error)             // whether the system's Docker is used
 	CustomAgents  func() CustomAgents
 	Daemon        func(context.Context) (runtime.Info, error)
 	Guard         func(context.Context) (Guard, error)
 	Images        func(context.Context) ([]bakery.Status, error)
 	ModelServer   func(ctx context.Context, inference string) (ModelServer, error)
-	StaleSessions func() int // how many sessions gc would remove
+	StaleSessions func() int // number of sessions that gc would remove
 	Limits        func() LimitEnforcer
-	// Unrepaired repairs what crashes have left, and reports what it could not repair.
+	// Unrepaired cleans up after crashes, and reports what it could not repair.
 	Unrepaired func(context.Context) []string
 }
 
-// CustomAgents sums up the user's agent files.
+// CustomAgents summarizes the user's agent files.
 type CustomAgents struct {
 	Files  int
 	Broken []BrokenAgent
@@ -39,10 +40,10 @@ type BrokenAgent struct {
 
 // Guard is the state of the network guard.
 type Guard struct {
-	Up            bool     // the locks are in place
+	Up            bool     // the locks are set
 	Bridges       int      // networks that are locked
 	Drift         []string // missing or wrong locks, raw; empty when Up
-	Tool, Backend string   // of its firewall
+	Tool, Backend string   // of the guard's firewall
 }
 
 // ModelServer is the server that a setting of inference selects.
@@ -50,13 +51,13 @@ type ModelServer struct {
 	Name     string
 	KeyName  string // the variable with its key; "" for none
 	Scripted bool   // the built-in server that plays a script
-	Answers  bool   // it lists its models now; not asked of one that is scripted or has a key
+	Answers  bool   // it lists its models now; not checked if it is scripted or has a key
 }
 
 // Doctor examines this machine.
 type Doctor struct{ sources Sources }
 
-// New returns a Doctor for these sources, all of which have to be set.
+// New returns a Doctor for these sources, all of which must be set.
 func New(sources Sources) *Doctor { return &Doctor{sources} }
 
 // Checks returns all checks, in the order of the report. They share one query of the
@@ -80,7 +81,7 @@ func (d *Doctor) Checks() []Check {
 		single("disk", Tools, d.diskFinding))
 }
 
-// sessionFindings are about sessions that a crash has left and that could not be repaired.
+// sessionFindings reports sessions that could not be repaired after a crash.
 func (d *Doctor) sessionFindings(ctx context.Context) []Finding {
 	problems := d.sources.Unrepaired(ctx)
 	if len(problems) == 0 {
@@ -100,8 +101,8 @@ func single(name string, part Part, find func() Finding) Check {
 	}}
 }
 
-// dockerChecks are about what sandboxes are started with. Without a daemon, its own finding
-// reports that, and the checks that depend on it find nothing.
+// dockerChecks checks the daemon and the runtime of sandboxes. If there is no daemon, its
+// own finding reports that, and the dependent checks return nothing.
 func (d *Doctor) dockerChecks(system bool) []Check {
 	daemon := d.queryDaemon()
 	with := func(name string, part Part, find func(context.Context, runtime.Info) []Finding) Check {
@@ -133,7 +134,7 @@ func (d *Doctor) dockerChecks(system bool) []Check {
 		}),
 		with("snapshots of sandboxes", Docker, func(_ context.Context, info runtime.Info) []Finding {
 			if _, ok := info.Find("runsc"); !ok {
-				return nil // its own finding reports that
+				return nil // the daemon's own finding reports that
 			}
 			restorer, _ := info.Find(runtime.RestorerName)
 			return []Finding{snapshotFinding(info, restorer.Path)}
@@ -160,8 +161,8 @@ func (d *Doctor) queryDaemon() func(context.Context) (runtime.Info, error) {
 	}
 }
 
-// modelFindings is about the model server that the user's own settings select. Having
-// none is only a warning: agents without a model, and `scripted`, still run.
+// modelFindings checks the model server that the user's own settings select. If there is
+// none, that is only a warning: agents without a model, and `scripted`, still run.
 func (d *Doctor) modelFindings(ctx context.Context) []Finding {
 	own, err := d.sources.UserSettings()
 	if err != nil {

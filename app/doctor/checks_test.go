@@ -10,7 +10,7 @@ import (
 	"aibox/app/doctor"
 )
 
-// ownApp is the doctor of an app whose folders are the test's.
+// ownApp returns the doctor of an app with the test's folders.
 func ownApp(t *testing.T) *doctor.Doctor {
 	t.Helper()
 	home := t.TempDir()
@@ -20,7 +20,7 @@ func ownApp(t *testing.T) *doctor.Doctor {
 	return app.New(nil).Doctor()
 }
 
-func TestDoctorSaysWhetherThereIsSomebodyToTalkTo(t *testing.T) {
+func TestDoctorReportsWhetherAModelServerIsConfigured(t *testing.T) {
 	for name, test := range map[string]struct {
 		inference, key string
 		state          doctor.State
@@ -47,7 +47,7 @@ func TestDoctorSaysWhetherThereIsSomebodyToTalkTo(t *testing.T) {
 	}
 }
 
-// No setting holds then, so the finding is that of the settings.
+// Without readable settings, only the finding about the settings reports the problem.
 func TestDoctorFindsThatTheSettingsNameNoModelServer(t *testing.T) {
 	d := ownApp(t)
 	t.Setenv("AIBOX_INFERENCE", "nobody")
@@ -59,7 +59,7 @@ func TestDoctorFindsThatTheSettingsNameNoModelServer(t *testing.T) {
 	}
 }
 
-func TestWithoutADaemonOnlyItsOwnFindingSaysSo(t *testing.T) {
+func TestAMissingDaemonIsReportedByOneFinding(t *testing.T) {
 	d := ownApp(t)
 	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 	t.Setenv("AIBOX_INFERENCE", "scripted")

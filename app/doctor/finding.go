@@ -1,6 +1,6 @@
 // Package doctor examines the machine that aibox runs on: checks that run concurrently,
-// their findings, the steps to a first run, the setup that fixes failed requirements, and
-// a proof in a real sandbox of what a sandbox can reach. It prints nothing.
+// their findings, the steps to a first run, the setup that fixes failed requirements, and a
+// test in a real sandbox of its network access. It prints nothing.
 package doctor
 
 import (
@@ -16,7 +16,7 @@ type State string
 // The states. The zero value means not checked yet.
 const (
 	OK      State = "ok"
-	Warning State = "warning" // aibox works with less
+	Warning State = "warning" // aibox works with restrictions
 	Missing State = "missing" // aibox does not work
 )
 
@@ -28,11 +28,11 @@ type Part int
 
 // The parts.
 const (
-	Tools   Part = iota // programs, settings and room that aibox itself needs
+	Tools   Part = iota // programs, settings and disk space that aibox itself needs
 	Machine             // the kernel and the account of the user
 	Docker              // the daemon, its runtime and the network guard
-	Images              // what agents run in
-	Model               // what agents talk to
+	Images              // images of agents
+	Model               // model servers
 )
 
 // Finding is the result of checking one requirement.
@@ -42,11 +42,11 @@ type Finding struct {
 	Detail string `json:"detail"`
 	Fix    string `json:"mend,omitempty"` // the command or step that fixes it, for the user
 	Part   Part   `json:"-"`
-	Image  string `json:"-"` // the image it is about; "" is none
+	Image  string `json:"-"` // the image of the finding; "" means none
 	// Replaces describes another program's installation that the setup would replace with
-	// aibox's own to fix the finding; "" is none.
+	// aibox's own to fix the finding; "" means none.
 	Replaces string `json:"replaces,omitempty"`
-	Agent    bool   `json:"-"` // Image is an agent's, and not the base below those
+	Agent    bool   `json:"-"` // Image belongs to an agent and is not the common base
 }
 
 // SetupCommand is the command that fixes what the setup can fix.
@@ -55,14 +55,14 @@ const SetupCommand = "aibox doctor --fix"
 // FixedBySetup reports whether SetupCommand fixes it.
 func (f Finding) FixedBySetup() bool { return f.State != OK && f.Fix == SetupCommand }
 
-// FixedByBuild reports whether building f.Image fixes it.
+// FixedByBuild reports whether a build of f.Image fixes it.
 func (f Finding) FixedByBuild() bool { return f.State != OK && f.Image != "" }
 
-// ownCommand matches a Fix that is one of aibox's own commands and nothing else.
+// ownCommand matches a Fix that is exactly one of aibox's own commands.
 var ownCommand = lazyregexp.New(`^aibox( [A-Za-z0-9._-]+)+$`)
 
-// Command returns the arguments of the aibox command that fixes it; false where Fix is
-// something else for the user to do.
+// Command returns the arguments of the aibox command that fixes it; false if the user has
+// to do something else.
 func (f Finding) Command() ([]string, bool) {
 	if !ownCommand.MatchString(f.Fix) {
 		return nil, false
@@ -70,11 +70,11 @@ func (f Finding) Command() ([]string, bool) {
 	return strings.Fields(f.Fix)[1:], true
 }
 
-// rootCommand matches a Fix that is one command for root and nothing else.
+// rootCommand matches a Fix that is exactly one command for root.
 var rootCommand = lazyregexp.New(`^sudo( [A-Za-z0-9._=/-]+)+$`)
 
-// RootCommand returns the command, with sudo, that fixes it; false where Fix is something
-// else for the user to do. A restart of the machine is left to the user.
+// RootCommand returns the command, with sudo, that fixes it; false if the user has to do
+// something else. A restart of the machine is left to the user.
 func (f Finding) RootCommand() ([]string, bool) {
 	if !rootCommand.MatchString(f.Fix) || strings.Contains(f.Fix, "reboot") {
 		return nil, false
@@ -93,7 +93,7 @@ func Count(found []Finding, state State) int {
 	return n
 }
 
-// Fixed names the findings that are better after than before.
+// Fixed returns the names of the findings that are better after than before.
 func Fixed(before, after []Finding) []string {
 	var names []string
 	for _, f := range after {

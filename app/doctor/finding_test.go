@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsBetterThanBeforeIsFixed(t *testing.T) {
+func TestImprovedFindingsCountAsFixed(t *testing.T) {
 	before := []Finding{{Name: "a", State: Missing}, {Name: "b", State: Warning}, {Name: "c", State: OK}, {Name: "d", State: OK}, {Name: "gone", State: Missing}}
 	after := []Finding{{Name: "a", State: Warning}, {Name: "b", State: Warning}, {Name: "c", State: OK}, {Name: "d", State: Missing}, {Name: "new", State: OK}, {Name: "poor", State: Warning}}
 	if got := Fixed(before, after); !slices.Equal(got, []string{"a", "new"}) {

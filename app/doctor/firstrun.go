@@ -5,11 +5,11 @@ import "slices"
 // Readiness is whether sandboxes can be started on this machine.
 type Readiness struct {
 	State  State  // "" while it is being checked
-	Detail string // why they cannot, or what there is
+	Detail string // the reason why they cannot be started, or a summary
 	Fix    string // as in Finding
 }
 
-// Ready sums up the findings about everything that a sandbox needs, other than images and
+// Ready summarizes the findings about the requirements of sandboxes, except for images and
 // a model. checking reports which parts still have a check in progress. A warning does not
 // prevent a run.
 func Ready(found []Finding, checking func(Part) bool) Readiness {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSandboxesCanBeStartedOnceNothingTheyNeedIsMissing(t *testing.T) {
+func TestSandboxesCanBeStartedWhenNoRequirementIsMissing(t *testing.T) {
 	daemon := Finding{Name: "Docker", Part: Docker, State: OK, Detail: "29, rootless"}
 	for name, test := range map[string]struct {
 		found   []Finding
@@ -28,7 +28,7 @@ func TestSandboxesCanBeStartedOnceNothingTheyNeedIsMissing(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsNotInOrderIsFixed(t *testing.T) {
+func TestOnlyProblemsAreFixed(t *testing.T) {
 	if f := (Finding{State: OK, Fix: SetupCommand, Image: "a"}); f.FixedBySetup() || f.FixedByBuild() {
 		t.Error("mends what is in order")
 	}

@@ -18,7 +18,7 @@ type machine struct {
 	files  fs.FS // the root of the file system
 	user   string
 	uid    string
-	system bool // the system's Docker is used, which needs nothing of the user's
+	system bool // the system's Docker is used, so the user's account needs no configuration
 }
 
 func thisMachine(system bool) machine {
@@ -29,8 +29,8 @@ func thisMachine(system bool) machine {
 	return m
 }
 
-// findings returns one for each requirement of this machine. Where the daemon answers,
-// a missing requirement of its start is only a warning.
+// findings returns one for each requirement of this machine. If the daemon answers, a
+// missing requirement of its start is only a warning.
 func (m machine) findings(answers bool) []Finding {
 	found := []Finding{m.bridgeFilter()}
 	if m.system {
@@ -50,8 +50,8 @@ func (m machine) findings(answers bool) []Finding {
 	return found
 }
 
-// bridgeFilter is about the kernel module without which Docker refuses networks
-// whose containers cannot talk to each other. Rootless Docker cannot load it.
+// bridgeFilter checks the kernel module without which Docker refuses networks that isolate
+// their containers from each other. Rootless Docker cannot load it.
 func (m machine) bridgeFilter() Finding {
 	f := Finding{Name: "bridge filter", State: OK, Detail: "the kernel has br_netfilter"}
 	if !m.exists("proc/sys/net/bridge") {
@@ -60,8 +60,8 @@ func (m machine) bridgeFilter() Finding {
 	return f
 }
 
-// userNamespaces looks for the settings that forbid them to all users. The setup does
-// not change those, since they may be there for a reason.
+// userNamespaces checks for settings that forbid user namespaces to all users. The setup
+// does not change these, since they may be intended.
 func (m machine) userNamespaces() Finding {
 	f := Finding{Name: "user namespaces", State: OK, Detail: "available to normal users"}
 	switch {
@@ -79,7 +79,7 @@ func (m machine) userNamespaces() Finding {
 // installed, in either syntax.
 var rootlesskitProfile = lazyregexp.New(`(?m)^(profile .* )?"?/[^ "]*/rootlesskit"? .*\{`)
 
-// appArmor is about Ubuntu's restriction since 24.04: only a program with a profile that
+// appArmor checks Ubuntu's restriction since 24.04: only a program with a profile that
 // allows it can create a usable user namespace.
 func (m machine) appArmor() Finding {
 	f := Finding{Name: "AppArmor", State: OK, Detail: "does not restrict user namespaces"}
@@ -97,7 +97,7 @@ func (m machine) appArmor() Finding {
 	return f
 }
 
-// subordinateIDs are the ids outside of a container of its users other than root.
+// subordinateIDs checks the ids on the host of a container's users other than root.
 func (m machine) subordinateIDs() Finding {
 	f := Finding{Name: "subordinate ids", State: OK}
 	var lacking []string
@@ -131,8 +131,8 @@ func (m machine) hasIDs(text string) bool {
 // limitControllers are the cgroup controllers that enforce a sandbox's limits.
 var limitControllers = []string{"cpu", "memory", "pids"}
 
-// delegation is about limits of memory and processor, which the kernel enforces where
-// the user's systemd was delegated the controllers.
+// delegation checks the limits of memory and processors. The kernel enforces them if the
+// controllers were delegated to the user's systemd.
 func (m machine) delegation() Finding {
 	f := Finding{Name: "cgroup delegation", State: Warning}
 	const unlimited = "; aibox itself limits sandboxes, and only to whole processors"
@@ -158,7 +158,8 @@ func (m machine) delegation() Finding {
 	return f
 }
 
-// delegationFile is where the setup configures the delegation to users' systemd.
+// delegationFile is the file in which the setup configures the delegation to users'
+// systemd.
 const delegationFile = "etc/systemd/system/user@.service.d/aibox.conf"
 
 // lackingOf returns the controllers for limits that are not in the list.
@@ -168,7 +169,7 @@ func lackingOf(list string) []string {
 	})
 }
 
-// linger is about a daemon that keeps running when its user logs out.
+// linger checks that the daemon keeps running when its user logs out.
 func (m machine) linger() Finding {
 	f := Finding{Name: "lingering", State: OK, Detail: "the daemon of " + m.user + " runs without a login"}
 	if !m.exists("var/lib/systemd/linger/" + m.user) {
@@ -182,7 +183,7 @@ func (m machine) exists(path string) bool {
 	return err == nil
 }
 
-// read returns a file's text without surrounding space, "" where it cannot be read.
+// read returns a file's text without surrounding space, "" if it cannot be read.
 func (m machine) read(path string) string {
 	data, err := fs.ReadFile(m.files, path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 const delegated = "sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/cgroup.controllers"
 
-// goodFiles are those of a machine on which nothing is to mend.
+// goodFiles are the files of a machine without problems.
 func goodFiles() map[string]string {
 	return map[string]string{
 		"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n",
@@ -31,7 +31,7 @@ func machineOf(files map[string]string) machine {
 	return machine{files: root, user: "ann", uid: "1000"}
 }
 
-func TestAMachineWithAllItNeedsHasOnlyGoodFindings(t *testing.T) {
+func TestAMachineThatMeetsAllRequirementsHasOnlyGoodFindings(t *testing.T) {
 	for _, f := range machineOf(goodFiles()).findings(false) {
 		if f.State != OK || f.Fix != "" || f.Detail == "" {
 			t.Errorf("%+v", f)
@@ -39,14 +39,14 @@ func TestAMachineWithAllItNeedsHasOnlyGoodFindings(t *testing.T) {
 	}
 }
 
-func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
+func TestEachMissingRequirementIsReportedWithItsFix(t *testing.T) {
 	const without = "\x00"
 	for name, test := range map[string]struct {
 		change            map[string]string
 		finding           string
 		state             State
 		detail, mend      string
-		alsoWhereItAnswer State // the state where a daemon answers
+		alsoWhereItAnswer State // the state if a daemon answers
 	}{
 		"no bridge filter": {
 			map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": without},
@@ -143,7 +143,7 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 	}
 }
 
-func TestTheSystemsDockerNeedsNothingOfTheUsers(t *testing.T) {
+func TestTheSystemsDockerNeedsNoConfigurationOfTheUser(t *testing.T) {
 	m := machineOf(map[string]string{"proc/sys/net/bridge/x": ""})
 	m.system = true
 	if found := m.findings(false); len(found) != 1 || found[0].State != OK {

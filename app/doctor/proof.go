@@ -6,11 +6,11 @@ import (
 	"aibox/internal/probe"
 )
 
-// Proof records what a real sandbox could and could not reach.
+// Proof records which addresses a real sandbox could and could not reach.
 type Proof struct {
-	Kernel  string         `json:"kernel"` // as the sandbox reports it; "" when no agent could be started in it
+	Kernel  string         `json:"kernel"` // as the sandbox reports it; "" if no agent could be started in it
 	Results []probe.Result `json:"results"`
-	Failed  int            `json:"failed"` // how many results are wrong
+	Failed  int            `json:"failed"` // number of wrong results
 }
 
 // NewProof returns the proof with these results.
@@ -18,8 +18,8 @@ func NewProof(kernel string, results []probe.Result) *Proof {
 	return &Proof{Kernel: kernel, Results: results, Failed: len(probe.Failed(results))}
 }
 
-// Probing is a proof in progress: the probes that have started, in that order, and which
-// of them have ended. The zero value is before the first.
+// Probing is a proof in progress: the probes that have started, in that order, and which of
+// them have ended. The zero value has no probes.
 type Probing struct {
 	Results []probe.Result
 	ended   []bool
@@ -35,7 +35,7 @@ func (p *Probing) Take(result probe.Result, ended bool) {
 	p.Results[i], p.ended[i] = result, ended
 }
 
-// Ended reports whether the i-th probe has.
+// Ended reports whether the i-th probe has ended.
 func (p *Probing) Ended(i int) bool { return p.ended[i] }
 
 // Over reports whether there were probes and all have ended.

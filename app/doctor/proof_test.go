@@ -7,7 +7,7 @@ import (
 	"aibox/internal/probe"
 )
 
-func TestAProofUnderWayKnowsWhichOfItsProbesHaveEnded(t *testing.T) {
+func TestAProofInProgressReportsWhichProbesHaveEnded(t *testing.T) {
 	var p Probing
 	if p.Over() {
 		t.Error("over before it has begun")

@@ -28,8 +28,8 @@ type Image func(context.Context, *session.Spec) (runtime.ImageID, error)
 // nothing, and reads the results of its probes from its log. The names of the results begin
 // with the policy. Unless a probe failed, it also starts sessions whose programs exceed a
 // limit. image may build a missing image; step receives the stages of the first start, and
-// each probe. The sessions are gone afterwards, also when ctx ends. Where a probe comes out
-// wrong no agent starts: that is a proof, too, and no error.
+// each probe. The sessions are removed afterwards, also when ctx ends. If a probe has a
+// wrong result, no agent starts: that is also a proof, and not an error.
 func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Image, step func(session.Step)) (*Proof, error) {
 	repo, err := os.MkdirTemp("", "aibox-probe-")
 	if err != nil {
@@ -124,7 +124,7 @@ func notStarted(probing Probing, err error) (*Proof, error) {
 	return nil, err
 }
 
-// readProof adds the contents of one event of the log.
+// readProof adds the data of one event of the log.
 func readProof(p *Proof, e audit.Event) error {
 	switch e.Type {
 	case audit.BoxStarted:

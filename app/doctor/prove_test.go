@@ -7,7 +7,7 @@ import (
 	"aibox/internal/probe"
 )
 
-func TestAStartThatAProbeStoppedIsAProofAndAnyOtherFailureIsNone(t *testing.T) {
+func TestOnlyAStartThatAProbeStoppedIsAProof(t *testing.T) {
 	failure := errors.New("1 of 2 probes failed")
 	var p Probing
 	for _, r := range []probe.Result{{Name: "own name", Target: "gateway", Want: probe.Answers}, {Name: "public address", Target: "1.1.1.1:443", Want: probe.Refused}} {

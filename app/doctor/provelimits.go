@@ -22,9 +22,9 @@ import (
 type limitProbe struct {
 	name, target string
 	set          func(run *config.Run) // sets the limit
-	script       string                // for sh; bounded, in case that the limit does not hold
-	measured     bool                  // measure the use of processors meanwhile
-	// judge decides whether the limit held.
+	script       string                // for sh; bounded in case the limit is not enforced
+	measured     bool                  // measure the use of processors during the run
+	// judge decides whether the limit was enforced.
 	judge func(limitTrial) (ok bool, detail string)
 }
 
@@ -35,16 +35,16 @@ type limitTrial struct {
 	cpu     float64 // percent of one processor, if it was measured
 }
 
-// Those limits are small, so that a probe is quick and hurts nobody if a limit does not hold.
+// These limits are small, so that a probe is quick and harmless if a limit is not enforced.
 const (
 	probeMemory    = 128 // MiB
 	probeDisk      = 8   // MiB
 	probeProcesses = 40
-	// probeCPU is the most that the probe of one processor may use, in percent, since a
+	// probeCPU is the maximum use in the probe of one processor, in percent, since a
 	// measurement is not exact.
 	probeCPU = 130
-	// provingCPU is the least that shows the limit to hold. Less may be all that other
-	// programs leave.
+	// provingCPU is the minimum use that proves the limit. A lower use may be caused by other
+	// programs.
 	provingCPU = 80
 )
 
@@ -93,7 +93,7 @@ func endedBy(text string) func(limitTrial) (bool, string) {
 	}
 }
 
-// refusedProcesses judges a program that starts too many processes, and prints their number.
+// refusedProcesses judges a program that starts too many processes and prints their number.
 func refusedProcesses(t limitTrial) (bool, string) {
 	lines := strings.Fields(t.printed)
 	switch {
@@ -112,14 +112,14 @@ func heldProcessors(t limitTrial, processors int) (bool, string) {
 	switch {
 	case processors < 2:
 		detail += "; this machine has only one"
-	case t.cpu > 0 && t.cpu < provingCPU: // they would not have got a whole one without the limit either
+	case t.cpu > 0 && t.cpu < provingCPU: // they would not have received a whole processor without the limit either
 		detail += "; this machine is too busy to show that they could not use more"
 	}
 	return t.cpu > 0 && t.cpu <= probeCPU, detail
 }
 
 // proveLimits starts a session for each limit at the same time, with a program that exceeds
-// it, and returns what came of them.
+// it, and returns the results.
 func proveLimits(ctx context.Context, service *session.Sessions, launch session.Launch, step func(session.Step)) ([]probe.Result, error) {
 	probes := limitProbes(limit.ThisMachine().CPUs)
 	results, errs := make([]probe.Result, len(probes)), make([]error, len(probes))
@@ -151,7 +151,7 @@ func proveLimits(ctx context.Context, service *session.Sessions, launch session.
 	return results, errors.Join(errs...)
 }
 
-// try runs the program in a session of its own, and removes that.
+// try runs the program in a separate session, and removes the session.
 func (p *limitProbe) try(ctx context.Context, service *session.Sessions, launch session.Launch) (trial limitTrial, err error) {
 	launch.ReportProbes, launch.AsksNothing = false, true
 	launch.Spec.Network, launch.Spec.Args = netguard.None.String(), []string{"sh", "-c", p.script}

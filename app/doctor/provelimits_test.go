@@ -10,7 +10,7 @@ import (
 	"aibox/session"
 )
 
-// seq is what a program prints that starts n processes.
+// seq is the output of a program that starts n processes.
 func seq(n int) string { return strings.Repeat("x\n", n) }
 
 func TestALimitIsProvedOnlyByItsOwnEffect(t *testing.T) {
@@ -52,7 +52,7 @@ func TestALimitIsProvedOnlyByItsOwnEffect(t *testing.T) {
 	}
 }
 
-func TestAProbeOfProcessorsOnABusyMachineSaysThatItShowsLittle(t *testing.T) {
+func TestAProbeOfProcessorsOnABusyMachineIsReportedAsInconclusive(t *testing.T) {
 	for used, want := range map[float64]bool{19: true, 79: true, 99: false, 120: false} {
 		if held, detail := heldProcessors(limitTrial{cpu: used}, 2); !held || strings.Contains(detail, "too busy") != want {
 			t.Errorf("%.0f%%: %v, %q", used, held, detail)
@@ -78,7 +78,7 @@ func TestEachProbeOfALimitSetsOneLimit(t *testing.T) {
 	}
 }
 
-func TestALimitThatDidNotHoldMakesTheProofFail(t *testing.T) {
+func TestALimitThatIsNotEnforcedMakesTheProofFail(t *testing.T) {
 	if p := NewProof("", []probe.Result{{Name: "limit: memory", Want: probe.Limited}, {OK: true}}); p.Failed != 1 {
 		t.Errorf("%+v", p)
 	}

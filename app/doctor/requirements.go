@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setupDir is where the setup keeps its runsc.
+// setupDir is the folder of the setup's runsc.
 const setupDir = "/usr/local/lib/aibox/"
 
-// findProgram looks for a command in PATH and where Debian keeps those of root.
+// findProgram looks for a command in PATH and in the folders for root's commands in Debian.
 func findProgram(name string) Finding {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -48,8 +48,8 @@ func (d *Doctor) initFinding() Finding {
 	return f
 }
 
-// daemonFinding is about the daemon, the system's or the user's own: what it is, or
-// why there is none.
+// daemonFinding reports the daemon, which is the system's or the user's own, or why there
+// is none.
 func daemonFinding(info runtime.Info, err error, system bool) Finding {
 	if err != nil {
 		return Finding{Name: "rootless Docker with runsc", State: Missing, Detail: err.Error(), Fix: dockerFix(system)}
@@ -74,7 +74,7 @@ func dockerFix(system bool) string {
 	}
 }
 
-// runtimeDir is where the user's own daemon has its socket.
+// runtimeDir is the folder with the socket of the user's own daemon.
 func runtimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return dir
@@ -101,13 +101,13 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	default:
 		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GiB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
-	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the setup adds what is missing
+	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // the setup adds missing parts to its own registration
 		f.Replaces = registration(runsc)
 	}
 	return f
 }
 
-// registration is a runtime as it is registered, raw.
+// registration is a registered runtime, raw.
 func registration(r runtime.Runtime) string {
 	return shellquote.Join(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
@@ -148,7 +148,7 @@ func (d *Doctor) imageFindings(ctx context.Context) []Finding {
 	return found
 }
 
-// diskFinding warns when there is little room for workspaces and records.
+// diskFinding warns if there is little free space for workspaces and records.
 func (d *Doctor) diskFinding() Finding {
 	f := Finding{Name: "disk", State: OK}
 	dirs, err := paths.Default()
@@ -170,7 +170,7 @@ func (d *Doctor) diskFinding() Finding {
 	return f
 }
 
-// customAgentsFinding is about the user's agent files.
+// customAgentsFinding reports problems of the user's agent files.
 func (d *Doctor) customAgentsFinding() Finding {
 	custom := d.sources.CustomAgents()
 	f := Finding{Name: "your agents", State: OK, Detail: "none"}
@@ -185,7 +185,7 @@ func (d *Doctor) customAgentsFinding() Finding {
 	return f
 }
 
-// settingsFinding is about the user's own settings.
+// settingsFinding reports problems of the user's own settings.
 func (d *Doctor) settingsFinding() Finding {
 	f := Finding{Name: "settings", State: OK, Detail: "built in"}
 	own, err := d.sources.UserSettings()

@@ -11,11 +11,12 @@ import (
 	"aibox/scripts"
 )
 
-// restorerProgram matches the program of the runtime that restores sandboxes, in the setup.
+// restorerProgram matches the program of the runtime that restores sandboxes, in the setup
+// script.
 var restorerProgram = lazyregexp.New(`(?s)\nrestorer_program\(\) \{\n\tcat <<'EOF'\n(.*?\n)EOF\n`)
 
-// snapshotFinding is about the runtime that restores sandboxes from snapshots, and about its
-// program, at path.
+// snapshotFinding checks the runtime that restores sandboxes from snapshots, and its
+// program at path.
 func snapshotFinding(info runtime.Info, path string) Finding {
 	f := Finding{Name: "snapshots of sandboxes", State: OK, Detail: "Docker has the runtime " + runtime.RestorerName}
 	if err := info.CheckRestorer("runsc"); err != nil {

@@ -23,7 +23,7 @@ var runscRelease = lazyregexp.New(`release-([0-9]{8})\.`)
 // pinnedRelease matches the date of the release that the setup installs.
 var pinnedRelease = lazyregexp.New(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
-// runtimeProblems returns the problems of the runtime that Docker starts sandboxes with.
+// runtimeProblems returns the problems of the runtime with which Docker starts sandboxes.
 // The setup makes the same checks before it keeps a registered runtime (runtime_problems in
 // its script).
 func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {
@@ -36,8 +36,8 @@ func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {
 	return append(problems, r.Unsafe()...)
 }
 
-// programProblem returns why a program that aibox did not install cannot be trusted:
-// other users can change it, or it is too old. "" means it can.
+// programProblem returns why a program that aibox did not install cannot be trusted: other
+// users can change it, or it is too old. "" means that it can be trusted.
 func programProblem(ctx context.Context, path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	info, statErr := os.Stat(real)
@@ -64,7 +64,7 @@ func programProblem(ctx context.Context, path string) string {
 }
 
 // writableByOthers returns how users other than root and this one can change a file or a
-// folder; "" when they cannot.
+// folder; "" if they cannot.
 func writableByOthers(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func writableByOthers(path string) string {
 	switch {
 	case !ok || stat.Uid != 0 && int(stat.Uid) != os.Getuid():
 		return termtext.Escape(path) + " belongs to another user"
-	case info.Mode()&0o022 != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0): // in a sticky folder only the owner replaces a file
+	case info.Mode()&0o022 != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0): // in a sticky folder only the owner can replace a file
 		return "others can write to " + termtext.Escape(path)
 	}
 	return ""

@@ -9,13 +9,13 @@ import (
 	"aibox/runtime"
 )
 
-func TestDoctorSaysWhatSpeaksAgainstARegisteredRuntime(t *testing.T) {
+func TestDoctorReportsTheProblemsOfARegisteredRuntime(t *testing.T) {
 	const current = "echo runsc version release-20991231.0"
 	for name, test := range map[string]struct {
 		script string
 		mode   os.FileMode
 		args   []string
-		want   string // "": nothing speaks against it
+		want   string // "" if there is no problem
 	}{
 		"as it should be":        {current, 0o755, nil, ""},
 		"other harmless flags":   {current, 0o700, []string{"--platform=kvm", "-network=sandbox"}, ""},
@@ -45,7 +45,7 @@ func TestDoctorSaysWhatSpeaksAgainstARegisteredRuntime(t *testing.T) {
 	}
 }
 
-func TestTheRuntimeOfTheSetUpItselfIsCheckedForItsArgumentsToo(t *testing.T) {
+func TestTheArgumentsOfTheSetupsOwnRuntimeAreChecked(t *testing.T) {
 	r := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-release-1", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
 	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}); f.State == OK || !strings.Contains(f.Detail, "--network=host") {
 		t.Errorf("found %+v", f)

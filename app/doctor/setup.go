@@ -21,8 +21,8 @@ import (
 // runtime that another program registered.
 const ReplaceFlag = "--replace-runtime"
 
-// setupEnv matches the variables that the setup needs: where things are, how to reach
-// the network, how to print. Keys and tokens are not among them.
+// setupEnv matches the variables that the setup needs: for paths, network access and
+// output. It does not match keys and tokens.
 var setupEnv = lazyregexp.New(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
 
 // Setup is aibox's setup script, written to a folder that only this user can open.
@@ -46,7 +46,7 @@ func OpenSetup() (*Setup, error) {
 		return nil, err
 	}
 	s := &Setup{script: filepath.Join(dir, "setup-rootless-gvisor.sh")}
-	err = errors.Join(os.WriteFile(s.script, scripts.Setup, 0o600), os.Chmod(s.script, 0o700)) // whatever the umask
+	err = errors.Join(os.WriteFile(s.script, scripts.Setup, 0o600), os.Chmod(s.script, 0o700)) // independent of the umask
 	if err == nil {
 		err = onlyOurs(s.script, scripts.Setup)
 	}
@@ -92,7 +92,7 @@ func (s *Setup) args() []string {
 	return nil
 }
 
-// command is the script with both of its streams going to out.
+// command returns the command of the script, with both of its output streams going to out.
 func (s *Setup) command(out io.Writer, args ...string) command.Cmd {
 	env := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !setupEnv.MatchString(setting) })
 	run := append([]string{"-c", `exec bash "$0" "$@" 2>&1`, s.script}, args...)

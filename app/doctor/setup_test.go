@@ -10,7 +10,7 @@ import (
 	"aibox/scripts"
 )
 
-// ownFolders gives the test its own home.
+// ownFolders gives the test a separate home folder.
 func ownFolders(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -19,7 +19,7 @@ func ownFolders(t *testing.T) {
 	}
 }
 
-func TestTheSetUpScriptIsWrittenWhereNobodyElseCanTouchIt(t *testing.T) {
+func TestTheSetupScriptIsWrittenWhereNoOtherUserCanChangeIt(t *testing.T) {
 	ownFolders(t)
 	setup, err := OpenSetup()
 	if err != nil {
@@ -38,7 +38,7 @@ func TestTheSetUpScriptIsWrittenWhereNobodyElseCanTouchIt(t *testing.T) {
 	}
 }
 
-func TestAScriptThatOthersCouldHaveWrittenIsNotRun(t *testing.T) {
+func TestAScriptThatOtherUsersCouldHaveWrittenIsNotRun(t *testing.T) {
 	for name, spoil := range map[string]func(file string) error{
 		"another text":       func(file string) error { return os.WriteFile(file, []byte("rm -rf /\n"), 0o700) },
 		"a file for all":     func(file string) error { return os.Chmod(file, 0o777) },
@@ -61,7 +61,7 @@ func TestAScriptThatOthersCouldHaveWrittenIsNotRun(t *testing.T) {
 	}
 }
 
-func TestACacheFolderOfAnotherUsersHoldsNoScript(t *testing.T) {
+func TestNoScriptIsWrittenToACacheFolderOfAnotherUser(t *testing.T) {
 	ownFolders(t)
 	if err := os.Symlink(t.TempDir(), os.Getenv("XDG_CACHE_HOME")+"/aibox"); err == nil {
 		t.Fatal("the cache folder was there")
@@ -77,7 +77,7 @@ func TestACacheFolderOfAnotherUsersHoldsNoScript(t *testing.T) {
 	}
 }
 
-func TestTheSetUpGetsNoKeys(t *testing.T) {
+func TestTheSetupReceivesNoKeys(t *testing.T) {
 	for setting, want := range map[string]bool{
 		"PATH=/bin": true, "HOME=/h": true, "XDG_RUNTIME_DIR=/r": true, "https_proxy=http://p": true, "LC_ALL=C": true, "GOPROXY=x": true,
 		"OPENAI_API_KEY=sk": false, "AIBOX_INFERENCE_KEY=k": false, "BASH_ENV=/evil": false, "LD_PRELOAD=/evil.so": false, "DOCKER_HOST=unix:///x": false, "GOPATHS=/x": false,

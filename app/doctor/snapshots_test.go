@@ -30,7 +30,7 @@ func installedRestorer(t *testing.T) string {
 	return path
 }
 
-func TestAMachineWithoutTheRuntimeThatRestoresIsToldToAddIt(t *testing.T) {
+func TestAMissingRuntimeForRestoringIsReportedWithItsFix(t *testing.T) {
 	program := installedRestorer(t)
 	info := runtime.Info{Runtimes: []runtime.Runtime{{Name: "runsc", Path: "/opt/runsc", Args: []string{"--ignore-cgroups"}}}}
 	if f := snapshotFinding(info, program); f.State != Warning || !f.FixedBySetup() {

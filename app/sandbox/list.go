@@ -47,7 +47,8 @@ type Page struct {
 }
 
 // List returns a page of the sandboxes of the tenant and of the agents of its sessions,
-// newest first, up to size of them; 0 means DefaultPage. token is empty or the Next of the page before.
+// newest first, at most size; 0 means DefaultPage. token is empty or the Next of the
+// previous page.
 func (s *Service) List(_ context.Context, tenant session.Tenant, filter Filter, size int, token string) (Page, error) {
 	before, err := parseToken(token)
 	if err != nil {
@@ -81,8 +82,8 @@ func (s *Service) List(_ context.Context, tenant session.Tenant, filter Filter, 
 	return page, nil
 }
 
-// A token is the id of the last sandbox of its page. Ids sort by age, so sandboxes that are
-// created or removed meanwhile repeat nothing and hide nothing.
+// A token is the id of the last sandbox of its page. Ids sort by age, so no sandbox is
+// repeated or omitted when others are created or removed between two pages.
 
 func makeToken(last session.ID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(last))

@@ -6,7 +6,7 @@ import (
 	"aibox/session"
 )
 
-// Metrics are what a running sandbox uses, and what its network did.
+// Metrics are the resource usage and the network traffic of a running sandbox.
 type Metrics struct {
 	session.Usage
 	Egress  session.Egress
@@ -14,7 +14,7 @@ type Metrics struct {
 	Refused int // accesses that the network refused
 }
 
-// Metrics measures a running sandbox. One that has ended has its last counters alone.
+// Metrics measures a running sandbox. A sandbox that has ended has only its last counters.
 func (s *Service) Metrics(ctx context.Context, tenant session.Tenant, id string) (Metrics, error) {
 	found, err := s.see(tenant, id)
 	if err != nil {

@@ -9,14 +9,15 @@ import (
 	"aibox/session"
 )
 
-// Network returns what a sandbox can reach now.
+// Network returns the current network policy of a sandbox.
 func (s *Service) Network(ctx context.Context, tenant session.Tenant, id string) (Network, error) {
 	v, err := s.Get(ctx, tenant, id)
 	return v.Network, err
 }
 
-// SetNetwork replaces the lists of a running sandbox, and closes the connections that are no
-// longer allowed. A sandbox that was created without a way out has no lists: a Usage fault.
+// SetNetwork replaces the lists of a running sandbox, and closes the connections that are
+// no longer allowed. If the sandbox was created without network access, the error is a
+// Usage fault.
 func (s *Service) SetNetwork(ctx context.Context, tenant session.Tenant, id string, lists session.NetworkLists) (Network, error) {
 	found, err := s.find(tenant, id)
 	if err != nil {
@@ -28,8 +29,8 @@ func (s *Service) SetNetwork(ctx context.Context, tenant session.Tenant, id stri
 	return s.Network(ctx, tenant, id)
 }
 
-// Explain returns what a sandbox's policy decides about a host, as `aibox netguard explain`
-// does. It looks up no name.
+// Explain returns the decision of a sandbox's policy about a host, like `aibox netguard
+// explain`. It resolves no names.
 func (s *Service) Explain(_ context.Context, tenant session.Tenant, id, host string, port int) (allowed bool, reason, rule string, err error) {
 	found, err := s.find(tenant, id)
 	if err != nil {

@@ -20,20 +20,19 @@ type Request struct {
 	Tenant   session.Tenant
 	Template string // empty means template.Default
 	session.Labels
-	Env map[string]string // of all its processes; the values are never stored
-	// Settings are the settings that the request gives. A list that is not given is the
-	// tenant's default, and an empty one allows nothing. An allow list without a policy means
-	// the policy allowlist.
+	Env map[string]string // for all of its processes; the values are never stored
+	// Settings are the settings in the request. A missing list means the tenant's default, and
+	// an empty one allows nothing. An allow list without a policy means the policy allowlist.
 	Settings    config.RunOverrides
 	Volumes     []session.VolumeMount
 	Permissions session.Permissions
 	OnTimeout   session.OnTimeout
-	// Snapshot is the id of a snapshot of the tenant that the sandbox continues from; empty
-	// means that it is started.
+	// Snapshot is the id of the tenant's snapshot from which the sandbox continues; empty if
+	// there is none.
 	Snapshot string
-	// RecordID, which may be nil, is called with the sandbox's id before anything of it exists
-	// or belongs to the tenant. If that fails, so does the creation. It may be called again,
-	// with another id that replaces the first.
+	// RecordID, which may be nil, is called with the sandbox's id before any of its files
+	// exist or it belongs to the tenant. If that fails, the creation also fails. It may be
+	// called again, with another id that replaces the first.
 	RecordID func(ctx context.Context, id session.ID) error `json:"-"`
 }
 
@@ -49,8 +48,8 @@ const (
 	maxPathLength = 1024
 )
 
-// Validate checks what can be checked without settings, templates and volumes. A mistake is
-// a Usage fault.
+// Validate checks what can be checked without settings, templates and volumes. Invalid
+// values are Usage faults.
 func (r *Request) Validate() error {
 	if err := r.Tenant.Check(); err != nil {
 		return err
@@ -87,16 +86,16 @@ func checkLabels(l session.Labels) error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// settingsOfTenants are the settings that every tenant can give: those of a template, and the
-// limit of the volumes.
+// settingsOfTenants are the settings that every tenant can choose: those of a template, and
+// the limit of the volumes.
 var settingsOfTenants = slices.Concat(template.SettingKeys, []string{"disk"})
 
-// settingsOfUser are the settings that only the user of this machine can give: they name what
-// is on it.
+// settingsOfUser are the settings that only the user of this machine can choose: they refer
+// to things on this machine.
 var settingsOfUser = []string{"image", "inference", "inference-tools", "inspect", "secret", "allow-degraded"}
 
-// checkSettings refuses settings that mean nothing to a sandbox, or that are not the
-// tenant's to give.
+// checkSettings refuses settings that do not apply to a sandbox, or that the tenant must
+// not choose.
 func (r *Request) checkSettings() error {
 	for _, key := range r.Settings.Keys() {
 		switch {
@@ -170,10 +169,10 @@ func checkFolder(what, folder string) error {
 	return nil
 }
 
-// within reports whether a path is folder or lies in it.
+// within reports whether a path is the folder or inside it.
 func within(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
-// checkPermissions refuses what cannot be enforced, with the reason.
+// checkPermissions refuses permissions that cannot be enforced, with the reason.
 func checkPermissions(p *session.Permissions) error {
 	if len(p.Files.Write) > maxPatterns || len(p.Files.Hidden) > maxPatterns {
 		return fault.New(fault.Usage, "a list of files has up to %d entries", maxPatterns)

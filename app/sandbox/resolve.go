@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// launch validates a request and completes it to what a supervisor needs.
+// launch validates a request and completes it for a supervisor.
 func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error) {
 	if r.Snapshot != "" {
 		return s.launchRestored(ctx, r)
@@ -58,7 +58,7 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 	return launch, s.findImage(ctx, &found, &launch)
 }
 
-// specOf returns the sandbox that a request and its template describe.
+// specOf returns the sandbox for a request and its template.
 func specOf(r *Request, t *template.Template) *session.SandboxSpec {
 	spec := &session.SandboxSpec{
 		Tenant: r.Tenant, Labels: r.Labels, Template: t.Name, User: cmp.Or(t.User, root), Dir: t.Workdir,
@@ -73,10 +73,10 @@ func specOf(r *Request, t *template.Template) *session.SandboxSpec {
 	return spec
 }
 
-// root is the user of templates that name none.
+// root is the default user of templates.
 const root = "root"
 
-// findImage finds the image that the request names, or else that of the template.
+// findImage finds the image that the request names, or otherwise that of the template.
 func (s *Service) findImage(ctx context.Context, t *template.Template, launch *session.Launch) (err error) {
 	if launch.Spec.Image != "" {
 		launch.ImageID, err = s.NamedImage(ctx, launch.Spec.Image)
@@ -87,12 +87,12 @@ func (s *Service) findImage(ctx context.Context, t *template.Template, launch *s
 	return err
 }
 
-// closed are settings that the user's own file gives to agents, and that reach no sandbox
-// unless its request, its template or its tenant gives them.
+// closed are settings that the user's own file has for agents. They apply to a sandbox only
+// if its request, its template or its tenant sets them.
 var closed = map[string]string{"network": "none", "allow": "", "inspect": "", "secret": "", "inference-tools": ""}
 
-// resolve fills in the settings: those of the request, then those of the tenant, of the
-// template, and of the machine's user.
+// resolve completes the settings. The request takes precedence, followed by the tenant, the
+// template, and the machine's user.
 func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.RunOverrides, spec *session.Spec) (*config.Resolved, error) {
 	var given config.RunOverrides
 	for _, key := range []string{"network", "allow", "inspect", "secret", "inference-tools"} {
@@ -139,7 +139,7 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	if memory, err := resolved.Find("memory"); err == nil {
 		spec.DefaultMemory = memory.Source().Kind == config.BuiltIn
 	}
-	if len(r.Volumes) > 0 { // the default depends on the free space at the moment
+	if len(r.Volumes) > 0 { // the default depends on the current free space
 		spec.Disk = run.Disk
 	}
 	if !given.Has("image") {
@@ -218,8 +218,8 @@ func checkLimits(spec *session.Spec) error {
 	}
 }
 
-// checkContradictions refuses what a request gives although it has no effect on the sandbox
-// that spec describes.
+// checkContradictions refuses settings of a request that would have no effect on the
+// sandbox.
 func checkContradictions(r *Request, spec *session.Spec) error {
 	mode, err := netguard.ParseMode(spec.Network)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package sandbox holds the use cases of sandboxes: create, list, change, pause and destroy
-// them. A sandbox is a session without an agent (session.SandboxSpec), so everything in it
-// is that of sessions. Each call names the tenant that makes it: a sandbox of another
-// tenant does not exist for it. The package knows no protocol, no token and no adapter.
+// them. A sandbox is a session without an agent (session.SandboxSpec), so it works like
+// every session. Each call names the tenant that makes it: a sandbox of another tenant does
+// not exist for it. The package knows no protocol, no token and no adapter.
 package sandbox
 
 import (
@@ -33,9 +33,9 @@ type Sandbox struct {
 	ImageID  runtime.ImageID
 	State    State
 	Created  time.Time
-	Started  time.Time // when processes can be started; zero before
-	Ended    time.Time // zero before
-	Expires  time.Time // when its time is up; zero without a limit
+	Started  time.Time // when processes can be started; zero before that
+	Ended    time.Time // when it ended; zero before that
+	Expires  time.Time // end of its time; zero without a limit
 
 	IdleTimeout time.Duration // 0 for none
 	OnTimeout   session.OnTimeout
@@ -45,11 +45,11 @@ type Sandbox struct {
 	Permissions session.Permissions
 	User        string
 	Dir         string
-	Snapshot    string           // that it continues from; empty if it was started
-	Parent      session.ID       // the session whose agent created it; empty if none did
+	Snapshot    string           // snapshot from which it continues; empty if there is none
+	Parent      session.ID       // the session whose agent created it; empty if there is none
 	Warm        bool             // it was claimed from the pool of warm sandboxes
 	Degraded    []string         // limits that this machine cannot enforce, a clause each
-	Failure     *session.Failure // why it ended, if not by a request
+	Failure     *session.Failure // why it ended, unless it was requested
 }
 
 // Limits are the limits of a sandbox. 0 means no limit.
@@ -65,8 +65,8 @@ type Network struct {
 	Allow  []session.ListEntry
 	Deny   []session.ListEntry
 	Model  string // the model server; empty for none
-	// Upload and Download are how many MiB the sandbox can send to allowed hosts and receive
-	// from them; 0 without a limit, and under a policy that allows no host.
+	// Upload and Download are the limits in MiB of the data sent to and received from allowed
+	// hosts; 0 without a limit, and with a policy that allows no host.
 	Upload, Download int64
 	// UploadPerHost and DownloadPerHost are the same for each of these hosts.
 	UploadPerHost, DownloadPerHost int64
@@ -89,7 +89,7 @@ func view(s *session.Session) Sandbox {
 	}
 	if r := s.State.Result; r != nil && r.Fault != nil && fault.ParseKind(r.Fault.Kind) != fault.Interrupted {
 		failure := *r.Fault
-		failure.Hints = nil // they are for the agents' sessions
+		failure.Hints = nil // they apply to agents' sessions
 		v.Failure = &failure
 	}
 	return v

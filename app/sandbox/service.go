@@ -23,15 +23,14 @@ type Service struct {
 	Templates Templates
 	Volumes   volume.Store
 	Snapshots snapshot.Store
-	// SnapshotRoom returns how many bytes the next snapshot of a tenant may take, 0 for no
-	// limit, and what must be called when it is stored or not. Nil means no limit.
+	// SnapshotRoom returns the maximum size of the tenant's next snapshot in bytes, 0 for no
+	// limit, and a function that must be called afterwards. Nil means no limit.
 	SnapshotRoom func(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error)
 	// Settings resolves the settings of the machine's user with overrides.
 	Settings func(overrides ...config.Override) (*config.Resolved, error)
-	// Defaults returns the settings that a tenant's sandboxes have if a request does not give
-	// them; nil means none.
+	// Defaults returns the default settings of a tenant's sandboxes; nil means none.
 	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
-	// CheckAddresses decides about addresses that are named in place of hosts; nil skips it.
+	// CheckAddresses decides about addresses in place of hosts; nil skips it.
 	CheckAddresses run.AddressCheck
 	// Secrets reads the values that the egress proxy adds to a sandbox's requests.
 	Secrets func(ctx context.Context, settings *config.Resolved, spec *session.Spec) (map[string]string, error)
@@ -39,8 +38,8 @@ type Service struct {
 	ModelKeys func() map[string]string
 	// NamedImage finds the image that the machine's user named.
 	NamedImage func(ctx context.Context, ref string) (runtime.ImageID, error)
-	// Warm gives sandboxes that were started before; nil means that there are none. It is set
-	// before the first call.
+	// Warm provides sandboxes that were started in advance; nil means that there are none. It
+	// is set before the first call.
 	Warm Warm
 	// Launch starts a sandbox, and returns when processes can be started in it. It goes
 	// through ClaimOr, inside everything that limits creations, such as quotas.
@@ -49,17 +48,17 @@ type Service struct {
 
 // Templates finds the templates of sandboxes and their images.
 type Templates interface {
-	// Template returns the template that a tenant names. One of another tenant does not
-	// exist: a NotFound fault.
+	// Template returns the template that a tenant names. For a template of another tenant the
+	// error is a NotFound fault.
 	Template(ctx context.Context, tenant session.Tenant, name string) (template.Template, error)
-	// Image finds the image of a template. One that is not built is a fault of kind
+	// Image finds the image of a template. If it is not built, the error is a fault of kind
 	// Environment.
 	Image(ctx context.Context, t *template.Template) (Image, error)
 }
 
-// Warm gives sandboxes that were started before they were requested.
+// Warm provides sandboxes that were started before they were requested.
 type Warm interface {
-	// Claim makes one that of the launch's tenant. ok is false if none fits.
+	// Claim assigns one to the launch's tenant. ok is false if none matches.
 	Claim(ctx context.Context, launch session.Launch) (id session.ID, ok bool)
 }
 
@@ -69,16 +68,15 @@ type Image struct {
 	Ref string // for the record; may be empty
 }
 
-// notFound is the answer for a sandbox that does not exist, or that belongs to another
-// tenant.
+// notFound is the error for a sandbox that does not exist or belongs to another tenant.
 func notFound(id string) error {
 	return fault.New(fault.NotFound, "there is no sandbox %q", id).Hint("`aibox sandbox ls` lists your sandboxes")
 }
 
 // Create creates a sandbox and returns when processes can be started in it. step, which may
-// be nil, receives each stage, from one goroutine. If it fails or ctx ends, nothing of the
-// sandbox is left. If this process dies before the sandbox is started, the sandbox ends; if it
-// dies later, Abandon ends it.
+// be nil, receives each stage, from one goroutine. If it fails or ctx ends, the sandbox is
+// removed. If this process dies before the sandbox is started, the sandbox ends; if it dies
+// later, Abandon ends it.
 func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)) (Sandbox, error) {
 	launch, err := s.launch(ctx, &r)
 	if err != nil {
@@ -120,7 +118,7 @@ func (s *Service) ClaimOr(cold Launch) Launch {
 	}
 }
 
-// Plan validates a request and completes it to what a supervisor gets. It starts nothing.
+// Plan validates a request and completes it to a launch. It starts nothing.
 func (s *Service) Plan(ctx context.Context, r Request) (session.Launch, error) {
 	return s.launch(ctx, &r)
 }
@@ -168,15 +166,15 @@ func (s *Service) awaitPort(ctx context.Context, id session.ID, port int) error 
 	}
 }
 
-// hasEnded reports whether a sandbox has ended. Ports of one that has only just started are
-// refused as a wrong state, too.
+// hasEnded reports whether a sandbox has ended. The state is needed because ports of a
+// sandbox that was just started are also refused as a wrong state.
 func (s *Service) hasEnded(id session.ID) bool {
 	found, err := s.Sessions.Load(id)
 	return err != nil || found.State.Phase == session.Ended
 }
 
-// find returns the session of a tenant's sandbox. id is a whole id. One that an agent created
-// is for that agent alone: a Refused fault, if the tenant can see it.
+// find returns the session of a tenant's sandbox. id is a whole id. Only the agent that
+// created a sandbox can use it: if the tenant can see it, the error is a Refused fault.
 func (s *Service) find(tenant session.Tenant, id string) (session.Session, error) {
 	found, err := s.see(tenant, id)
 	if err == nil && !found.OwnedBy(tenant) {
@@ -186,7 +184,8 @@ func (s *Service) find(tenant session.Tenant, id string) (session.Session, error
 	return found, err
 }
 
-// see is find, and also returns sandboxes that the agents of the tenant's sessions created.
+// see is like find, but also returns sandboxes that the agents of the tenant's sessions
+// created.
 func (s *Service) see(tenant session.Tenant, id string) (session.Session, error) {
 	name, err := session.ParseID(id)
 	if err != nil {
@@ -209,7 +208,7 @@ func (s *Service) Get(_ context.Context, tenant session.Tenant, id string) (Sand
 }
 
 // Running returns the session of a tenant's sandbox in which processes, files and ports can
-// be used. The fault for one that has ended or is paused has the cause session.ErrWrongState.
+// be used. If it has ended or is paused, the fault has the cause session.ErrWrongState.
 func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (session.ID, error) {
 	found, err := s.find(tenant, id)
 	if err != nil {
@@ -222,8 +221,8 @@ func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (
 }
 
 // Destroy ends a sandbox of the tenant, or one that the agent of its session created, and
-// returns when it has ended. Its files are gone; its record stays. One that has ended already
-// is not an error.
+// returns when it has ended. Its files are removed; its record is kept. It is no error if
+// the sandbox has already ended.
 func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string) error {
 	found, err := s.see(tenant, id)
 	if err != nil || found.State.Phase == session.Ended {
@@ -234,7 +233,7 @@ func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string)
 }
 
 // Abandon ends the sandbox of a creation whose process has died, and returns when it has
-// ended. One that does not exist is not an error.
+// ended. It is no error if the sandbox does not exist.
 func (s *Service) Abandon(ctx context.Context, id session.ID) error {
 	return s.Sessions.Abandon(ctx, id)
 }
@@ -268,7 +267,7 @@ func (s *Service) Update(ctx context.Context, tenant session.Tenant, id string, 
 	return s.Get(ctx, tenant, id)
 }
 
-// Pause stops all programs of a running sandbox; it keeps its memory. Its time stands still
+// Pause stops all programs of a running sandbox; their memory is kept. Its time is stopped
 // until Resume.
 func (s *Service) Pause(ctx context.Context, tenant session.Tenant, id string) (Sandbox, error) {
 	return s.change(ctx, tenant, id, s.Sessions.PauseSandbox)

@@ -21,17 +21,17 @@ import (
 	"aibox/session/volume"
 )
 
-// fixture is a service on sessions in a folder of the test.
+// fixture is a service for sessions in a folder of the test.
 type fixture struct {
 	*testing.T
 	*Service
 	store    session.Store
 	launched []session.Launch
-	user     []byte // the user's settings file
+	user     []byte // content of the user's settings file
 	defaults config.RunOverrides
 }
 
-// templateFixture has one template with a user and one that runs as root.
+// templateFixture has a template with a user and one that runs as root.
 type templateFixture struct{}
 
 func (templateFixture) Template(_ context.Context, _ session.Tenant, name string) (template.Template, error) {
@@ -92,7 +92,7 @@ func (f *fixture) put(spec session.Spec) session.ID {
 	return id
 }
 
-// create creates a sandbox, and returns what its supervisor would get.
+// create creates a sandbox, and returns the launch for its supervisor.
 func (f *fixture) create(r Request) session.Launch {
 	f.Helper()
 	if _, err := f.Create(context.Background(), r, nil); err != nil {
@@ -147,7 +147,7 @@ func TestTheNetworkOfASandboxIsTheTenantsDefaultNothingOrWhatWasGiven(t *testing
 	}
 }
 
-func TestOfAContradictionNothingIsStarted(t *testing.T) {
+func TestContradictoryRequestsAreRefused(t *testing.T) {
 	f := newFixture(t)
 	wrong := map[string]Request{
 		"an allow list without a proxy": {Tenant: "acme", Settings: settings(t, "network=none", "allow=a.example")},
@@ -284,7 +284,7 @@ func TestASandboxOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
 	}
 }
 
-func TestTheTenantOfASessionSeesAndEndsTheSandboxesOfItsAgentAlone(t *testing.T) {
+func TestTheTenantOfASessionOnlySeesAndEndsTheSandboxesOfItsAgent(t *testing.T) {
 	f := newFixture(t)
 	spec := func(parent session.ID) session.Spec {
 		return session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{
@@ -401,7 +401,7 @@ func TestPagesShowEachSandboxOnceNewestFirst(t *testing.T) {
 	}
 }
 
-// claimAll gives every launch a warm sandbox.
+// claimAll provides a warm sandbox for every launch.
 type claimAll struct{ id session.ID }
 
 func (c claimAll) Claim(context.Context, session.Launch) (session.ID, bool) { return c.id, c.id != "" }

@@ -13,8 +13,8 @@ import (
 	"aibox/session/snapshot"
 )
 
-// Snapshot stores the state of a running sandbox: its files and the memory of its processes,
-// but no connection. The sandbox stands still meanwhile, and runs on.
+// Snapshot stores the state of a running sandbox: its files and the memory of its
+// processes, but no connection. The sandbox is stopped during this, and continues to run.
 func (s *Service) Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error) {
 	running, err := s.Running(ctx, tenant, id)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) FindSnapshot(_ context.Context, tenant session.Tenant, id stri
 	return s.Snapshots.Find(tenant, id)
 }
 
-// ListSnapshots returns the tenant's snapshots, newest first. Damaged ones are omitted.
+// ListSnapshots returns the tenant's snapshots, newest first. It omits damaged ones.
 func (s *Service) ListSnapshots(_ context.Context, tenant session.Tenant) ([]snapshot.Snapshot, error) {
 	all, err := s.Snapshots.List(tenant)
 	if err != nil && len(all) == 0 {
@@ -52,17 +52,18 @@ func (s *Service) ListSnapshots(_ context.Context, tenant session.Tenant) ([]sna
 	return all, nil
 }
 
-// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it run on.
+// DeleteSnapshot deletes a snapshot. Sandboxes that were created from it continue to run.
 func (s *Service) DeleteSnapshot(_ context.Context, tenant session.Tenant, id string) error {
 	return s.Snapshots.Delete(tenant, id)
 }
 
-// networkSettings are the settings of which one given replaces all of a snapshot.
+// networkSettings are network settings. If a request has one of them, they replace all
+// those of the snapshot.
 var networkSettings = []string{"network", "allow", "deny", "model", "inference"}
 
 // launchRestored validates a request for a sandbox that continues from a snapshot, and
-// completes it. What the request does not give is as in the sandbox of the snapshot. What the
-// stored processes were started with cannot be given.
+// completes it. Settings that are not in the request are those of the snapshot's sandbox.
+// Settings with which the stored processes were started cannot be changed.
 func (s *Service) launchRestored(ctx context.Context, r *Request) (session.Launch, error) {
 	if err := r.Validate(); err != nil {
 		return session.Launch{}, err
@@ -97,7 +98,7 @@ func (s *Service) launchRestored(ctx context.Context, r *Request) (session.Launc
 	return launch, nil
 }
 
-// checkRestored refuses what a request cannot give together with a snapshot.
+// checkRestored refuses settings that cannot be changed in a sandbox from a snapshot.
 func checkRestored(r *Request, found *snapshot.Snapshot) error {
 	own := found.Spec.Sandbox
 	switch {
@@ -114,15 +115,15 @@ func checkRestored(r *Request, found *snapshot.Snapshot) error {
 	return nil
 }
 
-// restoredSpec returns the spec of a sandbox from a snapshot. now is what the request gives, and
-// the settings of the machine's user and the tenant as they are now.
+// restoredSpec returns the spec of a sandbox from a snapshot. now has the settings of the
+// request, and the current settings of the machine's user and the tenant.
 func restoredSpec(r *Request, found *snapshot.Snapshot, now *session.Spec) session.Spec {
 	spec := found.Spec
 	spec.ID, spec.Created = "", time.Time{}
 	own := *spec.Sandbox
 	own.Labels, own.OnTimeout, own.Snapshot, own.Warm, own.Claimed = r.Labels, r.OnTimeout, found.ID, nil, false
 	if !r.Permissions.IsZero() {
-		root := own.User == root // whose sandboxes always have the permission
+		root := own.User == root // sandboxes of root always have the permission
 		own.Permissions = r.Permissions
 		own.Permissions.Root = own.Permissions.Root || root
 	}
@@ -132,7 +133,8 @@ func restoredSpec(r *Request, found *snapshot.Snapshot, now *session.Spec) sessi
 		spec.Deny = nil
 		spec.Sources = now.Sources
 	}
-	// What the user or the tenant denies now holds, too, and what they did then.
+	// Denied are the entries that the user or the tenant denies now, and those that they
+	// denied then.
 	spec.Deny = union(spec.Deny, now.Deny, own.Denied)
 	own.Denied = union(own.Denied, without(now.Deny, given.Words("deny")))
 	for key, take := range map[string]func(){

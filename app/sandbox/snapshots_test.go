@@ -13,7 +13,7 @@ import (
 	"aibox/session/snapshot"
 )
 
-// taken stores a snapshot of a sandbox of the user that was launched so.
+// taken stores a snapshot of a sandbox of the user that was created by the launch.
 func (f *fixture) taken(launch session.Launch) string {
 	f.Helper()
 	id := snapshot.NewID()
@@ -68,7 +68,7 @@ func TestASandboxFromASnapshotHasItsSettingsExceptThoseThatAreGiven(t *testing.T
 	}
 }
 
-func TestWhatTheProcessesOfASnapshotWereStartedWithCannotBeGiven(t *testing.T) {
+func TestSettingsOfTheStoredProcessesCannotBeChanged(t *testing.T) {
 	f := newFixture(t)
 	id := f.taken(f.create(Request{Tenant: session.LocalTenant, Settings: settings(t, "pids=64")}))
 	started := len(f.launched)

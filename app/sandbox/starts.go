@@ -7,8 +7,8 @@ import (
 	"aibox/session"
 )
 
-// startsPerProcessor is how many sandboxes start at the same time for each processor. More
-// take no less time together, and on a busy machine none of them connects in its time.
+// startsPerProcessor is the number of concurrent starts for each processor. More starts do
+// not end earlier in total, and on a busy machine they may run into their timeouts.
 const startsPerProcessor = 2
 
 // LimitStarts returns a Launch that starts a limited number of sandboxes at the same time.

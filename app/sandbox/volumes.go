@@ -18,14 +18,15 @@ func (s *Service) ListVolumes(_ context.Context, tenant session.Tenant) ([]volum
 	return s.Volumes.List(tenant)
 }
 
-// DeleteVolume deletes a volume with its files. One that a sandbox uses is a Conflict.
+// DeleteVolume deletes a volume with its files. If a sandbox uses it, the error is a
+// Conflict.
 func (s *Service) DeleteVolume(ctx context.Context, tenant session.Tenant, name string) error {
 	if _, err := s.Volumes.Find(tenant, name); err != nil {
 		return err
 	}
 	all, err := s.Sessions.Sandboxes(tenant)
 	if err != nil {
-		return err // one that cannot be read may use it
+		return err // a sandbox with an unreadable record may use it
 	}
 	for i := range all {
 		if all[i].State.Phase == session.Ended {

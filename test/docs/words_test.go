@@ -57,7 +57,7 @@ func TestMessagesUsePlainWords(t *testing.T) {
 
 // The other packages do not follow these rules yet.
 func TestCommentsUsePlainWords(t *testing.T) {
-	for _, file := range goFiles(t, "agents", "api", "bakery", "cmd", "config", "internal", "netguard", "review", "runtime", "workspace", "scripts") {
+	for _, file := range goFiles(t, "agents", "api", "app", "bakery", "cmd", "config", "internal", "netguard", "review", "runtime", "scripts", "session", "workspace") {
 		fset := token.NewFileSet()
 		parsed, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
