@@ -57,7 +57,7 @@ func (r Request) IsBatch() bool {
 	return r.Times > 1 || strings.Contains(r.Agent, ",") || strings.Contains(r.Settings.Text("model"), ",")
 }
 
-// checkBatch refuses what only a single session can do.
+// checkBatch refuses options that only a single session can have.
 func (r Request) checkBatch() error {
 	switch accept := r.Settings.Text("accept"); {
 	case r.Interactive && !r.Detached:

@@ -9,7 +9,7 @@ import (
 	"aibox/config"
 )
 
-// modelsFunc is Models made of a function.
+// modelsFunc implements Models with a function.
 type modelsFunc func(agent, inference, model string) error
 
 func (f modelsFunc) CheckModel(_ context.Context, agent agents.Info, inference, model string) error {
@@ -20,7 +20,7 @@ func TestAModelIsCheckedAsTheStartWouldChooseItAndOnlyIfTheAgentNeedsOne(t *test
 	for name, c := range map[string]struct {
 		request  Request
 		settings map[string]string
-		want     string // the agent, the server and the model that are asked for; empty for none
+		want     string // the requested agent, server and model; empty for none
 	}{
 		"from the settings":         {Request{Agent: "codex"}, nil, "codex auto m1"},
 		"from the request":          {Request{Agent: "codex"}, map[string]string{"inference": "openai", "model": "gpt"}, "codex openai gpt"},

@@ -17,7 +17,7 @@ import (
 // accepted yet.
 type UnacceptedCloud struct {
 	Agent    agents.Info
-	Accepted []string // entries that the user has accepted, of this version's hosts or others
+	Accepted []string // accepted entries, of this version's hosts or of others
 }
 
 // Hosts returns the agent's hosts that the user has not accepted.
@@ -51,7 +51,8 @@ func (u UnacceptedCloud) Error() string {
 	return fmt.Sprintf("%s talks to its vendor's servers (%s), where aibox does not see its traffic, and you have not accepted that yet", u.Agent.Title, hosts)
 }
 
-// Accept returns the setting and the value that accept the hosts besides those before.
+// Accept returns the setting and the value that accept the hosts in addition to those
+// accepted before.
 func (u UnacceptedCloud) Accept() (key, value string) {
 	return config.CloudKey(u.Agent.Name), strings.Join(slices.Concat(u.Accepted, u.Hosts()), ",")
 }

@@ -10,7 +10,7 @@ import (
 	"aibox/netguard"
 )
 
-// cloudPlan is the plan of a run of an agent with a task.
+// cloudPlan returns the plan of a run of an agent with a task.
 func cloudPlan(t *testing.T, agent, user string, own map[string]string) (Plan, error) {
 	t.Helper()
 	return runner(&world{user: userOf(t, user)}).Resolve(Request{Agent: agent, Prompt: "fix it", Settings: overrides(t, own)})
@@ -63,12 +63,12 @@ func TestACloudThatIsNotAcceptedOrCannotBeReachedIsRefused(t *testing.T) {
 	}
 }
 
-// acceptedCloud is a settings file that accepts hosts of an agent's cloud.
+// acceptedCloud returns a settings file that accepts hosts of an agent's cloud.
 func acceptedCloud(agent string, hosts ...string) string {
 	return "[agents." + agent + "]\ncloud = [\"" + strings.Join(hosts, "\", \"") + "\"]\n"
 }
 
-// A later version of aibox may know more hosts of a vendor than the user has accepted.
+// A later version of aibox may have more hosts of a vendor than the user has accepted.
 func TestOnlyTheAcceptedHostsOfACloudCount(t *testing.T) {
 	for user, want := range map[string]string{
 		acceptedCloud("cursor", "cursor.com", "api2.cursor.sh", "*.cursor.sh"):  "",
@@ -79,7 +79,7 @@ func TestOnlyTheAcceptedHostsOfACloudCount(t *testing.T) {
 		acceptedCloud("cursor", "https://cursor.com/login", "*.cursor.sh"):      "than you have accepted (cursor.com)",
 		acceptedCloud("cursor", "evil.example.org"):                             "talks to its vendor's servers (cursor.com, api2.cursor.sh, *.cursor.sh)",
 		"[agents.cursor]\ncloud = []\n":                                         "talks to its vendor's servers (cursor.com",
-		"[agents.cursor]\ncloud = true\n":                                       "talks to its vendor's servers (cursor.com", // of an earlier version
+		"[agents.cursor]\ncloud = true\n":                                       "talks to its vendor's servers (cursor.com", // from an earlier version
 		"[agents.cursor]\ncloud = false\n":                                      "talks to its vendor's servers (cursor.com",
 	} {
 		_, err := cloudPlan(t, "cursor", user, nil)

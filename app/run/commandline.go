@@ -12,9 +12,9 @@ import (
 )
 
 // CommandLine returns the words of the command that runs r, to be shown to the user:
-// "aibox", "run" (or "fork" and the session), the agent, the flags and the arguments. own reports which of the
-// agent's options are flags of their own; the others use --set, and so do all when own is
-// nil. more are further flags. Secrets are not among the words.
+// "aibox", "run" (or "fork" and the session), the agent, the flags and the arguments. own
+// reports which of the agent's options have their own flag; the others use --set. If own is
+// nil, all of them use --set. more are further flags. Secrets are not among the words.
 func (r Request) CommandLine(own func(key string) bool, more ...string) []string {
 	words := []string{"aibox", "run"}
 	switch {
@@ -93,7 +93,7 @@ func flagUnlessEmpty(name, value string) []string {
 	return []string{"--" + name + "=" + value}
 }
 
-// flag is a flag with its value; a switch that is on is the flag alone.
+// flag is a flag with its value; a switch that is on has only the flag.
 func flag(key, text string, isSwitch bool) string {
 	if isSwitch && text == "true" {
 		return "--" + key
@@ -101,7 +101,7 @@ func flag(key, text string, isSwitch bool) string {
 	return "--" + key + "=" + text
 }
 
-// listWord quotes a word of a list as the flags of lists read it.
+// listWord quotes a word of a list in the format of list flags.
 func listWord(key, word string) string {
 	var list config.RunOverrides
 	if list.SetWords(key, []string{word}) != nil {
@@ -110,8 +110,8 @@ func listWord(key, word string) string {
 	return list.Text(key)
 }
 
-// OwnFlags reports which of the agent's options are flags of `aibox run AGENT`. A secret
-// is none, and neither is an option that has the name of one of aibox's own flags.
+// OwnFlags reports which of the agent's options are flags of `aibox run AGENT`. Secrets are
+// not, and neither are options with the name of one of aibox's own flags.
 func OwnFlags(agent agents.Agent) func(key string) bool {
 	fields, _ := spec.Of(agents.Options(agent)) // checked when the agent was registered
 	return func(key string) bool {

@@ -10,8 +10,8 @@ import (
 	"aibox/workspace"
 )
 
-// addNames returns the variables that a run gives, after the names in the settings that
-// the user has set and the run does not give.
+// addNames returns the variables of a run, after the names in the settings that are set and
+// that the run does not override.
 func addNames(names, given []string) []string {
 	var all []string
 	for _, name := range names {
@@ -27,8 +27,8 @@ func addNames(names, given []string) []string {
 	return append(all, given...)
 }
 
-// readVariables returns variables, each NAME or NAME=VALUE, as NAME=VALUE, and the names
-// alone for the record.
+// readVariables returns variables, each NAME or NAME=VALUE, as NAME=VALUE, and only the
+// names for the record.
 func readVariables(variables []string) (env, names []string, err error) {
 	for _, variable := range variables {
 		name, _, given := strings.Cut(variable, "=")

@@ -17,13 +17,13 @@ type Explanation struct {
 	Policy      string        `json:"policy"`      // the network policy's name
 	Allowed     bool          `json:"allowed"`
 	Restricted  bool          `json:"restricted,omitempty"` // only some requests are allowed
-	Reason      string        `json:"reason"`               // a word, as in the log
+	Reason      string        `json:"reason"`               // one word, as in the log
 	Explanation string        `json:"explanation"`          // the reason as a clause
 	Rule        string        `json:"rule,omitempty"`       // the entry that decided
-	Source      string        `json:"source,omitempty"`     // where the entry comes from
-	Presets     []string      `json:"presets,omitempty"`    // of the allow list, whose hosts only the image knows
+	Source      string        `json:"source,omitempty"`     // origin of the entry
+	Presets     []string      `json:"presets,omitempty"`    // presets of the allow list whose hosts only the image knows
 	Addresses   []AddressText `json:"addresses,omitempty"`  // the decision about each resolved address
-	Command     string        `json:"command,omitempty"`    // what would allow it; empty if nothing can or need
+	Command     string        `json:"command,omitempty"`    // the command that would allow it; empty if none can or it is allowed
 }
 
 // AddressText is the decision about one address of a host.
@@ -33,14 +33,14 @@ type AddressText struct {
 	Explanation string `json:"explanation"`
 }
 
-// AddressCheck decides about the addresses that a look-up of a host found, as the egress proxy
-// does before it connects to one of those that are allowed.
+// AddressCheck decides about the resolved addresses of a host, like the egress proxy before
+// it connects to an allowed one.
 type AddressCheck func(policy *netguard.Matcher, port uint16, found []netip.Addr) []netguard.AddressVerdict
 
 // Explain decides about a destination under the policy of a session or of a run that is not
-// started. id is the running session, or empty. check decides about a destination that is an
-// address, and about addresses, which are those of the host; none if it was not resolved. A
-// nil check skips both.
+// started. id is the running session, or empty. check decides about a destination that is
+// an address, and about addresses, which are the host's; it has none if it was not
+// resolved. A nil check skips both.
 func Explain(spec *session.Spec, lists *session.Lists, id session.ID, d netguard.Destination, check AddressCheck, addresses ...netip.Addr) (Explanation, error) {
 	policy, presets, err := spec.Policy()
 	if err != nil {
@@ -106,8 +106,8 @@ func rulesOf(lists *session.Lists) (allow, deny []netguard.Rule, err error) {
 	return allow, deny, err
 }
 
-// allowCommand returns the command that allows a destination that was refused; empty if
-// no command can.
+// allowCommand returns the command that allows a refused destination; empty if there is
+// none.
 func allowCommand(spec *session.Spec, id session.ID, d netguard.Destination, v netguard.Verdict) string {
 	host := d.Host.String()
 	if d.Port != 443 && d.Port != 80 {

@@ -16,7 +16,7 @@ func TestAnExplanationRefusesAHostOnlyIfNoneOfItsAddressesIsDialed(t *testing.T)
 		var decided []netguard.AddressVerdict
 		for _, addr := range found {
 			verdict := policy.DecideAddress(addr.Unmap(), port)
-			if addr.Unmap() == netip.MustParseAddr("8.8.4.4") { // an address of the machine itself
+			if addr.Unmap() == netip.MustParseAddr("8.8.4.4") { // an address of this machine
 				verdict = netguard.Verdict{Reason: netguard.OwnAddress}
 			}
 			decided = append(decided, netguard.AddressVerdict{Address: addr.Unmap(), Verdict: verdict})
@@ -35,7 +35,7 @@ func TestAnExplanationRefusesAHostOnlyIfNoneOfItsAddressesIsDialed(t *testing.T)
 		{"example.org:443", []string{"10.0.0.1", "127.0.0.1"}, "private-address", []bool{false, false}},
 		{"example.org:443", []string{"8.8.4.4"}, "own-address", []bool{false}},
 		{"example.org:443", nil, "allowed-by-rule", nil},
-		{"8.8.4.4:443", nil, "own-address", nil}, // needs no look-up
+		{"8.8.4.4:443", nil, "own-address", nil}, // needs no name resolution
 	} {
 		d, err := netguard.ParseDestination(c.host)
 		if err != nil {

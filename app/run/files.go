@@ -8,8 +8,8 @@ import (
 	"aibox/workspace"
 )
 
-// Files returns the paths of the repository that the agent of a request would get
-// (visible) and those that are hidden, both sorted and raw.
+// Files returns the paths of the repository that would be visible to the agent of a
+// request, and those that would be hidden, both sorted and raw.
 func (r *Runner) Files(ctx context.Context, request Request) (visible, hidden []string, err error) {
 	s := r.resolution(request)
 	if err := s.settings(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// FormOptions returns a pointer to the options of a plan's agent as the plan has them,
-// with its secrets, for a form to fill in.
+// FormOptions returns a pointer to the options of a plan's agent, with the plan's values
+// and secrets, for a form.
 func (r *Runner) FormOptions(plan Plan) (any, error) {
 	agent, err := r.User.Agents().Find(plan.Launch.Spec.Agent)
 	if err != nil {
@@ -21,9 +21,9 @@ func (r *Runner) FormOptions(plan Plan) (any, error) {
 	return agents.Options(agent), setSecrets(agent, plan.Launch.Secrets)
 }
 
-// WithOptions returns r with the options that a form filled in: those of given, which the
-// form began with, and those that are not at their default. options is a pointer to the
-// agent's options. Secrets are taken over, too.
+// WithOptions returns r with the options that a form filled in: those in given, with which
+// the form began, and those that differ from their default. options is a pointer to the
+// agent's options. Secrets are included.
 func (r Request) WithOptions(given map[string]string, options any) Request {
 	r = r.Clone()
 	r.Options, r.Secrets = map[string]string{}, SecretsOf(options)
@@ -40,7 +40,7 @@ func (r Request) WithOptions(given map[string]string, options any) Request {
 // other options hide. values and base are pointers to the same struct.
 func ChangedOptions(values, base any, given []string) map[string]string {
 	changed := map[string]string{}
-	fields, _ := spec.Of(base) // nil has none
+	fields, _ := spec.Of(base) // nil has no fields
 	for _, field := range fields {
 		differs := field.Text(values) != field.Text(base) || slices.Contains(given, field.Key)
 		if differs && field.Type != spec.Secret && spec.Visible(values, field) {
@@ -50,13 +50,13 @@ func ChangedOptions(values, base any, given []string) map[string]string {
 	return changed
 }
 
-// WithOptions returns p with the agent's options as a form has them, for a preview.
+// WithOptions returns p with the agent's options from a form, for a preview.
 func (p Plan) WithOptions(options any) Plan {
 	texts := maps.Clone(p.Launch.Spec.Options)
 	if texts == nil {
 		texts = map[string]string{}
 	}
-	fields, _ := spec.Of(options) // of a registered agent
+	fields, _ := spec.Of(options) // the agent is registered, so there is no error
 	for _, field := range fields {
 		if field.Type != spec.Secret {
 			texts[field.Key] = field.Text(options)

@@ -13,11 +13,10 @@ import (
 	"aibox/workspace"
 )
 
-// FromSession returns the request that runs the task of a session again, on its
-// repository as it is now. Of the environment it has the names: the values are those that
-// the user has by then. It leaves out what the session took over from another one;
-// allow-degraded, which the user gives for one run; and an image that aibox built, which
-// may have been built again since.
+// FromSession returns the request that runs the task of a session again, on the current
+// state of its repository. It has only the names of variables, which get their current
+// values. It omits what the session took over from another one; allow-degraded, which
+// applies to a single run; and an image that aibox built, because there may be a newer one.
 func FromSession(s session.Spec) (Request, error) {
 	r := Request{
 		Agent: s.Agent, Repository: s.Repository, Branch: s.Branch, Interactive: s.Interactive, Prompt: s.Prompt,
@@ -49,16 +48,16 @@ func recordedSettings(s session.Spec) config.Run {
 	return values
 }
 
-// inherits reports whether a new session can take over the setting. A time limit without
-// a verification is not recorded, and without a proxy the proxy's settings say nothing.
+// inherits reports whether a new session can take over the setting. A time limit without a
+// verification is not recorded, and without a proxy the proxy's settings do not apply.
 func inherits(s session.Spec, key string) bool {
 	return s.Inherits(key) && (key != "verify-timeout" || s.Verify != "") && (!config.IsProxySetting(key) || s.Mode().HasProxy())
 }
 
-// Without returns r without what holds anyway: the settings that have the same value in
-// resolved, the agent's options that have the same value by its settings or defaults, and
-// those that the agent does not know in this mode. options is a pointer to the agent's
-// options at their defaults; nil when the agent is unknown.
+// Without returns r without redundant values: settings that have the same value in
+// resolved, agent options that have the same value in its settings or defaults, and options
+// that the agent does not have in this mode. options is a pointer to the agent's options at
+// their defaults; nil if the agent is unknown.
 func (r Request) Without(resolved *config.Resolved, options any) Request {
 	r = r.Clone()
 	for _, key := range r.Settings.Keys() {
@@ -68,7 +67,7 @@ func (r Request) Without(resolved *config.Resolved, options any) Request {
 		}
 		if known, adds := addedWords(setting); adds {
 			more := slices.DeleteFunc(r.Settings.Words(key), func(word string) bool { return slices.Contains(known, word) })
-			_ = r.Settings.SetWords(key, more) // it held these words before
+			_ = r.Settings.SetWords(key, more) // the setting held these words before
 			continue
 		}
 		if same := setting.Text() == r.Settings.Text(key); same || setting.Field.Type == spec.Choices && setting.Text() == "" && len(r.Settings.Words(key)) == 0 {
@@ -85,7 +84,7 @@ func (r Request) Without(resolved *config.Resolved, options any) Request {
 	return r.ForMode(options)
 }
 
-// WithoutDefaults returns the request without what the settings have anyway.
+// WithoutDefaults returns the request without values that the settings already have.
 func (r *Runner) WithoutDefaults(request Request, resolved *config.Resolved) Request {
 	var options any
 	if agent, err := r.User.Agents().Find(request.Agent); err == nil {
@@ -94,11 +93,11 @@ func (r *Runner) WithoutDefaults(request Request, resolved *config.Resolved) Req
 	return request.Without(resolved, options)
 }
 
-// ForMode returns r without the options that the agent does not know in the request's
-// mode. options is a pointer to the agent's options.
+// ForMode returns r without the options that the agent does not have in the request's mode.
+// options is a pointer to the agent's options.
 func (r Request) ForMode(options any) Request {
 	r = r.Clone()
-	fields, _ := spec.Of(options) // nil has none
+	fields, _ := spec.Of(options) // nil has no fields
 	for _, field := range fields {
 		if !field.Mode.Includes(r.Mode()) {
 			delete(r.Options, field.Key)
@@ -107,7 +106,7 @@ func (r Request) ForMode(options any) Request {
 	return r
 }
 
-// Mode is the way of running the agent.
+// Mode returns the mode in which the agent runs.
 func (r Request) Mode() spec.Mode {
 	if r.Interactive {
 		return spec.Interactive
@@ -115,18 +114,18 @@ func (r Request) Mode() spec.Mode {
 	return spec.Headless
 }
 
-// AddsUp reports whether a run can only add to the setting: what the settings have, no
-// flag can take away.
+// AddsUp reports whether a run can only add to the setting: no flag can remove values of
+// the settings.
 func AddsUp(setting config.Setting) bool { return config.RunAddsTo(setting.Field) }
 
-// addedWords are the words of a setting that a run can only add to.
+// addedWords returns the words of a setting to which a run can only add.
 func addedWords(setting config.Setting) (words []string, adds bool) {
 	words, _ = setting.Value.([]string)
 	return words, AddsUp(setting)
 }
 
-// Base returns an agent's options as the settings have them, in a copy of options; nil
-// when options is.
+// Base returns an agent's options with the values of the settings, in a copy of options;
+// nil if options is nil.
 func Base(resolved *config.Resolved, agent string, options any) any {
 	base := spec.Clone(options)
 	fields, err := spec.Of(options)
@@ -136,7 +135,7 @@ func Base(resolved *config.Resolved, agent string, options any) any {
 	for _, setting := range resolved.Agent(agent) {
 		for _, field := range fields {
 			if "agents."+agent+"."+field.Key == setting.Key {
-				_ = field.Decode(base, setting.Value) // it was read with these fields
+				_ = field.Decode(base, setting.Value) // the settings were read with these fields
 			}
 		}
 	}

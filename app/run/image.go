@@ -10,9 +10,9 @@ import (
 	"aibox/session"
 )
 
-// FindImage finds the image for a session: the one that the user named, or else the
-// agent's own, which bake may bake first. It stores the reference in spec. Without bake a
-// missing image is an error; see IsMissingImage.
+// FindImage finds the image for a session: the one that the user named, or otherwise the
+// agent's own, which bake may build first. It stores the reference in spec. If bake is nil,
+// a missing image is an error; see IsMissingImage.
 func FindImage(ctx context.Context, known agents.Set, images Images, spec *session.Spec, bake BakeFunc) (runtime.ImageID, error) {
 	if spec.Image != "" {
 		return images.NamedImage(ctx, spec.Image)

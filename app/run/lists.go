@@ -6,8 +6,8 @@ import (
 	"aibox/netguard/preset"
 )
 
-// ListChecks returns a check for each list of a run, and of this machine, whose words have a syntax of their
-// own, by the setting's key, for config.Catalog.
+// ListChecks returns checks for config.Catalog, by the setting's key: one for each list of
+// a run or of this machine whose words have a special syntax.
 func ListChecks() map[string]func(word string) error {
 	return map[string]func(string) error{
 		"allow": func(word string) error {
@@ -37,7 +37,7 @@ func checkSSHLogin(word string) error {
 }
 
 func checkCloudHost(word string) error {
-	if word == "true" || word == "false" { // as it was once
+	if word == "true" || word == "false" { // values of earlier versions
 		return fault.New(fault.Usage, "option \"cloud\" lists the hosts that you accept, and is neither true nor false").
 			Hint("`aibox run AGENT` names the hosts, and the command that accepts them")
 	}

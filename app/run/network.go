@@ -67,8 +67,9 @@ func (s *resolution) network() error {
 	return checkInspection(&launch.Spec)
 }
 
-// checkSSHAgent refuses a login in a flag that the session cannot use: there is no ssh-agent,
-// or the session cannot reach the server. One in the settings waits for a session that can.
+// checkSSHAgent refuses a login in a flag that the session cannot use: there is no
+// ssh-agent, or the session cannot reach the server. A login in the settings is kept for
+// sessions that can use it.
 func (s *resolution) checkSSHAgent() error {
 	words := s.request.Settings.Words("ssh-agent")
 	if len(words) == 0 {
@@ -79,7 +80,7 @@ func (s *resolution) checkSSHAgent() error {
 			Hint(`eval "$(ssh-agent)" && ssh-add`)
 	}
 	policy, unresolved, err := s.plan.Launch.Spec.Policy()
-	if err != nil || len(unresolved) > 0 { // the image's tools may name the host
+	if err != nil || len(unresolved) > 0 { // the image's tools may print the host
 		return err
 	}
 	matcher := netguard.NewMatcher(policy)
@@ -96,11 +97,11 @@ func (s *resolution) checkSSHAgent() error {
 	return nil
 }
 
-// checkSecretHosts refuses a secret in a flag for a host that the session cannot reach. One
-// in the settings waits for a session that can.
+// checkSecretHosts refuses a secret in a flag for a host that the session cannot reach. A
+// secret in the settings is kept for sessions that can reach its host.
 func (s *resolution) checkSecretHosts() error {
 	policy, unresolved, err := s.plan.Launch.Spec.Policy()
-	if err != nil || len(unresolved) > 0 { // the image's tools may name the host
+	if err != nil || len(unresolved) > 0 { // the image's tools may print the host
 		return err
 	}
 	matcher := netguard.NewMatcher(policy)
@@ -117,8 +118,8 @@ func (s *resolution) checkSecretHosts() error {
 	return nil
 }
 
-// checkInspection refuses a policy that can never allow what it lists: requests inside TLS
-// that the proxy does not inspect.
+// checkInspection refuses a policy with entries that can never apply, because they allow
+// requests inside TLS that the proxy does not inspect.
 func checkInspection(spec *session.Spec) error {
 	policy, _, err := spec.Policy()
 	if err != nil {
@@ -133,8 +134,8 @@ func checkInspection(spec *session.Spec) error {
 	return nil
 }
 
-// checkWithoutProxy refuses flags of the egress proxy under a policy without one. What the
-// settings have waits for a run with a proxy.
+// checkWithoutProxy refuses flags of the egress proxy under a policy without one. Values in
+// the settings are kept for runs with a proxy.
 func (s *resolution) checkWithoutProxy(mode netguard.Mode) error {
 	for _, key := range s.request.Settings.Keys() {
 		words := s.request.Settings.Words(key)
@@ -151,7 +152,7 @@ func (s *resolution) checkWithoutProxy(mode netguard.Mode) error {
 	return nil
 }
 
-// sourceOf describes where a list comes from, for the rules of a policy.
+// sourceOf describes the origin of a list, for the rules of a policy.
 func sourceOf(setting config.Setting) string {
 	var names []string
 	for _, source := range setting.From {

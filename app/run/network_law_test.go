@@ -11,7 +11,7 @@ import (
 	"aibox/netguard"
 )
 
-// layer is what a settings file says about the network, by table.
+// layer is the network part of a settings file, by table.
 type layer map[string]map[string][]string
 
 var (
@@ -20,8 +20,8 @@ var (
 	drawnDeny   = []string{"example.org", "*.example.org", "a.example.org:22", "*", "github.com"}
 )
 
-// drawnLayer is a file of the user, or if base is not nil one of the repository that is
-// mostly tighter than base.
+// drawnLayer returns a random file of the user or, if base is not nil, one of the
+// repository that is mostly stricter than base.
 func drawnLayer(t *rapid.T, label string, base layer) layer {
 	l := layer{}
 	for _, table := range drawnTables {
@@ -102,7 +102,7 @@ func policyFrom(t *rapid.T, user, repository string) (netguard.Policy, bool) {
 	return policy, true
 }
 
-// Whatever the layers say, no request is allowed with the repository's file that is refused
+// With any settings, no request is allowed with the repository's file that is refused
 // without it.
 func TestARepositoryAllowsNoRequestThatTheUserRefuses(t *testing.T) {
 	counted := 0
@@ -144,7 +144,7 @@ func TestARepositoryAllowsNoRequestThatTheUserRefuses(t *testing.T) {
 	}
 }
 
-func TestAnAgentsOwnPolicyGoesOverTheGeneralOne(t *testing.T) {
+func TestAnAgentsOwnPolicyTakesPrecedenceOverTheGeneralOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, repository, network, allow, deny string
 	}{

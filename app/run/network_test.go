@@ -9,7 +9,8 @@ import (
 	"aibox/netguard"
 )
 
-// resolved is the plan of a run with settings of the user, of the repository and of its own.
+// resolved returns the plan of a run with settings of the user, of the repository and of
+// its own.
 func resolved(t *testing.T, user, repository string, own map[string]string) (Plan, error) {
 	t.Helper()
 	w := &world{}

@@ -11,8 +11,8 @@ import (
 	"aibox/internal/secret"
 )
 
-// setOptions stores the texts in the agent's options and validates them as a whole. A
-// mistake is a Usage fault.
+// setOptions stores the texts in the agent's options and validates them as a whole. Invalid
+// options are a Usage fault.
 func setOptions(agent agents.Agent, texts map[string]string) error {
 	target := agents.Options(agent)
 	fields, err := spec.Of(target)
@@ -34,9 +34,9 @@ func setOptions(agent agents.Agent, texts map[string]string) error {
 	return spec.Validate(target)
 }
 
-// checkApplies refuses an option that was set and would not reach the agent: because of
-// the other options or, for those in given, because of the mode. Options of the settings
-// are for both modes, and an option of the other mode waits for its run.
+// checkApplies refuses an option that was set and would not reach the agent: because of the
+// other options or, for those in given, because of the mode. Options of the settings are
+// for both modes, and an option for the other mode is kept for such a run.
 func checkApplies(agent agents.Agent, texts, given map[string]string, mode spec.Mode) error {
 	target := agents.Options(agent)
 	fields, err := spec.Of(target)
@@ -61,7 +61,7 @@ func checkApplies(agent agents.Agent, texts, given map[string]string, mode spec.
 }
 
 // EnvironmentSecrets returns the agent's secret options that the user has in the
-// environment, by key. They travel by pipe and are stored nowhere.
+// environment, by key. They are sent through a pipe and never stored.
 func EnvironmentSecrets(agent agents.Agent) (map[string]secret.Value, error) {
 	fields, err := spec.Of(agents.Options(agent))
 	if err != nil {
@@ -104,7 +104,7 @@ func setSecrets(agent agents.Agent, secrets map[string]string) error {
 }
 
 // SecretsOf returns the secrets that are set in options, a pointer to an agent's options,
-// by key; nil when there are none. Those of the environment may be among them.
+// by key; nil if there are none. They may include those of the environment.
 func SecretsOf(options any) map[string]secret.Value {
 	fields, err := spec.Of(options)
 	if err != nil {
@@ -124,7 +124,7 @@ func SecretsOf(options any) map[string]secret.Value {
 	return secrets
 }
 
-// Reveal returns secrets in clear, for the pipe to the supervisor. Later ones replace
+// Reveal returns secrets as plain text, for the pipe to the supervisor. Later ones replace
 // earlier ones.
 func Reveal(all ...map[string]secret.Value) map[string]string {
 	clear := map[string]string{}

@@ -14,24 +14,24 @@ import (
 	"aibox/workspace"
 )
 
-// Plan is a request that was validated, with everything that it left open filled in.
+// Plan is a validated request with all defaults filled in.
 type Plan struct {
-	Settings *config.Resolved // every setting, with where its value comes from
-	// RepositorySettings names what a settings file in the repository had a part in, raw;
-	// empty for nothing.
+	Settings *config.Resolved // every setting, with the source of its value
+	// RepositorySettings names the settings that a file in the repository affects, raw; empty
+	// for none.
 	RepositorySettings string
-	Hide               []string       // the globs besides the built-in ones
-	Accept             *accept.Target // where the changes go at the end; nil means nowhere
+	Hide               []string       // the globs in addition to the built-in ones
+	Accept             *accept.Target // destination of the changes at the end; nil means none
 	Launch             session.Launch
 }
 
-// WaitsForEnd reports whether something is to be done at the end, so that the caller has
-// to follow the run until then.
+// WaitsForEnd reports whether there are actions at the end, so that the caller must follow
+// the run until then.
 func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.RequireChanges }
 
-// Resolve validates a request and fills in what it leaves open: from the session that it
+// Resolve validates a request and fills in missing values: from the session that it
 // resumes, from the settings, and from the environment. It starts nothing and changes
-// nothing. When it fails, the plan holds the results up to then.
+// nothing. If it fails, the plan holds the results so far.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
 	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.secrets, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
@@ -46,14 +46,14 @@ func (r *Runner) ResolveDefaults(request Request) (Plan, error) {
 	return s.plan, err
 }
 
-// resolution is a request on its way to a plan.
+// resolution is a request that is being resolved to a plan.
 type resolution struct {
 	*Runner
 	request  Request
 	resumed  *session.Session // nil for a new run
 	feedback bool             // the resumed session has feedback, which is sent as the task
 	implied  string           // the flag that implies --network; "" for none
-	found    agents.Agent     // once options has run, with its options set
+	found    agents.Agent     // set after options was called, with its options set
 	plan     Plan
 }
 
@@ -80,8 +80,7 @@ func (s *resolution) do(steps ...func() error) error {
 	return nil
 }
 
-// settings resolves the settings, with those that the request or the resumed session
-// gives.
+// settings resolves the settings, with those of the request or the resumed session.
 func (s *resolution) settings() error {
 	resolved, err := s.User.Settings(s.request.repository(), s.ofAgent(s.overrides())...)
 	if err != nil {
@@ -97,10 +96,10 @@ func (s *resolution) settings() error {
 	}
 	s.plan.Hide = launched.Hide
 	s.plan.RepositorySettings = s.repositorySettings(resolved)
-	if s.request.Batch != "" && !s.request.Settings.Has("accept") { // the settings mean single runs
+	if s.request.Batch != "" && !s.request.Settings.Has("accept") { // the settings are for single runs
 		launched.Accept = "none"
 	}
-	if s.request.Detached { // the settings mean runs that are followed to their end
+	if s.request.Detached { // the settings are for runs that are followed to their end
 		if !s.request.Settings.Has("accept") {
 			launched.Accept = "none"
 		}
@@ -119,7 +118,7 @@ func (s *resolution) hasDefaultMemory(resolved *config.Resolved) bool {
 	return err == nil && setting.Source().Kind == config.BuiltIn
 }
 
-// ofAgent adds the agent, whose own table of the settings counts. An unknown one is
+// ofAgent adds the agent, whose own table in the settings applies. An unknown agent is
 // reported later.
 func (s *resolution) ofAgent(overrides []config.Override) []config.Override {
 	name := s.plan.Launch.Spec.Agent
@@ -151,8 +150,8 @@ func (s *resolution) overrides() []config.Override {
 	})
 }
 
-// repositorySettings describes what a file in the repository had a part in. A resumed
-// session keeps its own settings.
+// repositorySettings describes the settings that a file in the repository affects. A
+// resumed session keeps its own settings.
 func (s *resolution) repositorySettings(resolved *config.Resolved) string {
 	var parts []string
 	for _, setting := range resolved.OfRepository() {
@@ -181,7 +180,7 @@ func (s *resolution) agent() (err error) {
 	return nil
 }
 
-// options joins the agent's options and validates them.
+// options merges the agent's options and validates them.
 func (s *resolution) options() error {
 	name := s.plan.Launch.Spec.Agent
 	texts := map[string]string{}
@@ -212,7 +211,7 @@ func (s *resolution) options() error {
 	return nil
 }
 
-// task finds the task, which an agent may need that works alone.
+// task finds the task, which an agent that works alone may need.
 func (s *resolution) task() error {
 	launched := &s.plan.Launch.Spec
 	info := s.found.Info()
@@ -233,7 +232,7 @@ func (s *resolution) task() error {
 	return nil
 }
 
-// MaxPrompt bounds a task in bytes; the start message to the sandbox holds it.
+// MaxPrompt bounds a task in bytes; it is part of the start message to the sandbox.
 const MaxPrompt = 2 << 20
 
 // ErrLongPrompt reports that a task is longer than MaxPrompt.
@@ -248,7 +247,7 @@ func (s *resolution) environment() (err error) {
 	return err
 }
 
-// atEnd checks the settings for the end of the session: what to do with the changes.
+// atEnd checks the settings for the end of the session: the actions with the changes.
 func (s *resolution) atEnd() error {
 	launched := &s.plan.Launch.Spec
 	if launched.Accept == "none" {
@@ -268,7 +267,7 @@ const (
 	minCPUs   amount.Decimal = 10 // a tenth
 )
 
-// limits checks what tags cannot say about numbers and combinations.
+// limits checks numbers and combinations for which tags are not enough.
 func (s *resolution) limits() error {
 	launched := &s.plan.Launch.Spec
 	switch {

@@ -23,7 +23,7 @@ import (
 	"aibox/session/feedback"
 )
 
-// world is a user with settings, and sessions.
+// world is a user with settings and sessions.
 type world struct {
 	user, repository *config.Document
 	sessions         map[string]session.Session
@@ -85,7 +85,7 @@ func userOf(t *testing.T, text string) *config.Document {
 	return document
 }
 
-// repositoryOf reads settings that lie in a repository.
+// repositoryOf reads settings that come from a repository.
 func repositoryOf(t *testing.T, text string) *config.Document {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,14 +110,14 @@ func (r *Request) give(t *testing.T, settings ...string) {
 	}
 }
 
-// request is one that can be started, changed by change.
+// request returns a valid request, modified by change.
 func request(change func(*Request)) Request {
 	r := Request{Agent: "codex", Prompt: "mend it", Repository: "."}
 	change(&r)
 	return r
 }
 
-func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
+func TestAnInvalidRequestIsRefusedBeforeAnythingIsChanged(t *testing.T) {
 	give := func(settings ...string) func(*Request) {
 		return func(r *Request) { r.give(t, settings...) }
 	}
@@ -146,7 +146,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 	}
 }
 
-// An agent's command line knows other options when a user talks to it.
+// An agent's command line has different options when it is interactive.
 func TestAnOptionOfTheOtherModeIsRefused(t *testing.T) {
 	tried := map[spec.Mode]bool{}
 	for _, agent := range agents.Builtin().All() {
@@ -174,7 +174,7 @@ func TestAnOptionOfTheOtherModeIsRefused(t *testing.T) {
 			if got := other.Options[field.Key]; got == "" || other.ForMode(agents.Options(agent)).Options[field.Key] != got {
 				t.Errorf("%s --%s is lost", info.Name, field.Key)
 			}
-			// The settings hold options of both modes.
+			// The settings have options of both modes.
 			set := &world{user: userOf(t, "[agents."+info.Name+"]\n"+field.Key+" = "+other.Options[field.Key]+"\n")}
 			other.Interactive, other.Options = !other.Interactive, nil
 			if _, err := runner(set).Resolve(other); err != nil {
@@ -227,7 +227,7 @@ func TestALaunchKeepsSecretsOutOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestTypedSecretsReachTheLaunchAndNothingElse(t *testing.T) {
+func TestTypedSecretsAreOnlyInTheLaunch(t *testing.T) {
 	r := request(func(r *Request) { r.Secrets = map[string]secret.Value{"token": secret.New("canary")} })
 	plan, err := runner(new(world)).Resolve(r)
 	if err != nil || plan.Launch.Secrets["token"] != "canary" {
@@ -243,7 +243,7 @@ func TestTypedSecretsReachTheLaunchAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAScriptsPathIsMadeAbsoluteAndNothingElse(t *testing.T) {
+func TestOnlyTheScriptsPathIsMadeAbsolute(t *testing.T) {
 	for given, want := range map[string]string{"scripted": "scripted", "scripted:demo": "scripted:demo", "http://127.0.0.1:1/v1": "http://127.0.0.1:1/v1"} {
 		if got, err := absoluteScript(given); got != want || err != nil {
 			t.Errorf("%q became %q, %v", given, got, err)
@@ -254,7 +254,7 @@ func TestAScriptsPathIsMadeAbsoluteAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatTheRequestLeavesOpenTheSettingsFill(t *testing.T) {
+func TestTheSettingsCompleteTheRequest(t *testing.T) {
 	t.Setenv("TOKEN", "x")
 	w := &world{user: userOf(t, `agent = "codex"
 timeout = "30m"
@@ -309,7 +309,7 @@ func TestWithoutSettingsTheDefaultsHold(t *testing.T) {
 	}
 }
 
-func TestADetachedRunLeavesDeliveryOut(t *testing.T) {
+func TestADetachedRunDeliversNothing(t *testing.T) {
 	w := &world{user: userOf(t, "accept = \"branch\"\nrequire-changes = true\n")}
 	plan, err := runner(w).Resolve(request(func(r *Request) { r.Detached = true }))
 	if err != nil || plan.Accept != nil || plan.WaitsForEnd() || plan.Launch.Spec.Accept != "none" {

@@ -9,15 +9,15 @@ import (
 	"aibox/internal/shellquote"
 )
 
-// The preview's placeholders for values that are known only when the session runs.
+// Placeholders in the preview for values that are known only while the session runs.
 const (
 	standInGateway = "http://10.200.200.1:11434"
 	standInModel   = "MODEL"
 )
 
 // Preview describes how the agent of a plan is started in its sandbox: its command line,
-// its environment and its files, one a line, raw. Secrets are dots. The plan may be of a
-// Resolve that failed; without an agent or its options there is no preview.
+// its environment and its files, one per line, raw. Secrets are shown as dots. The plan may
+// come from a failed Resolve; without an agent or its options there is no preview.
 func (r *Runner) Preview(plan Plan) (string, error) {
 	launched := &plan.Launch.Spec
 	agent, err := r.User.Agents().Find(launched.Agent)

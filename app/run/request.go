@@ -1,9 +1,9 @@
-// Package run holds one request for a run: what the command line, the terminal UI, a
-// rerun and a resumed session ask for. It validates a request and fills in what the
-// request leaves open (Runner.Resolve), starts the resulting plan (Runner.Start), and
-// prints the equivalent command line. It also stores the last choices for each
-// repository. It prints nothing to a terminal, parses no command line, and knows no
-// adapter: package app gives it what reaches the daemon.
+// Package run holds the typed request for a run, which the command line, the terminal UI,
+// reruns and resumed sessions share. It validates a request and fills in missing values
+// (Runner.Resolve), starts the resulting plan (Runner.Start), and prints the equivalent
+// command line. It also stores the last choices for each repository. It prints nothing to a
+// terminal, parses no command line, and knows no adapter: package app provides access to
+// the daemon.
 package run
 
 import (
@@ -20,27 +20,26 @@ import (
 // settings. Its JSON is the file of last choices: it holds neither the task, nor
 // arguments, nor secrets.
 type Request struct {
-	Agent       string `json:"agent,omitempty"`       // empty: the default agent; several, separated by commas: see Members
-	Repository  string `json:"-"`                     // a path or a URL; empty: the current directory
-	Branch      string `json:"-"`                     // a branch, tag or commit; empty: the checked-out one
+	Agent       string `json:"agent,omitempty"`       // empty means the default agent; several, separated by commas: see Members
+	Repository  string `json:"-"`                     // a path or a URL; empty means the current directory
+	Branch      string `json:"-"`                     // a branch, tag or commit; empty means the checked-out one
 	Prompt      string `json:"-"`                     // the task
 	Interactive bool   `json:"interactive,omitempty"` // on a terminal, with the user
 	Detached    bool   `json:"-"`                     // nothing waits for the end
 	Resumes     string `json:"-"`                     // a session, by its id or a unique prefix of it
 	Forks       string `json:"-"`                     // a session whose work is copied, by its id or a unique prefix of it
 	NoFeedback  bool   `json:"-"`                     // the feedback on the resumed session is not sent
-	Times       int    `json:"-"`                     // how many sessions of each agent and model; 0: one
+	Times       int    `json:"-"`                     // number of sessions for each agent and model; 0 means one
 
 	// Batch is the batch that a request for one session belongs to; see Members.
 	Batch session.BatchID `json:"-"`
 
-	// Settings are the settings that this run gives itself.
+	// Settings are the settings of this run itself.
 	Settings config.RunOverrides `json:"settings,omitzero"`
-	// Options are the agent's own options that this run gives, as spec.Field.Set reads
-	// them, by key.
+	// Options are the agent's own options that this run sets, in the format of spec.Field.Set,
+	// by key.
 	Options map[string]string `json:"options,omitempty"`
-	// Secrets are the agent's secret options, by key. Those of the environment need not
-	// be here.
+	// Secrets are the agent's secret options, by key. Those of the environment may be missing.
 	Secrets map[string]secret.Value `json:"-"`
 	Args    []string                `json:"-"` // the arguments after "--"
 }
@@ -62,8 +61,8 @@ func SettingKeys() []string {
 	return keys
 }
 
-// FormKeys returns the keys of the settings that forms ask for: all but require-changes,
-// which is for scripts.
+// FormKeys returns the keys of the settings in forms: all except require-changes, which is
+// for scripts.
 func FormKeys() []string {
 	return slices.DeleteFunc(SettingKeys(), func(key string) bool { return key == "require-changes" })
 }
@@ -92,7 +91,7 @@ func (r Request) Shortened(length int) Request {
 	return r
 }
 
-// repository is the request's repository for what reads settings and prompts.
+// repository returns the request's repository for functions that read settings and prompts.
 func (r Request) repository() string {
 	if r.Repository == "" {
 		return "."

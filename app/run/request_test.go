@@ -13,7 +13,7 @@ import (
 	"aibox/workspace"
 )
 
-// overrides are the settings that a run gives itself.
+// overrides are settings of a run itself.
 func overrides(t testing.TB, texts map[string]string) config.RunOverrides {
 	t.Helper()
 	var o config.RunOverrides
@@ -76,7 +76,7 @@ func TestACopyOfARequestSharesNothing(t *testing.T) {
 	}
 }
 
-func TestLastChoicesComeBackWithoutTheTaskAndAnyArgument(t *testing.T) {
+func TestLastChoicesAreRestoredWithoutTaskAndArguments(t *testing.T) {
 	store := Open(filepath.Join(t.TempDir(), "choices"))
 	if _, ok := store.Last("/home/ann/shop"); ok {
 		t.Error("there are choices before any were made")
@@ -104,7 +104,7 @@ func TestLastChoicesComeBackWithoutTheTaskAndAnyArgument(t *testing.T) {
 	}
 }
 
-func TestAFileOfChoicesThatNobodyWroteCountsAsNone(t *testing.T) {
+func TestAnInvalidFileOfChoicesCountsAsNone(t *testing.T) {
 	store := Open(t.TempDir())
 	good := `{"version":1,"repository":"/r","choices":{"agent":"codex"}}`
 	for what, content := range map[string]string{
@@ -145,7 +145,7 @@ func FuzzChoices(f *testing.F) {
 	})
 }
 
-// ran is a session that had other settings than the built-in ones.
+// ran is a session with settings that differ from the built-in ones.
 func ran(t testing.TB) session.Spec {
 	t.Helper()
 	s := session.Spec{ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark", Resumes: "0aaaa"}
@@ -162,7 +162,7 @@ func ran(t testing.TB) session.Spec {
 	return s
 }
 
-// unusual is a value that is not the setting's default.
+// unusual returns a value that is not the setting's default.
 func unusual(field spec.Field) string {
 	switch {
 	case field.Key == "network":
@@ -232,7 +232,7 @@ func TestALimitThatWasLiftedIsRepeatedAsLifted(t *testing.T) {
 	}
 }
 
-// The machine may enforce fewer limits by now than it did when the user allowed that.
+// The machine may enforce fewer limits now than when the user allowed that.
 func TestAllowingDegradedLimitsIsNeverRepeated(t *testing.T) {
 	if words := fromSession(t, ran(t)).CommandLine(nil); strings.Contains(strings.Join(words, " "), "degraded") {
 		t.Errorf("a rerun allows it: %q", words)
@@ -252,14 +252,14 @@ func TestAllowingDegradedLimitsIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// options of an agent.
+// options are the options of an agent.
 type options struct {
 	Effort string `label:"Effort" help:"How hard it tries" choices:"low mid high"`
 	Tone   string `label:"Tone" help:"How it talks" default:"plain"`
 	Talk   bool   `label:"Talk" help:"Whether it talks" mode:"interactive"`
 }
 
-func TestWhatHoldsAnywayIsLeftOut(t *testing.T) {
+func TestRedundantSettingsAreLeftOut(t *testing.T) {
 	text := "network = \"public\"\ntimeout = \"1m30s\"\nmodel = \"other\"\nhide = [\"mine\"]\npids = 64\ninference-tools = [\"web-search\"]\n[agents.codex]\neffort = \"low\"\n"
 	own := new(options)
 	if err := spec.Defaults(own); err != nil {

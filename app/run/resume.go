@@ -70,13 +70,14 @@ func (s *resolution) resume() error {
 	return nil
 }
 
-// inherited are the settings that the request gives and, below them, those of the resumed
-// session. What its record does not hold has its default, as the session had it.
+// inherited returns the settings of the request, which take precedence, and those of the
+// resumed session. Settings that are not in its record have their default, as in the
+// session.
 func (s *resolution) inherited() config.RunOverrides {
 	values := recordedSettings(s.resumed.Spec)
 	values.Hide = nil
 	if s.plan.Launch.Spec.Agent != s.resumed.Agent {
-		values.Image = "" // of the other agent
+		values.Image = "" // the image belongs to the other agent
 	}
 	defaults := config.Defaults().Run
 	all := s.request.Settings.Clone()

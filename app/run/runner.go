@@ -20,8 +20,8 @@ type Runner struct {
 	Images   Images
 	Models   Models
 
-	// ReadTask returns the task when the agent needs one and the request has none; ""
-	// means there is none. It may be nil.
+	// ReadTask returns the task if the agent needs one and the request has none; "" means
+	// there is none. It may be nil.
 	ReadTask func() (string, error)
 	// TerminalSize returns the size of the agent's terminal; it may be nil, which is 24
 	// by 80.
@@ -64,12 +64,12 @@ type Images interface {
 // Models finds models.
 type Models interface {
 	// CheckModel reports why a session of the agent would find no model at the server that
-	// inference names. It asks the server. One that is loading its model is no error, since
-	// a start waits for it.
+	// inference names. It asks the server. It is no error if the server is loading its model,
+	// since a start waits for that.
 	CheckModel(ctx context.Context, agent agents.Info, inference, model string) error
 }
 
-// Callbacks let the caller of Start take part in it. All may be nil.
+// Callbacks are called by Start. All may be nil.
 type Callbacks struct {
 	// Step receives each stage, from one goroutine.
 	Step func(session.Step)
@@ -79,12 +79,12 @@ type Callbacks struct {
 	Bake   BakeFunc
 }
 
-// BakeFunc decides whether to bake the missing image of an agent, and bakes it. False
-// means that it was not baked.
+// BakeFunc decides whether to build the missing image of an agent, and builds it. False
+// means that it was not built.
 type BakeFunc func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error)
 
 // CheckModel reports why a start of the request would find no model; nil if it would find
-// one, if the agent can work without, or if the request is invalid for another reason.
+// one, if the agent can work without one, or if the request is invalid for another reason.
 // The task may be missing. It asks the model server.
 func (r *Runner) CheckModel(ctx context.Context, request Request) error {
 	plan, err := r.ResolveDefaults(request)
@@ -102,13 +102,13 @@ func (r *Runner) CheckModel(ctx context.Context, request Request) error {
 	return r.Models.CheckModel(ctx, info, plan.Launch.Spec.Inference, plan.Launch.Spec.Model)
 }
 
-// Start starts a plan and returns when its agent runs. When it fails, or ctx ends,
-// nothing is left but a baked image.
+// Start starts a plan and returns when its agent runs. If it fails or ctx ends, only a
+// built image is left.
 func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.ID, error) {
 	if err := plan.readSecrets(ctx); err != nil {
 		return "", err
 	}
-	supervisor, err := r.Sessions.Spawn() // first, so that it starts during the rest
+	supervisor, err := r.Sessions.Spawn() // called first, so that it starts during the other steps
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.
 	if with.Repair != nil {
 		with.Repair(ctx)
 	} else {
-		_, _ = r.Sessions.Repair(ctx) // the list of sessions shows what it could not repair
+		_, _ = r.Sessions.Repair(ctx) // the list of sessions reports what could not be repaired
 	}
 	step := with.Step
 	if step == nil {

@@ -18,9 +18,9 @@ import (
 	"aibox/session"
 )
 
-// secrets reads the values of the secrets that the egress proxy adds, as far as the
-// environment has them. The start of the session reads those that a file has or a program
-// prints: the program may ask the user for a password.
+// secrets reads the values of the secrets that the egress proxy adds, if they are in the
+// environment. Those in a file or from a program are read at the start of the session,
+// because the program may ask the user for a password.
 func (s *resolution) secrets() error {
 	launch := &s.plan.Launch
 	if !launch.Spec.Mode().HasProxy() {
@@ -70,7 +70,7 @@ func ReadSecrets(ctx context.Context, settings *config.Resolved, spec *session.S
 	return s.plan.Launch.Injected, err
 }
 
-// inject gives the egress proxy the value of a secret.
+// inject adds the value of a secret for the egress proxy.
 func (p *Plan) inject(rule netguard.SecretRule, value secret.Value) error {
 	if size := len(value.Reveal()); size < redact.Least || size > redact.Most {
 		return fault.New(fault.Usage, "the value of %s has %d bytes: a secret has from %d to %d", rule.Name, size, redact.Least, redact.Most)
@@ -85,8 +85,8 @@ func (p *Plan) inject(rule netguard.SecretRule, value secret.Value) error {
 	return nil
 }
 
-// readSecrets reads the secrets that the user's settings have a file or a program for. Each
-// program runs once.
+// readSecrets reads the secrets for which the user's settings name a file or a program.
+// Each program runs once.
 func (p *Plan) readSecrets(ctx context.Context) error {
 	if p.Settings == nil || !p.Launch.Spec.Mode().HasProxy() {
 		return nil
@@ -128,7 +128,7 @@ func readSecret(ctx context.Context, name string, source config.SecretSource) (s
 	return secretsource.RunForLine(ctx, argv, "command of the secret "+name+",")
 }
 
-// locateSecret returns the path of the file or the words of the command that has a secret.
+// locateSecret returns the path of the secret's file or the words of its command.
 func locateSecret(name string, source config.SecretSource) (file string, argv []string, err error) {
 	if source.File != "" {
 		if file, err = paths.ExpandHome(source.File); err != nil {

@@ -41,7 +41,7 @@ func (r *Runner) ResolveBatch(ctx context.Context, request Request, resolve func
 		if err != nil {
 			return batch, err
 		}
-		// The session is in the queue even when the others take long to start.
+		// The session is in the queue even if the others take long to start.
 		batch.Plans[len(batch.Plans)-1].Launch.Detached = true
 	}
 	return batch, nil
@@ -53,23 +53,25 @@ type BatchStart struct {
 	Err error
 }
 
-// startsAtOnce is how many sessions of a batch start at the same time. A start waits for the
-// daemon half of its time, but too many at once run into the timeouts of their sandboxes.
+// startsAtOnce is the number of concurrent starts in a batch. A start waits for the daemon
+// half of its time, but too many concurrent starts run into the timeouts of their
+// sandboxes.
 func startsAtOnce() int { return 2 * max(2, goruntime.GOMAXPROCS(0)) }
 
-// StartBatch starts all sessions of a batch, a few at a time, and returns when each runs, is
-// queued or has failed. Missing images are baked first, one after the other; if that fails,
-// nothing is started. with.Step is not called. started receives each result as it comes, from
-// several goroutines; it may be nil. When ctx ends, the remaining ones are not started.
+// StartBatch starts all sessions of a batch, a few at a time, and returns when each runs,
+// is queued or has failed. Missing images are built first, one after the other; if that
+// fails, nothing is started. with.Step is not called. started receives each result at once,
+// from several goroutines; it may be nil. When ctx ends, the remaining ones are not
+// started.
 func (r *Runner) StartBatch(ctx context.Context, batch Batch, with Callbacks, started func(int, BatchStart)) ([]BatchStart, error) {
 	if with.Repair != nil {
 		with.Repair(ctx)
 	} else {
-		_, _ = r.Sessions.Repair(ctx) // the list of sessions shows what it could not repair
+		_, _ = r.Sessions.Repair(ctx) // the list of sessions reports what could not be repaired
 	}
 	baked := map[string]bool{}
 	for i := range batch.Plans {
-		spec := batch.Plans[i].Launch.Spec // a copy: Start finds the image again
+		spec := batch.Plans[i].Launch.Spec // a copy, because Start finds the image again
 		if key := spec.Agent + "\x00" + spec.Image; !baked[key] {
 			baked[key] = true
 			if _, err := FindImage(ctx, r.User.Agents(), r.Images, &spec, with.Bake); err != nil {
@@ -100,7 +102,7 @@ func (r *Runner) StartBatch(ctx context.Context, batch Batch, with Callbacks, st
 	return results, nil
 }
 
-// Label names a member of a batch before it has an id: its number, agent and model.
+// Label describes a member of a batch before it has an id: its number, agent and model.
 func (b Batch) Label(i int) string {
 	spec := &b.Plans[i].Launch.Spec
 	label := fmt.Sprintf("%d of %d (%s", i+1, len(b.Plans), spec.Agent)

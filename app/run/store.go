@@ -10,7 +10,7 @@ import (
 	"aibox/internal/paths"
 )
 
-// largest bounds the file of one repository in bytes.
+// largest is the maximum size of one repository's file in bytes.
 const largest = 64 << 10
 
 // Store keeps the last choices for each repository, in a private folder with one file
@@ -34,8 +34,8 @@ func (s Store) file(repository string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// Last returns the last choices for the repository, an absolute path or a URL. A file
-// that Save did not write counts as none.
+// Last returns the last choices for the repository, an absolute path or a URL. Any file
+// that Save did not write is ignored.
 func (s Store) Last(repository string) (Request, bool) {
 	data, err := paths.ReadSmall(s.file(repository), largest)
 	if err != nil {
@@ -55,8 +55,8 @@ func decode(data []byte, repository string) (Request, bool) {
 	return kept.Request, true
 }
 
-// Save stores the choices of r for its repository. It does not store
-// --allow-degraded, which the user gives for one run.
+// Save stores the choices of r for its repository. It does not store --allow-degraded,
+// which applies to a single run.
 func (s Store) Save(r Request) error {
 	r = r.Clone()
 	r.Settings.Delete("allow-degraded")
