@@ -14,7 +14,7 @@ import (
 	"aibox/session"
 )
 
-// storedDraft stores one draft.
+// storedDraft stores a draft.
 type storedDraft struct{ saved *decision.Saved }
 
 func (s *storedDraft) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) {
@@ -26,7 +26,7 @@ func (s *storedDraft) SaveDraft(_ session.ID, saved *decision.Saved) error {
 	return nil
 }
 
-func TestAnInterruptedPromptContinuesWhereItWasLeft(t *testing.T) {
+func TestAnInterruptedPromptContinuesAfterTheLastAnswer(t *testing.T) {
 	files := threeFiles()
 	set := &review.ChangeSet{BaseTree: "b", Tree: "t"}
 	var changes []*review.Change

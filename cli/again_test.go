@@ -17,7 +17,7 @@ import (
 	"aibox/workspace"
 )
 
-// keptSession writes the files of a session that has ended.
+// keptSession writes the files of an ended session.
 func keptSession(t *testing.T, a *cli, spec session.Spec) session.ID {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", "")
@@ -46,11 +46,11 @@ func wasRun(repo string) session.Spec {
 	return session.Spec{Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Run: config.Run{Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None.String(), Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: amount.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1024, StateSize: 32, Disk: 77, MaxOutput: 256, IdleTimeout: amount.Duration(30 * time.Minute), ModelTimeout: amount.Duration(10 * time.Minute), AllowDegraded: true}}
 }
 
-func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) {
+func TestARerunRepeatsTheSessionsRequestWithTheGivenFlags(t *testing.T) {
 	a, _, errOut := testApp(t)
 	repo := settingsOf(t, "", "")
 	keptSession(t, a, wasRun(repo))
-	// It ends before anything is started: these two cannot be used together.
+	// The command ends before anything is started, because these two cannot be used together.
 	err := a.execute(t.Context(), []string{"rerun", "0dq4f", "--model", "other", "--detach", "--require-changes", "--set", "verbosity=high"})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--detach returns before") {
 		t.Fatalf("got %v", err)
@@ -63,7 +63,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 	}
 }
 
-func TestARerunTakesAnotherAgentATaskFromAFileAndOtherArguments(t *testing.T) {
+func TestARerunAcceptsAnotherAgentATaskFileAndOtherArguments(t *testing.T) {
 	a, _, errOut := testApp(t)
 	keptSession(t, a, wasRun(settingsOf(t, "", "")))
 	for line, want := range map[string]string{

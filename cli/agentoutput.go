@@ -175,8 +175,8 @@ func (o *agentOutput) printf(format string, args ...any) {
 	_ = o.own(text)
 }
 
-// own prints lines of aibox's own. The agent's line and its colors end before them, so
-// that none makes them unreadable.
+// own prints lines of aibox itself. The agent's line and its colors end before them, so that the
+// agent cannot make them unreadable.
 func (o *agentOutput) own(text string) error {
 	var lead []byte
 	switch {
@@ -203,7 +203,8 @@ func (o *agentOutput) close() error {
 	return errors.Join(err, o.stdout.Close(), o.stderr.Close())
 }
 
-// around is verify with an end of its output, so that what follows is aibox's own.
+// around is verify with the agent's output ended first, so that what follows is printed as aibox's
+// own lines.
 func (o *agentOutput) around(verify func(context.Context, string) error) func(context.Context, string) error {
 	if verify == nil {
 		return nil

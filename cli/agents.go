@@ -110,7 +110,7 @@ func stateOf(states map[string]bakery.State, image string) string {
 	return "?"
 }
 
-// dialectsOf lists the dialects in which an agent talks to a model.
+// dialectsOf lists the dialects that an agent can use with a model server.
 func dialectsOf(info agents.Info) string {
 	if info.OwnCloud {
 		return "its own cloud"
@@ -141,7 +141,7 @@ type agentJSON struct {
 	Scratch     []string         `json:"scratch"`
 	Hosts       []string         `json:"hosts"`
 	Notes       []string         `json:"notes"`
-	File        string           `json:"file,omitempty"` // of an agent of the user's own
+	File        string           `json:"file,omitempty"` // of a user's custom agent
 	Options     []optionJSON     `json:"options"`
 }
 

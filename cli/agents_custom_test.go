@@ -18,7 +18,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// withAgents is an app whose user has these agent files, by name.
+// withAgents returns an app whose user has these agent files, by name.
 func withAgents(t *testing.T, files map[string]string) (a *cli, out, errOut *bytes.Buffer) {
 	t.Helper()
 	a, out, errOut = testApp(t)
@@ -41,7 +41,7 @@ func withAgents(t *testing.T, files map[string]string) (a *cli, out, errOut *byt
 
 const minimal = "title = \"Bot\"\nsummary = \"A bot\"\n[command]\nheadless = [\"bot\", \"{prompt}\"]\n"
 
-func TestAnAgentOfAFileIsListedRunAndBakedLikeOthers(t *testing.T) {
+func TestACustomAgentIsListedRunAndBakedLikeOthers(t *testing.T) {
 	a, out, errOut := withAgents(t, map[string]string{"mybot.toml": string(custom.Example), "notes.txt": "no agent", ".swap.toml": "no agent"})
 	if err := a.execute(t.Context(), []string{"agents", "--json"}); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAnAgentOfAFileIsListedRunAndBakedLikeOthers(t *testing.T) {
 	}
 }
 
-func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T) {
+func TestABrokenAgentFileCausesAWarningAndAnErrorOnlyWhenItsAgentIsUsed(t *testing.T) {
 	a, out, errOut := withAgents(t, map[string]string{
 		"good.toml": minimal, "bad.toml": "titel = \"B\"\n" + minimal, "codex.toml": minimal, "base.toml": minimal, "Upper.toml": minimal,
 	})
@@ -134,7 +134,7 @@ func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever can write to the folder can replace any file in it.
+// A user who can write to the folder can replace any file in it.
 func TestAgentFilesInAFolderThatOtherUsersCanWriteAreRefused(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o770, 0o707} {
 		a, _, _ := withAgents(t, map[string]string{"robo.toml": minimal})
@@ -155,7 +155,7 @@ func TestAgentFilesInAFolderThatOtherUsersCanWriteAreRefused(t *testing.T) {
 	}
 }
 
-func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
+func TestNewWritesAPrivateValidAgentFileAndNeverOverwritesAFile(t *testing.T) {
 	a, out, errOut := withAgents(t, nil)
 	if err := a.execute(t.Context(), []string{"agents", "new", "robo"}); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
 	}
 }
 
-func TestShowTellsAllOfAnOptionByGroup(t *testing.T) {
+func TestShowDescribesEveryOptionByGroup(t *testing.T) {
 	a, out, _ := withAgents(t, map[string]string{"mybot.toml": string(custom.Example) + `
 [[option]]
 key = "token"
@@ -202,7 +202,7 @@ env = "MYBOT_TOKEN"
 	}
 }
 
-func TestCheckTellsEveryMistakeOfAFile(t *testing.T) {
+func TestCheckReportsEveryMistakeInAFile(t *testing.T) {
 	a, out, _ := withAgents(t, map[string]string{"bad.toml": "titel = \"B\"\n" + minimal + "[env]\nA = \"{promt}\"\n"})
 	err := a.execute(t.Context(), []string{"agents", "check", "bad"})
 	if fault.KindOf(err) != fault.AgentFailed || !strings.Contains(err.Error(), "bad failed the check: file") {

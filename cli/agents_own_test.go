@@ -12,9 +12,9 @@ import (
 	"aibox/netguard/gateway/modelserver"
 )
 
-// An agent's file can be somebody else's work, so it takes none of aibox's own names:
-// no flag means something else for it, and no key of the user's comes into its sandbox.
-func TestAnAgentFileTakesNothingThatIsAiboxsOwn(t *testing.T) {
+// Another user may have written an agent file. So it cannot use names that belong to aibox: it
+// cannot change the meaning of a flag or bring a key of the user into its sandbox.
+func TestAnAgentFileCannotUseNamesThatBelongToAibox(t *testing.T) {
 	file := func(option string) []byte {
 		return []byte("title = \"B\"\nsummary = \"B\"\n[command]\nheadless = [\"bot\", \"{options}\", \"{prompt}\"]\n[[option]]\nlabel = \"L\"\nhelp = \"h\"\n" + option)
 	}

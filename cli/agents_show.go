@@ -85,7 +85,7 @@ func optionValues(f spec.Field) string {
 	}
 }
 
-// optionNotes are what else there is to know, in brackets.
+// optionNotes returns the other facts about an option, in brackets.
 func optionNotes(f spec.Field) string {
 	var notes []string
 	if f.Default != "" {

@@ -20,7 +20,7 @@ func accessRequest(host string) session.Request {
 	}
 }
 
-// answers notes what a session was answered.
+// answers records the answers that a session received.
 type answers struct{ said []string }
 
 func (a *answers) Answer(_ context.Context, id session.ID, _ int, answer session.Answer) error {
@@ -85,7 +85,7 @@ func TestAlwaysIsAddedToTheSettingsByTheClientThatAnswers(t *testing.T) {
 	}
 }
 
-func TestAnAnswerNeedsANumberAmongSeveralQuestions(t *testing.T) {
+func TestAnAnswerNeedsANumberIfThereAreSeveralQuestions(t *testing.T) {
 	one, two := accessRequest("a.example"), accessRequest("b.example")
 	two.ID = 4
 	open := []session.Request{one, two}
@@ -106,7 +106,7 @@ func TestAnAnswerNeedsANumberAmongSeveralQuestions(t *testing.T) {
 	}
 }
 
-func TestTheKeyThatAnswersIsForTheAgentWhileNothingIsAsked(t *testing.T) {
+func TestTheAnswerKeyGoesToTheAgentWhileNoQuestionIsOpen(t *testing.T) {
 	asks := false
 	keys := detachKeys{asks: func() bool { return asks }}
 	if send, request := keys.take([]byte("a\x10\x01b")); string(send) != "a\x10\x01b" || request != nil {

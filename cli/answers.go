@@ -19,8 +19,8 @@ type lines struct {
 	close func()
 }
 
-// answers reads lines of the standard input until ctx ends: a read that waits ends
-// with it. close must be called.
+// answers reads lines of the standard input until ctx ends, which also ends a pending read. close
+// must be called.
 func (c *console) answers(ctx context.Context) (*lines, error) {
 	in, err := cancelable(c.in)
 	if err != nil {
@@ -40,8 +40,8 @@ func cancelable(in *os.File) (cancelreader.CancelReader, error) {
 	return reader, nil
 }
 
-// next is the next line without its end; io.EOF when there is none, an error of ctx
-// when that ended.
+// next returns the next line without its end. It returns io.EOF if there is none, and the error of
+// ctx if that ended.
 func (l *lines) next(ctx context.Context) (string, error) {
 	line, err := l.in.ReadString('\n')
 	if ctx.Err() != nil {

@@ -65,8 +65,8 @@ func (s *mcpServer) caller(tenant session.Tenant, rights ...aiboxv1.Right) *mcpC
 	return &mcpCaller{mcpServer: s, token: secret, tokenID: token.ID}
 }
 
-// send sends a request and returns its status and the message in its answer. header are pairs
-// of names and values; an empty value removes a header.
+// send sends a request and returns the status and the message of the answer. header holds pairs of
+// names and values; an empty value removes a header.
 func (c *mcpCaller) send(method string, body io.Reader, header ...string) (status int, answer string, answered http.Header) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -106,7 +106,7 @@ func (c *mcpCaller) send(method string, body io.Reader, header ...string) (statu
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// begin begins a session of the protocol.
+// begin starts an MCP session.
 func (c *mcpCaller) begin() *mcpCaller {
 	c.t.Helper()
 	status, answer, header := c.send("POST", strings.NewReader(initialize))
@@ -202,7 +202,8 @@ func TestMCPRefusesWebPagesAndOtherHosts(t *testing.T) {
 	}
 }
 
-// toolRights are the tools with the right that each needs, and arguments that pass its schema.
+// toolRights are the tools, each with the right that it needs and with arguments that match its
+// schema.
 var toolRights = map[string]struct {
 	right     aiboxv1.Right
 	arguments string
@@ -239,7 +240,7 @@ func TestEachMCPToolNeedsItsRight(t *testing.T) {
 	}
 	for _, right := range auth.Rights() {
 		one := s.caller("ann", aiboxv1.Right_RIGHT_READ, right)
-		one.session = all.session // begun with more rights, which do not count
+		one.session = all.session // created with more rights, which do not apply
 		for _, tool := range list.Result.Tools {
 			known := toolRights[tool.Name]
 			status, answer := one.call(tool.Name, known.arguments)
@@ -256,7 +257,7 @@ func TestEachMCPToolNeedsItsRight(t *testing.T) {
 	}
 }
 
-// endless is a body without an end.
+// endless is a body that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -266,7 +267,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestMCPOutlivesHugeAndMalformedRequests(t *testing.T) {
+func TestMCPSurvivesHugeAndMalformedRequests(t *testing.T) {
 	s := newMCPServer(t)
 	ann := s.caller("ann", auth.Rights()...).begin()
 	huge := strings.Repeat("x", 9<<20)
@@ -338,7 +339,7 @@ func TestMCPRefusesUnknownToolsAndWrongArguments(t *testing.T) {
 	}
 }
 
-func TestATenantCannotUseUpTheMCPSessionsOfAnother(t *testing.T) {
+func TestATenantCannotUseUpTheMCPSessionsOfAnotherTenant(t *testing.T) {
 	s := newMCPServer(t)
 	ann, ben := s.caller("ann", auth.Rights()...), s.caller("ben", auth.Rights()...)
 	begun := 0

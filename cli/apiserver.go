@@ -25,7 +25,7 @@ import (
 	"aibox/session"
 )
 
-// apiServer is the API with all that it works with. close must be called.
+// apiServer is the API with everything that it uses. close must be called.
 type apiServer struct {
 	*server.Server
 
@@ -38,7 +38,7 @@ type apiServer struct {
 	creations *creation.Keeper
 }
 
-// openAPI opens the API. Its options may be completed before.
+// openAPI opens the API. complete may change its options first.
 func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*apiServer, error) {
 	dirs, err := paths.Default()
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *apiServer) addE2B(ctx context.Context, names []string) error {
 	return nil
 }
 
-// close closes what the API works with.
+// close closes everything that the API uses.
 func (s *apiServer) close() error {
 	s.Server.Close()
 	var err error

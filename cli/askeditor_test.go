@@ -36,7 +36,7 @@ func TestTheEditorIsTheUsersOrACommonOne(t *testing.T) {
 	}
 }
 
-// A prompt is edited in its file, by the console's editor.
+// A prompt is edited in its file, with the console's editor.
 func TestAPromptIsEditedInItsFile(t *testing.T) {
 	a, _, _ := testApp(t)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

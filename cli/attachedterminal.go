@@ -28,7 +28,7 @@ var (
 type attachedTerminal struct {
 	in, out   *os.File
 	label     string // of the session, for the last row
-	closes    bool   // detaching ends the session
+	closes    bool   // detaching also ends the session
 	plain     bool   // there is no scrolling back
 	questions *questionLine
 

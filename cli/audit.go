@@ -78,7 +78,7 @@ detect that all files of a log were replaced.`,
 	return cmd
 }
 
-// validate refuses flags that cannot go together.
+// validate refuses flags that cannot be combined.
 func (o *auditOptions) validate() error {
 	var modes []string
 	for _, mode := range []struct {

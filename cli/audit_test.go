@@ -21,10 +21,10 @@ type logEntry struct {
 	data any
 }
 
-// auditLog is the path of a session's log.
+// auditLog returns the path of a session's log.
 func auditLog(id string) string { return filepath.Join(sessionFolder(id), "audit.jsonl") }
 
-// logged logs events of a stored session.
+// logged writes events to the log of a stored session.
 func logged(t *testing.T, id string, entries ...logEntry) {
 	t.Helper()
 	log, err := audit.Open(auditLog(id))
@@ -41,7 +41,7 @@ func logged(t *testing.T, id string, entries ...logEntry) {
 	}
 }
 
-// auditedSessions are two sessions whose events alternate.
+// auditedSessions returns two sessions whose events alternate.
 func auditedSessions(t *testing.T) {
 	t.Helper()
 	storedSession(t, "0dq4f-shell", time.Now())
@@ -56,8 +56,8 @@ func auditedSessions(t *testing.T) {
 		logEntry{audit.BoxDestroyed, session.Totals{Refused: map[string]int{"egress": 7}}})
 }
 
-// auditOn runs `aibox audit` with the words of line on a terminal, and returns its output
-// and its messages.
+// auditOn runs `aibox audit` with the words of line on a terminal, and returns its standard output
+// and standard error.
 func auditOn(t *testing.T, on terminal, line string, want int) (out, errOut string) {
 	t.Helper()
 	var printed, messages bytes.Buffer
@@ -75,7 +75,7 @@ func audited(t *testing.T, line string, want int) string {
 	return out
 }
 
-// ids returns the ids of the events in lines.
+// ids returns the ids of the events in the lines.
 func ids(text string) string {
 	var found []string
 	for line := range strings.Lines(text) {
@@ -287,7 +287,7 @@ func TestAuditCompletesSessionsAndKinds(t *testing.T) {
 	}
 }
 
-func TestTheKindOfTheAPIsCallsIsInNoSessionsLog(t *testing.T) {
+func TestNoSessionsLogContainsCallsOfTheAPI(t *testing.T) {
 	testApp(t)
 	auditedSessions(t)
 	for _, word := range []string{"api", "api.called", "log.continued"} {

@@ -55,7 +55,7 @@ func (o *auditOptions) export(service *session.Sessions, logs []session.AuditLog
 	return nil
 }
 
-// checkExport refuses a file that is none.
+// checkExport refuses a path that is not a regular file.
 func checkExport(file string) error {
 	info, err := os.Lstat(file)
 	if err == nil && !info.Mode().IsRegular() {

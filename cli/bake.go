@@ -111,7 +111,7 @@ func (o *bakeOptions) noteClouds(names []string) {
 	for _, name := range names {
 		agent, err := o.app.Agents().Find(name)
 		if err != nil {
-			continue // an image of no agent
+			continue // an image without an agent
 		}
 		if info := agent.Info(); info.OwnCloud {
 			fmt.Fprintf(o.err, "%s: note: %s talks to its vendor's servers (%s), where aibox does not see its traffic\n", name, info.Title, strings.Join(info.Hosts, ", "))

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestAnUnknownImageToBakeIsNeitherAnAgentNorATemplate(t *testing.T) {
+func TestBakingAnUnknownImageReportsThatItIsNeitherAnAgentNorATemplate(t *testing.T) {
 	a, _, _ := testApp(t)
 	err := a.execute(t.Context(), []string{"bake", "browsr"})
 	if fault.KindOf(err) != fault.Usage || err.Error() != `there is no agent or template "browsr"` {
@@ -20,7 +20,7 @@ func TestAnUnknownImageToBakeIsNeitherAnAgentNorATemplate(t *testing.T) {
 	}
 }
 
-func TestABrokenAgentToBakeSaysWhatIsWrong(t *testing.T) {
+func TestBakingABrokenAgentReportsWhatIsWrong(t *testing.T) {
 	a, _, _ := withAgents(t, map[string]string{"bad.toml": "titel = \"B\"\n" + minimal})
 	err := a.execute(t.Context(), []string{"bake", "bad"})
 	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {

@@ -34,7 +34,7 @@ const memoryLimit = 48 << 20
 func Main(args []string, in, out, errOut *os.File) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// A command ends before collecting its garbage pays; supervise sets it back.
+	// A command usually ends before garbage collection would pay off; supervise resets this.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
 	return newCLI(newConsole(in, out, errOut)).perform(ctx, args)

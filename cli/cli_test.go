@@ -33,7 +33,7 @@ func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
 	}
 }
 
-func TestTwoDifferentAgentsAreAContradiction(t *testing.T) {
+func TestTwoDifferentAgentsContradictEachOther(t *testing.T) {
 	a, _, _ := testApp(t)
 	err := a.execute(t.Context(), strings.Fields("run --agent codex shell --repo /no/such/folder -- ls"))
 	if want := `two agents were given: --agent codex and "shell"`; err == nil || err.Error() != want || len(fault.Hints(err)) == 0 {

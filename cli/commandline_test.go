@@ -45,7 +45,7 @@ func drawRequest(t *rapid.T, all []agents.Agent) (run.Request, agents.Agent) {
 	}
 	for _, field := range config.RunFields() {
 		if rapid.Bool().Draw(t, "gives "+field.Key) {
-			_ = r.Settings.Set(field.Key, drawValue(t, field)) // a text that is refused is not given
+			_ = r.Settings.Set(field.Key, drawValue(t, field)) // a text that is refused is left out
 		}
 	}
 	options := agents.Options(agent)
@@ -82,7 +82,7 @@ func TestThePrintedCommandLineMakesTheSameRequest(t *testing.T) {
 }
 
 // The flags of settings are declared only for commands that the command line can lead to.
-func TestEveryWayToACommandFindsItsFlags(t *testing.T) {
+func TestEveryNameOfACommandFindsItsFlags(t *testing.T) {
 	for _, words := range [][]string{
 		{"run", "codex", "--memory"},
 		{"run", "--memory"},
@@ -92,7 +92,7 @@ func TestEveryWayToACommandFindsItsFlags(t *testing.T) {
 		{"fork", "0dq4f", "--memory"},
 	} {
 		a, _, errOut := testApp(t)
-		// The flag without its value is an error that only its declaration makes.
+		// Only a declared flag causes an error when its value is missing.
 		if err := a.execute(t.Context(), words); err == nil || !strings.Contains(err.Error(), "--memory") || strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%q: %v\n%s", words, err, errOut)
 		}

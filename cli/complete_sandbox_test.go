@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// storedSandbox is the record of a sandbox of the user, below HOME.
+// storedSandbox writes the record of a sandbox of the user, below HOME.
 func storedSandbox(t *testing.T, id, name, phase string) {
 	t.Helper()
 	dir := filepath.Join(os.Getenv("HOME"), ".local/state/aibox/sessions", id)

@@ -61,7 +61,7 @@ const (
 	ctrlS = 0x13
 )
 
-// wait is how long the next key may take; 0 is for ever.
+// wait is how long the next key may take; 0 means no limit.
 func (d *detachKeys) wait() time.Duration {
 	if d.half {
 		return detachWait

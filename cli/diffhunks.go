@@ -14,8 +14,7 @@ import (
 	"aibox/session/feedback"
 )
 
-// shortID is how many digits of a hunk's id are shown. Any unique prefix of an id names
-// the hunk.
+// shortID is how many digits of a hunk's id are shown. Any unique prefix of an id selects the hunk.
 const shortID = 12
 
 // listHunks writes a line for each hunk: its id, its file, what it does.

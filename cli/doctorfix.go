@@ -18,7 +18,7 @@ type fixing struct {
 	replace bool // replace a runtime that another program registered
 }
 
-// args are the flags of doctor for a run without a question.
+// args returns the flags of doctor for a run without a question.
 func (f fixing) args() []string {
 	args := []string{doctor.SetupCommand, "--yes"}
 	if f.replace {
@@ -27,10 +27,9 @@ func (f fixing) args() []string {
 	return args
 }
 
-// fix shows what the set-up would do about the findings, asks, runs it and examines
-// again. The question covers the replacement of a runtime that another program
-// registered; how.yes does not. Findings with an error mean that the set-up stopped;
-// nil findings mean that it was not started.
+// fix shows what the setup would do about the findings, asks, runs it and checks again. The
+// question covers the replacement of a runtime that another program registered; how.yes does not.
+// Findings with an error mean that the setup stopped; nil findings mean that it was not started.
 func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]doctor.Finding, error) {
 	if system, _ := a.app.SystemDocker(); system {
 		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but --rootful asks for the system's Docker").
@@ -69,8 +68,8 @@ func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]do
 			return found, nil
 		}
 	}
-	// An interrupt reaches the set-up too, which shares the terminal; killing it here as
-	// well would leave packages half installed.
+	// An interrupt reaches the setup too, because it shares the terminal. Killing it here as well
+	// would leave packages half installed.
 	err = setup.Run(context.WithoutCancel(ctx), a.err)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -82,8 +81,7 @@ func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]do
 	return doctor.All(ctx, a.app.Doctor().Checks()), err
 }
 
-// showSetupPlan prints the command of the set-up, what it would do, and what it would
-// replace.
+// showSetupPlan prints the command of the setup, what it would do, and what it would replace.
 func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replaced []string) error {
 	plan, err := setup.Plan(ctx)
 	if err != nil {
@@ -100,7 +98,7 @@ func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replac
 	return nil
 }
 
-// askToFix asks whether to run the set-up. The return key means no.
+// askToFix asks whether to run the setup. The return key means no.
 func (c *console) askToFix(ctx context.Context, how fixing) (bool, error) {
 	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
 		return false, fault.New(fault.Usage, "there is no terminal to ask for confirmation").Hint("`%s` does it without asking", strings.Join(how.args(), " "))

@@ -15,8 +15,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// quietApp is an app without a terminal, whose folders are the test's, and what it
-// prints as progress.
+// quietApp returns an app without a terminal, whose folders belong to the test, and the buffer with
+// its progress output.
 func quietApp(t *testing.T) (*cli, *strings.Builder) {
 	t.Helper()
 	home := t.TempDir()
@@ -32,7 +32,7 @@ func quietApp(t *testing.T) (*cli, *strings.Builder) {
 	return newCLI(&console{in: in, out: new(strings.Builder), err: progress}), progress
 }
 
-func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
+func TestWithoutATerminalThePlanIsShownAndNothingIsDone(t *testing.T) {
 	a, progress := quietApp(t)
 	if os.Getuid() == 0 {
 		if _, err := a.fix(context.Background(), nil, fixing{yes: true}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "you are root") {
@@ -48,15 +48,15 @@ func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
 	if !strings.Contains(progress.String(), "\n  bash "+os.Getenv("XDG_CACHE_HOME")) {
 		t.Errorf("shown was %q", progress.String())
 	}
-	// The home is new, so that runsc is not registered in its settings.
+	// The home is new, so runsc is not registered in its settings.
 	if _, err := os.Stat(os.Getenv("HOME") + "/.config"); err == nil {
 		t.Error("settings were made")
 	}
 }
 
-func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
+func TestTheSetupIsNotRunIfItCanFixNothing(t *testing.T) {
 	if os.Getuid() == 0 {
-		return // who is refused before, as the test above shows
+		return // root is refused earlier, as the test above shows
 	}
 	a, progress := quietApp(t)
 	found := []doctor.Finding{{Name: "a", State: doctor.OK}, {Name: "b", State: doctor.Warning, Fix: "aibox bake b"}}
@@ -74,7 +74,7 @@ func TestFixIsRefusedForTheSystemsDocker(t *testing.T) {
 	}
 }
 
-func TestYesAndReplaceRuntimeAloneAreAWrongUsage(t *testing.T) {
+func TestYesOrReplaceRuntimeWithoutFixIsAUsageFault(t *testing.T) {
 	for _, how := range []fixing{{yes: true}, {replace: true}} {
 		a, _ := quietApp(t)
 		if err := (&doctorOptions{cli: a, fixing: how}).run(context.Background()); fault.KindOf(err) != fault.Usage {
@@ -83,8 +83,7 @@ func TestYesAndReplaceRuntimeAloneAreAWrongUsage(t *testing.T) {
 	}
 }
 
-// notedSetUp puts a set-up in the place of aibox's that notes its arguments, a line for
-// each time that it runs.
+// notedSetUp replaces aibox's setup by one that records its arguments, a line for each run.
 func notedSetUp(t *testing.T) (ran func() string) {
 	t.Helper()
 	before := scripts.Setup
@@ -100,16 +99,16 @@ func notedSetUp(t *testing.T) (ran func() string) {
 	}
 }
 
-func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.T) {
+func TestARegisteredRuntimeIsReplacedOnlyWithTheUsersConsent(t *testing.T) {
 	if os.Getuid() == 0 {
-		return // who is refused before, as a test above shows
+		return // root is refused earlier, as a test above shows
 	}
 	const asked, done = "ran --replace-runtime --check\n", "ran --replace-runtime\n"
 	odd := runtime.Runtime{Name: "runsc", Path: "/opt/other/runsc", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
 	const setupDir = "/usr/local/lib/aibox/"
 	ours := odd
 	ours.Path = setupDir + "runsc-1"
-	unlimited := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-1", Overlay: true} // the set-up adds the limit
+	unlimited := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-1", Overlay: true} // the setup adds the limit
 	for name, test := range map[string]struct {
 		runtime  runtime.Runtime
 		how      fixing
@@ -154,7 +153,7 @@ func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.
 	}
 }
 
-// findingOf is what doctor finds about a registered runtime.
+// findingOf returns doctor's finding about a registered runtime.
 func findingOf(t *testing.T, r runtime.Runtime) doctor.Finding {
 	t.Helper()
 	d := doctor.New(doctor.Sources{
@@ -172,7 +171,7 @@ func findingOf(t *testing.T, r runtime.Runtime) doctor.Finding {
 	return doctor.Finding{}
 }
 
-// types gives a a terminal on which answer has been typed.
+// types gives a a terminal on which answer was typed.
 func types(t *testing.T, a *cli, answer string) {
 	t.Helper()
 	master, tty, err := pty.Open()

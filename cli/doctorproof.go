@@ -10,8 +10,8 @@ import (
 	"aibox/session"
 )
 
-// proofTable prints the probes of a proof, a line as each ends. The widths of its
-// columns are known by then, since all probes have started.
+// proofTable prints the probes of a proof, each on a line when it ends. The widths of the columns
+// are known by then, because all probes have started.
 type proofTable struct {
 	out     io.Writer
 	term    terminal
@@ -39,7 +39,7 @@ func (t *proofTable) line(r probe.Result) {
 	fmt.Fprintf(t.out, "%s %-*s  %-*s  %-*s  %7s  %s\n", mark, name, r.Name, target, safe(r.Target), len(probe.Refused.Must()), r.Want.Must(), took, safe(r.Detail))
 }
 
-// printProof prints the sum of a proof.
+// printProof prints the summary of a proof.
 func (c *console) printProof(p *doctor.Proof) {
 	where := ""
 	if p.Kernel != "" {

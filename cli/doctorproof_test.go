@@ -11,7 +11,7 @@ import (
 	"aibox/session"
 )
 
-// probing are two probes that have begun.
+// probing returns two probes that have started.
 func probing() (p doctor.Probing, lines *proofTable, printed *bytes.Buffer) {
 	printed = new(bytes.Buffer)
 	lines = &proofTable{out: printed}
@@ -43,7 +43,7 @@ func TestEachProbeIsPrintedAsItEnds(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAProofSaysWhatItComesTo(t *testing.T) {
+func TestAProofEndsWithASummary(t *testing.T) {
 	a, _ := quietApp(t)
 	var printed bytes.Buffer
 	a.out = &printed

@@ -92,7 +92,7 @@ func (o *execOptions) checkArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// validate refuses flags that cannot go together.
+// validate refuses flags that cannot be combined.
 func (o *execOptions) validate() error {
 	switch {
 	case o.list && o.connect != 0:

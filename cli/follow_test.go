@@ -43,7 +43,7 @@ func (s *fakeSession) Stop(context.Context, session.ID, string) (session.Session
 	return session.Session{}, nil
 }
 
-// follow follows a session while the user's signals arrive.
+// follow follows a session while signals of the user arrive.
 func follow(t *testing.T, signals ...os.Signal) (*fakeSession, string, error) {
 	t.Helper()
 	queue := make(chan os.Signal, len(signals))

@@ -46,9 +46,9 @@ func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
 	}
 }
 
-// fillEvery sets each field that is visible, and returns what the command line has to
-// hold then. It types ahead: the form handles the keys in order, and waiting for a frame
-// after each field takes most of a minute for all agents.
+// fillEvery sets each visible field, and returns what the command line must then contain. It does
+// not wait for a frame after each field, which would take most of a minute for all agents: the form
+// handles the keys in order.
 func fillEvery(t *testing.T, f *formRun, options any) []string {
 	t.Helper()
 	fields, err := spec.Of(options)
@@ -118,7 +118,7 @@ func TestACanceledFormStartsNothing(t *testing.T) {
 	}
 }
 
-// mine is an agent of the user's own, with a secret.
+// mine is a custom agent with a secret.
 const mine = `title = "Mine"
 summary = "An agent with a secret"
 version = "1"
@@ -145,7 +145,7 @@ type = "list"
 flag = "--word"
 `
 
-func TestASecretIsDotsWhereverTheFormShowsIt(t *testing.T) {
+func TestTheFormShowsASecretAsDotsEverywhere(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, "aibox", "agents")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -172,7 +172,7 @@ func TestASecretIsDotsWhereverTheFormShowsIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
+func TestValuesTypedIntoTheFormReachTheRun(t *testing.T) {
 	options, err := spec.Struct([]spec.Definition{
 		{Key: "token", Type: "secret", Tags: map[string]string{"label": "T", "help": "h", "env": "TOKEN"}},
 		{Key: "other", Type: "secret", Tags: map[string]string{"label": "T", "help": "h", "env": "OTHER"}},
@@ -193,8 +193,8 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What was given before is said again although it is the default, since a setting
-	// may say otherwise; what means nothing is not.
+	// A value that was given before is printed even if it is the default, because a setting may
+	// differ; a value without an effect is not.
 	given := map[string]string{"effort": "high"}
 	got := run.Request{Agent: "mine"}.WithOptions(given, options)
 	if want := map[string]string{"effort": "low", "fast": "false", "wait": "0s"}; !maps.Equal(got.Options, want) {
@@ -209,7 +209,7 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 	}
 }
 
-func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
+func TestTheFormAsksForAMissingPrompt(t *testing.T) {
 	f := startForm(t, "codex", "--reasoning-effort", "low")
 	f.sees("What should the agent do?")
 	f.press("\x13")
@@ -234,7 +234,7 @@ func TestTheFormObeysNoColor(t *testing.T) {
 	}
 }
 
-func TestTheFormAsksLineByLineWhereThatIsWanted(t *testing.T) {
+func TestTheFormAsksLineByLineIfRequested(t *testing.T) {
 	t.Setenv("ACCESSIBLE", "1")
 	f := startForm(t, "codex", "--prompt", "hello")
 	f.sees("Enter a number between")

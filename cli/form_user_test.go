@@ -27,16 +27,15 @@ type formRun struct {
 	master *os.File
 	code   chan int
 
-	request run.Request // what the form made, after its end
+	request run.Request // the request that the form made, once it has ended
 
 	mu      sync.Mutex
 	shown   *screen.Screen
 	raw     strings.Builder
-	changed chan struct{} // has a value when the screen has changed since it was looked at
+	changed chan struct{} // receives a value when the screen has changed since the last look
 }
 
-// patience is how long a screen may take on a machine that is busy with other
-// things. Nothing waits for it that works.
+// patience is how long a screen may take on a busy machine. Successful tests do not wait for it.
 const patience = 20 * time.Second
 
 // startForm runs aibox on a repository, in a terminal of its own.
@@ -45,7 +44,7 @@ func startForm(t *testing.T, args ...string) *formRun {
 	return startFormIn(t, t.TempDir(), args...)
 }
 
-// startFormIn is startForm with a home directory that holds something.
+// startFormIn is startForm with a prepared home directory.
 func startFormIn(t *testing.T, home string, args ...string) *formRun {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -81,8 +80,7 @@ func startFormIn(t *testing.T, home string, args ...string) *formRun {
 	return f
 }
 
-// edit is `aibox run AGENT --form` up to where the run is started. It returns the exit
-// code.
+// edit is `aibox run AGENT --form` up to the start of the run. It returns the exit code.
 func (f *formRun) edit(a *cli, args []string) int {
 	agent, err := a.app.Agents().Find(args[0])
 	if err != nil {
@@ -112,7 +110,7 @@ func (f *formRun) edit(a *cli, args []string) int {
 	return 0
 }
 
-// read shows what the program writes, and answers what it asks of its terminal.
+// read shows what the program writes, and answers its queries to the terminal.
 func (f *formRun) read() {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -143,13 +141,13 @@ func (f *formRun) screen() string {
 
 var styling = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// sees waits until the screen shows want.
+// sees waits until the screen contains want.
 func (f *formRun) sees(want string) {
 	f.t.Helper()
 	f.awaits(want, func(text string) string { return text })
 }
 
-// awaits waits until what read makes of the screen holds want.
+// awaits waits until the result of read on the screen contains want.
 func (f *formRun) awaits(want string, read func(text string) string) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
@@ -174,7 +172,7 @@ func (f *formRun) press(keys string) {
 	}
 }
 
-// submits completes the form, on whose screen the keyboard is.
+// submits submits the form, which must have the focus.
 func (f *formRun) submits() {
 	f.t.Helper()
 	f.press("\x13") // ctrl+s
@@ -186,7 +184,7 @@ func (f *formRun) submits() {
 	}
 }
 
-// printed waits for a line, wherever the terminal wraps it.
+// printed waits for a line, even if the terminal wraps it.
 func (f *formRun) printed(want string) {
 	f.t.Helper()
 	f.awaits(strings.ReplaceAll(want, " ", ""), func(text string) string { return strings.Join(strings.Fields(text), "") })
@@ -204,8 +202,7 @@ func (f *formRun) ends() int {
 	}
 }
 
-// index is the row of the choice in the form, whose first row is for none if there is no
-// default.
+// index is the row of the choice in the form. If there is no default, the first row means none.
 func index(field spec.Field, choice string) int {
 	i := slices.Index(field.Choices, choice)
 	if field.Default == "" {
@@ -214,8 +211,8 @@ func index(field spec.Field, choice string) int {
 	return i
 }
 
-// keysFor are keystrokes that set the selected field to something that it is not by
-// default and then select the next field, and the text that the field has then.
+// keysFor returns the keys that set the selected field to a value other than its default and then
+// select the next field, and the text that the field then has.
 func keysFor(field spec.Field, options any) (keys, text string) {
 	const erase, down, home, next = "\x15", "\x1b[B", "\x1b[H", "\t" // ctrl+u
 	switch field.Type {
@@ -229,7 +226,7 @@ func keysFor(field spec.Field, options any) (keys, text string) {
 		if choice == field.Default {
 			choice = field.Choices[0]
 		}
-		// Several may hold the same letters; the arrows find the one.
+		// Several choices may contain the same letters; the arrow keys select the right one.
 		return "\r" + home + strings.Repeat(down, index(field, choice)) + next, choice
 	case spec.Choices:
 		return "\r " + next, field.Choices[0]
@@ -247,7 +244,7 @@ func keysFor(field spec.Field, options any) (keys, text string) {
 	case spec.Secret:
 		return "canary" + next, ""
 	default:
-		// Some take only JSON, and say so when all is checked.
+		// Some fields accept only JSON, which is checked when the form is submitted.
 		if text = "val"; field.Set(options, text) != nil || spec.Validate(options) != nil {
 			text = `{"v":1}`
 		}

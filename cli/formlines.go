@@ -109,7 +109,7 @@ func suggestions(ctx context.Context, a *app.App, plan run.Plan, repository stri
 		case field.Type == spec.Path && !workspace.IsURL(repository):
 			entries, err := os.ReadDir(repository)
 			if err != nil {
-				return nil // a suggestion less
+				return nil // one suggestion fewer
 			}
 			for _, entry := range entries[:min(len(entries), maxFiles)] {
 				words = append(words, entry.Name())

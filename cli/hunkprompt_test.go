@@ -21,8 +21,8 @@ import (
 	"aibox/review/accept"
 )
 
-// lineHunk is a hunk of a file that replaces its lines at the numbers given; those
-// far apart are hunks of their own.
+// lineHunk is a hunk that replaces the lines of a file with these numbers; lines far apart are in
+// separate hunks.
 func lineHunk(path, id string, numbers ...int) review.Hunk {
 	h := review.Hunk{ID: review.HunkID(id), Path: review.Path(path), Kind: review.HunkText, OldStart: numbers[0], NewStart: numbers[0]}
 	for i, n := range numbers {
@@ -38,7 +38,7 @@ func lineHunk(path, id string, numbers ...int) review.Hunk {
 	return h
 }
 
-// asked is a prompt over some files, answered by lines.
+// asked returns a prompt over some files, answered by lines.
 type asked struct {
 	*hunkPrompt
 	choice review.Choice
@@ -70,7 +70,7 @@ func ask(t *testing.T, files []review.FileDiff, answers string, change ...func(*
 	return a
 }
 
-// threeFiles are two ordinary files and one that is held back, listed last.
+// threeFiles returns two ordinary files and a risky one, listed last.
 func threeFiles() []review.FileDiff {
 	file := func(path string, hunks ...review.Hunk) review.FileDiff {
 		return review.FileDiff{Change: &review.Change{Path: review.Path(path), Kind: review.Modified}, Hunks: hunks}
@@ -84,7 +84,7 @@ func threeFiles() []review.FileDiff {
 	return files
 }
 
-func TestAnswersDecideAboutHunks(t *testing.T) {
+func TestAnswersDecideOnHunks(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers string
 		want    review.Choice
@@ -174,7 +174,7 @@ func TestDeliveredHunksAreNotAskedAboutAgain(t *testing.T) {
 	}
 }
 
-func TestAHunkRejectedEarlierIsMarkedAndCanBeTaken(t *testing.T) {
+func TestAHunkRejectedEarlierIsMarkedAndCanBeAccepted(t *testing.T) {
 	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt, o *decision.Options) {
 		o.Rejected = func(id review.HunkID) bool { return id == "b1" }
 		p.earlier = map[review.HunkID][]string{"b1": {"rejected: too \x1b[31mred"}}
@@ -187,7 +187,7 @@ func TestAHunkRejectedEarlierIsMarkedAndCanBeTaken(t *testing.T) {
 	}
 }
 
-func TestALongHunkIsPaged(t *testing.T) {
+func TestALongHunkIsShownInPages(t *testing.T) {
 	h := review.Hunk{ID: "l1", Path: "long", Kind: review.HunkAdded}
 	for i := range 30 {
 		h.Lines = append(h.Lines, review.Line{Op: '+', Text: fmt.Appendf(nil, "line %d", i)})

@@ -113,7 +113,7 @@ func TestStandardOutputIsOneJSONValueWhateverHappens(t *testing.T) {
 	}
 }
 
-func TestTheValueOfAnotherFlagAsksForNoJSON(t *testing.T) {
+func TestTheValueOfAnotherFlagDoesNotSelectJSON(t *testing.T) {
 	a, out, errOut := testApp(t)
 	if code := a.perform(t.Context(), []string{"recover", "--branch", "--json"}); code != 2 || out.Len() > 0 || errOut.Len() == 0 {
 		t.Errorf("it exits with %d and prints %q, %q", code, out.String(), errOut.String())

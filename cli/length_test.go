@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestAFlagTakesALengthOfTimeAsSettingsDo(t *testing.T) {
+func TestAFlagParsesADurationAsSettingsDo(t *testing.T) {
 	flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
 	var limit time.Duration
 	lengthVar(flags, &limit, "timeout", time.Hour, "end it after this time")

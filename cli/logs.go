@@ -90,7 +90,7 @@ replaced with U+FFFD; --raw prints them unchanged.`,
 	return cmd
 }
 
-// validate refuses flags that cannot go together.
+// validate refuses flags that cannot be combined.
 func (o *logsOptions) validate() error {
 	switch {
 	case o.format != "" && !slices.Contains(logFormats, string(o.format)):

@@ -17,7 +17,7 @@ func sessionFolder(id string) string {
 	return filepath.Join(os.Getenv("HOME"), ".local/state/aibox/sessions", id)
 }
 
-func TestLogsAsJSONHaveALinePerPieceOfOutput(t *testing.T) {
+func TestLogsAsJSONHaveOneLineForEachPieceOfOutput(t *testing.T) {
 	a, out, _ := testApp(t)
 	storedSession(t, "0dq4f-shell", time.Now())
 	record, err := output.NewRecorder(sessionFolder("0dq4f-shell"))
@@ -61,7 +61,7 @@ func TestLogsAsJSONHaveALinePerPieceOfOutput(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfJSONLinesIsTheLastLine(t *testing.T) {
+func TestAnErrorInJSONLinesIsTheLastLine(t *testing.T) {
 	a, out, _ := testApp(t)
 	if code := a.perform(t.Context(), strings.Fields("logs --json 0dq4f")); code != 2 {
 		t.Errorf("exit %d", code)

@@ -18,10 +18,10 @@ import (
 	"aibox/session/output"
 )
 
-// codexCommand begins an event of codexOutput before which the network was accessed.
+// codexCommand is the start of an event in codexOutput before which the network was accessed.
 const codexCommand = `{"type":"item.started",`
 
-// codexOutput is what Codex prints in its format of events.
+// codexOutput is output of Codex in its event format.
 const codexOutput = `{"type":"thread.started","thread_id":"x"}
 {"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"I look.\n` + "```" + `\n"}}
 ` + codexCommand + `"item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'go test'","status":"in_progress"}}
@@ -29,7 +29,7 @@ const codexOutput = `{"type":"thread.started","thread_id":"x"}
 {"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":2}}
 `
 
-// storeOutput makes a session whose agent printed text.
+// storeOutput stores a session whose agent printed text.
 func storeOutput(t *testing.T, printed agents.Output, interactive bool, text string) {
 	t.Helper()
 	storedSession(t, "0dq4f-codex", time.Now())
@@ -48,8 +48,8 @@ func storeOutput(t *testing.T, printed agents.Output, interactive bool, text str
 	synctest.Test(t, func(t *testing.T) { recordOutput(t, text) })
 }
 
-// recordOutput records what an agent printed in pieces and a notice, and between them
-// accesses in the session's log, each a second later.
+// recordOutput records the agent's output in pieces, with a notice, and network accesses between
+// them in the session's log, each a second later.
 func recordOutput(t *testing.T, text string) {
 	t.Helper()
 	must := func(err error) {
@@ -88,7 +88,7 @@ func recordOutput(t *testing.T, text string) {
 	must(log.Close())
 }
 
-// logs runs `aibox logs` with arguments, and returns both outputs.
+// logs runs `aibox logs` with arguments, and returns its standard output and standard error.
 func logs(t *testing.T, printed agents.Output, args string) (out, errOut string) {
 	t.Helper()
 	a, stdout, stderr := testApp(t)

@@ -124,7 +124,7 @@ func measureListed(ctx context.Context, service *session.Sessions, sessions []se
 	return listed
 }
 
-// manyStale is how many old sessions are worth a word.
+// manyStale is how many old sessions are worth a hint.
 const manyStale = 20
 
 // hintAtStale suggests a clean-up where it would free much.

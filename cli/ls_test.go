@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// storedSession is a session that has ended, as it is on disk, below HOME.
+// storedSession stores a session that has ended, below HOME.
 func storedSession(t *testing.T, id string, created time.Time) {
 	t.Helper()
 	dir := filepath.Join(os.Getenv("HOME"), ".local/state/aibox/sessions", id)
@@ -26,8 +26,8 @@ func storedSession(t *testing.T, id string, created time.Time) {
 	}
 }
 
-// An id of an earlier version may be ahead of one that came after it.
-func TestSessionsAreListedByAgeTheNewestFirst(t *testing.T) {
+// The id of an earlier version may sort after that of a newer session.
+func TestSessionsAreListedNewestFirst(t *testing.T) {
 	a, out, _ := testApp(t)
 	now := time.Now().UTC().Truncate(time.Second)
 	storedSession(t, "0dq4h-codex", now.Add(-3*time.Hour))

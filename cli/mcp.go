@@ -89,8 +89,8 @@ func (o *mcpOptions) run(ctx context.Context) error {
 	}, o.in, os.Stdout)
 }
 
-// sandboxSettings are the settings of this command that all its sandboxes have. They reach
-// nothing unless a call asks for it.
+// sandboxSettings are the settings of this command for all its sandboxes. They apply to a sandbox
+// only if its call asks for them.
 func (o *mcpOptions) sandboxSettings() map[string]string {
 	base := map[string]string{}
 	for _, key := range []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host"} {
@@ -145,7 +145,7 @@ type openPorts struct {
 	urls map[string]string
 }
 
-// maxOpenPorts is how many ports are open at once.
+// maxOpenPorts is how many ports can be open at once.
 const maxOpenPorts = 32
 
 // open opens a port and returns its URL. A port that is open already keeps its URL.

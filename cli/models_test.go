@@ -17,7 +17,7 @@ import (
 	"aibox/session/output"
 )
 
-// listing is a model server that counts how often its list is asked for.
+// listing is a model server that counts the requests for its list.
 func listing(t *testing.T, body string) (url string, asked *atomic.Int64, stop func()) {
 	t.Helper()
 	asked = new(atomic.Int64)
@@ -33,7 +33,7 @@ func listing(t *testing.T, body string) (url string, asked *atomic.Int64, stop f
 	return server.URL, asked, server.Close
 }
 
-func TestModelsAreCompletedWithoutMakingAPersonWait(t *testing.T) {
+func TestCompletionOfModelsDoesNotMakeTheUserWait(t *testing.T) {
 	a, out, _ := testApp(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	url, asked, stop := listing(t, `{"data":[{"id":"one","max_model_len":7},{"id":"two"}]}`)
@@ -82,7 +82,7 @@ func TestTheSettingsNameTheModelServer(t *testing.T) {
 	}
 }
 
-func TestModelsPrintsWhatTheServerSaysFitForATerminal(t *testing.T) {
+func TestModelsEscapesWhatTheServerReturns(t *testing.T) {
 	a, out, errOut := testApp(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	url, _, _ := listing(t, `{"data":[{"id":"one","max_model_len":131072},{"id":"two","meta":{"n_ctx_train":4096,"size":2500000000}},{"id":"\u001b]0;x\u0007"}]}`)
@@ -113,8 +113,8 @@ func TestModelsPrintsWhatTheServerSaysFitForATerminal(t *testing.T) {
 	}
 }
 
-// The agent must neither forge a notice unseen nor make one unreadable.
-func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
+// The agent can neither hide a forged notice nor make a real one unreadable.
+func TestANoticeIsOnASeparateLineInDefaultColors(t *testing.T) {
 	var out, errOut bytes.Buffer
 	printer := newAgentOutput(&out, &errOut, terminal{}, terminal{interactive: true, color: true})
 	show, flush := printer.show, printer.close

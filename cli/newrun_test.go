@@ -41,7 +41,7 @@ func newRunsOf(t *testing.T) (*cli, newrun.Services, string) {
 	return a, services, repo
 }
 
-func TestAComposedRequestIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
+func TestAComposedRequestFollowsTheRulesOfTheCommandLine(t *testing.T) {
 	a, s, repo := newRunsOf(t)
 	give := func(d *run.Request, key, text string) {
 		if err := d.Settings.Set(key, text); err != nil {
@@ -78,7 +78,7 @@ func TestAComposedRequestIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
+func TestEveryAgentIsListedWithItsOwnFlags(t *testing.T) {
 	a, s, _ := newRunsOf(t)
 	all, err := s.Choices.Agents(t.Context())
 	if err != nil || len(all) != len(agents.Builtin().All()) {
@@ -95,7 +95,7 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 				d.Options[field.Key] = field.Text(agent.Options)
 			}
 		}
-		// Flags of their own and --set give the same request.
+		// Flags and --set give the same request.
 		one, other := requestOf(t, a, d.CommandLine(agent.Flag)[1:]...), requestOf(t, a, d.CommandLine(nil)[1:]...)
 		if !one.Equal(d) || !other.Equal(d) {
 			t.Errorf("%s: %q and %q", agent.Name, one.Options, other.Options)
@@ -103,7 +103,7 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 	}
 }
 
-func TestNoPlaceTakesAnInferenceThatNamesNoModelServer(t *testing.T) {
+func TestAnInferenceWithoutAModelServerIsRefusedEverywhere(t *testing.T) {
 	const want = `unknown model server "xyz"`
 	a, s, repo := newRunsOf(t)
 	request := run.Request{Agent: "codex", Repository: repo, Prompt: "fix it"}

@@ -9,7 +9,7 @@ import (
 	"aibox/review"
 )
 
-// notice is text that aibox has escaped already, made sure of once more.
+// notice escapes text that aibox has already escaped once more, to be safe.
 func notice(text string) string {
 	return strings.ReplaceAll(termtext.Text(strings.TrimSuffix(text, "\n")), "\n", " ")
 }

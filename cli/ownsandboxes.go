@@ -20,8 +20,8 @@ import (
 	"aibox/session"
 )
 
-// The limits of the server for the agent in a sandbox, which may be hostile: the supervisor
-// holds what it sends.
+// The server's limits for the agent in a sandbox, which may be hostile: the supervisor keeps in
+// memory what the agent sends.
 const (
 	ownConnections = 16
 	ownHeaderTime  = 15 * time.Second

@@ -68,9 +68,9 @@ func pagerOf(setting, variable, terminal string) (words []string, chosen bool) {
 	return words, true
 }
 
-// throughPager runs the pager with what show writes on its standard input. ctrl-c
-// belongs to the pager meanwhile: less takes it for "stop reading on". However the
-// pager ends, the terminal is given back as it was.
+// throughPager runs the pager with the output of show as its standard input. Meanwhile ctrl-c is
+// for the pager: in less it stops reading further input. However the pager ends, the terminal is
+// restored.
 func (c *console) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -109,12 +109,12 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 		case <-left:
 		}
 	}()
-	_ = cmd.Wait() // its exit code does not affect ours
+	_ = cmd.Wait() // its exit code does not affect that of aibox
 	close(left)
 	stop()
 	err = <-shown
 	if errors.Is(err, context.Canceled) || errors.Is(err, os.ErrClosed) {
-		return nil // it was left before the end
+		return nil // the user quit before the end
 	}
 	return quietly(err)
 }
@@ -140,8 +140,8 @@ func quietly(err error) error {
 	return err
 }
 
-// piped writes to a.out through a buffer of ours, so that a reader who leaves early
-// is noticed here and not by a program that writes for us.
+// piped writes to a.out through a buffer, so that aibox, and not a program that writes for it,
+// notices a reader that leaves early.
 func (c *console) piped(write func(io.Writer) error) error {
 	out := bufio.NewWriterSize(struct{ io.Writer }{c.out}, 64<<10)
 	err := write(out)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// pagedApp is an app on what counts as a terminal, with a pager made of a script.
+// pagedApp is an app on a terminal, with a script as its pager.
 func pagedApp(t *testing.T, script string) (*cli, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	a, out, errOut := testApp(t)
@@ -32,14 +32,14 @@ func pagerScript(t *testing.T, script string) string {
 	return file
 }
 
-// through runs the pager that is named by what is set, whatever the terminal is.
+// through runs the pager that is configured, whether or not there is a terminal.
 func through(t *testing.T, a *cli, show func(context.Context, io.Writer) error) error {
 	t.Helper()
 	line := os.Getenv("PAGER")
 	return a.throughPager(t.Context(), line, nil, show)
 }
 
-func TestAPagerGetsTheTextAndItsEndIsTheEnd(t *testing.T) {
+func TestAPagerReceivesTheTextAndItsEndEndsTheCommand(t *testing.T) {
 	a, out, _ := pagedApp(t, `cat; echo "LESS=$LESS $LESSCHARSET" ; exit 3`)
 	err := through(t, a, func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "the text\n")
@@ -50,7 +50,7 @@ func TestAPagerGetsTheTextAndItsEndIsTheEnd(t *testing.T) {
 	}
 }
 
-func TestAPagerThatIsLeftEarlyEndsTheWritingQuietly(t *testing.T) {
+func TestAPagerThatIsQuitEarlyEndsTheCommandWithoutAnError(t *testing.T) {
 	a, out, _ := pagedApp(t, "head -n 1")
 	err := through(t, a, func(ctx context.Context, w io.Writer) error {
 		for i := 0; ctx.Err() == nil; i++ {
@@ -65,7 +65,7 @@ func TestAPagerThatIsLeftEarlyEndsTheWritingQuietly(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheWritingIsTold(t *testing.T) {
+func TestAWriteErrorIsReported(t *testing.T) {
 	a, _, _ := pagedApp(t, "cat")
 	want := errors.New("the object is damaged")
 	if err := through(t, a, func(context.Context, io.Writer) error { return want }); !errors.Is(err, want) {
@@ -73,11 +73,11 @@ func TestAnErrorOfTheWritingIsTold(t *testing.T) {
 	}
 }
 
-func TestInterruptsBelongToThePager(t *testing.T) {
+func TestInterruptsGoToThePager(t *testing.T) {
 	a, out, _ := pagedApp(t, "kill -INT $PPID; cat")
 	ctx, cancel := context.WithCancel(t.Context())
 	err := a.throughPager(ctx, os.Getenv("PAGER"), nil, func(showing context.Context, w io.Writer) error {
-		cancel() // what the signal does to a command
+		cancel() // the effect of the signal on a command
 		if showing.Err() != nil {
 			return showing.Err()
 		}
@@ -89,7 +89,7 @@ func TestInterruptsBelongToThePager(t *testing.T) {
 	}
 }
 
-func TestThePagerIsTheUsersOwnAndOnlyOnATerminal(t *testing.T) {
+func TestTheUsersPagerIsUsedAndOnlyOnATerminal(t *testing.T) {
 	for _, c := range []struct {
 		setting, pager, term string
 		want                 string
@@ -107,13 +107,13 @@ func TestThePagerIsTheUsersOwnAndOnlyOnATerminal(t *testing.T) {
 			t.Errorf("%+v gives %q, %v", c, got, chosen)
 		}
 	}
-	a, out, _ := pagedApp(t, "echo paged") // standard output is no terminal here
+	a, out, _ := pagedApp(t, "echo paged") // standard output is not a terminal here
 	if err := a.paged(t.Context(), func(_ context.Context, w io.Writer) error { _, err := io.WriteString(w, "text"); return err }); err != nil || out.String() != "text" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }
 
-func TestAReaderThatLeavesIsNoError(t *testing.T) {
+func TestAReaderThatEndsEarlyIsNotAnError(t *testing.T) {
 	for err, want := range map[error]bool{
 		fmt.Errorf("write: %w", syscall.EPIPE): true, io.ErrClosedPipe: true, nil: true, io.ErrUnexpectedEOF: false,
 	} {

@@ -122,7 +122,8 @@ func (o *runOptions) read(cmd *cobra.Command, args []string) error {
 	return o.readFlags(cmd)
 }
 
-// readFlags completes the request with the agent's options, and leaves missing ones open.
+// readFlags completes the request with the agent's options, and leaves options that were not given
+// unset.
 func (o *runOptions) readFlags(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("repo") {
 		o.request.Repository = ""

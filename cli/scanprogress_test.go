@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestOnlyALongLookAtAWorkspaceIsTold(t *testing.T) {
+func TestOnlyALongScanOfAWorkspaceIsShown(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	l := &scanProgress{out: &out, clock: func() time.Time { return now }, begun: now}
@@ -26,7 +26,7 @@ func TestOnlyALongLookAtAWorkspaceIsTold(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldWhereNoPersonLooks(t *testing.T) {
+func TestScanProgressIsShownOnlyOnATerminal(t *testing.T) {
 	a := &console{err: new(bytes.Buffer)}
 	if progress, over := a.watchScan(); progress != nil || over == nil {
 		t.Error("progress is told to a pipe")

@@ -42,7 +42,7 @@ type serveOptions struct {
 	port string // that the first listener on TCP has; set before any request is served
 }
 
-// The memory and the patience of a server.
+// The memory limit and the timeouts of a server.
 const (
 	serverMemory = 256 << 20
 	stopGrace    = 30 * time.Second
@@ -105,7 +105,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(200) // it stays, and should be small; but each piece of a large file is garbage soon
+	debug.SetGCPercent(200) // it runs for a long time and should stay small; but each piece of a large file soon becomes garbage
 	debug.SetMemoryLimit(serverMemory)
 	signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
 	var log *calllog.Log
@@ -164,7 +164,7 @@ func (o *serveOptions) exportMetrics(ctx context.Context, api *apiServer, to otl
 	return func() { cancel(); <-done }
 }
 
-// endAbandoned ends what servers that were killed have left of creations. stop waits for it.
+// endAbandoned ends creations that killed servers have left unfinished. stop waits for it.
 func (o *serveOptions) endAbandoned(ctx context.Context, api *apiServer) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -201,7 +201,7 @@ func (o *serveOptions) serve(ctx context.Context, api *apiServer, socket net.Lis
 		fmt.Fprintf(o.err, "%s listening on %s\n", o.errTerm.faint("→"), addressOf(listener, configs[i]))
 		wait.Go(func() {
 			failures[i] = api.Serve(ctx, listener, configs[i], stopGrace)
-			stop() // all end with the first
+			stop() // all end when the first one ends
 		})
 	}
 	wait.Wait()

@@ -10,7 +10,7 @@ import (
 	"aibox/netguard"
 )
 
-// The setting, the flag and the gateway have one list of kinds.
+// The setting, the flag and the gateway share one list of kinds.
 func TestTheSettingOffersEveryKindOfServerSideTool(t *testing.T) {
 	fields, err := spec.Of(config.Settings{})
 	if err != nil {

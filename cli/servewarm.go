@@ -23,7 +23,7 @@ func (o *serveOptions) keepWarm(ctx context.Context, api *apiServer) (stop func(
 	if err != nil {
 		return nil, err
 	}
-	// The pool is of the server, and not of the call that started it.
+	// The pool belongs to the server, not to the call that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { defer close(done); kept.Run(ctx) }()

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// settingsOf writes the user's and the repository's settings, and gives the
-// repository; "" is no file.
+// settingsOf writes the user's and the repository's settings, and returns the repository; "" means
+// no file.
 func settingsOf(t *testing.T, user, repository string) string {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", "")
@@ -46,7 +46,7 @@ func settingsOf(t *testing.T, user, repository string) string {
 	return repo
 }
 
-// requestOf is the request of the command line "aibox WORD…".
+// requestOf returns the request of the command line "aibox WORD…".
 func requestOf(t *testing.T, a *cli, words ...string) run.Request {
 	t.Helper()
 	root, o := a.root(), &runOptions{}
@@ -72,7 +72,7 @@ func requestOf(t *testing.T, a *cli, words ...string) run.Request {
 	return o.request
 }
 
-// A setting without a flag could not be given to one run.
+// A setting without a flag could not be set for a single run.
 func TestEverySettingOfARunIsAFlag(t *testing.T) {
 	a, _, _ := testApp(t)
 	flags := a.runCommand().PersistentFlags()
@@ -96,9 +96,9 @@ func TestEverySettingOfARunIsAFlag(t *testing.T) {
 	}
 }
 
-// What is not visible is not passed on. If a repository could hide an option that
-// the user set to restrict an agent, it could lift the restriction.
-func TestNoRestrictionIsHiddenByWhatARepositoryMaySet(t *testing.T) {
+// Hidden options are not passed on. If a repository could hide an option that the user set to
+// restrict an agent, it could lift the restriction.
+func TestARepositorysSettingsCannotHideARestriction(t *testing.T) {
 	for _, agent := range agents.Builtin().All() {
 		fields, err := spec.Of(agents.Options(agent))
 		if err != nil {
@@ -138,7 +138,7 @@ func TestBrokenSettingsStopRunsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestRootfulIsTheFlagOrTheUsersSettingAndNeverTheRepositorys(t *testing.T) {
+func TestRootfulComesFromTheFlagOrTheUserAndNeverFromTheRepository(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "rootful = true", "")
 	if on, err := a.app.SystemDocker(); !on || err != nil {
@@ -155,7 +155,7 @@ func TestRootfulIsTheFlagOrTheUsersSettingAndNeverTheRepositorys(t *testing.T) {
 	}
 }
 
-func TestImagesAreBakedAsTheSettingsSay(t *testing.T) {
+func TestImagesAreBakedAccordingToTheSettings(t *testing.T) {
 	a, _, errOut := testApp(t)
 	settingsOf(t, "[images]\nbase = \"debian:trixie\"\n[images.versions]\ncodex = \"0.170.0\"\n", "")
 	options, err := a.app.BuildOptions()
@@ -172,7 +172,7 @@ func TestImagesAreBakedAsTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
+func TestSettingsAreShownWithTheirSource(t *testing.T) {
 	for line, want := range map[string]string{
 		"config show --changed":        "SETTING  VALUE  FROM\npids     64     .aibox.toml:1\ntimeout  30m    ~/.config/aibox/config.toml:1\n",
 		"config show timeout":          "timeout           30m\nfrom              ~/.config/aibox/config.toml:1\nwhat it is        End a session after this time; 0 for no limit\ntakes             a duration, such as 90s, 20m, 2h or 30d\nvariable          AIBOX_TIMEOUT\na repository may  lower it\n",
@@ -213,7 +213,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
+func TestSettingsThatCannotBeWrittenAreReported(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
 	file, err := settings.File()
@@ -224,7 +224,7 @@ func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file where the folder would be
+	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file in place of the folder
 		t.Fatal(err)
 	}
 	err = a.execute(t.Context(), []string{"config", "set", "timeout", "5m"})
@@ -233,7 +233,7 @@ func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 	}
 }
 
-func TestALinkedFileOfSettingsIsChangedWhereItIs(t *testing.T) {
+func TestASymlinkToTheSettingsFileIsKept(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
 	file, err := settings.File()

@@ -129,8 +129,8 @@ func (c *console) explained(rows [][]string) error {
 	return table(c.out, "", broken)
 }
 
-// lastColumn is how many characters the last column may have so that lines of
-// rows have at most width; at least a few.
+// lastColumn returns the width of the last column with which rows have at most width characters,
+// and at least 12.
 func lastColumn(rows [][]string, width int) int {
 	const least = 12
 	var widths []int

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestATableOnATerminalKeepsToItsWidth(t *testing.T) {
+func TestATableOnATerminalFitsItsWidth(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 30))
 	for _, width := range []int{40, 60, 200} {
 		for name, print := range map[string]func(*console, [][]string) error{
@@ -60,7 +60,7 @@ func TestATableIsAlignedAsTabwriterAlignsIt(t *testing.T) {
 	}
 }
 
-func TestColorsDoNotMoveTheColumnsOfATable(t *testing.T) {
+func TestColorsDoNotChangeTheColumnsOfATable(t *testing.T) {
 	var out bytes.Buffer
 	a := &console{in: os.Stdin, out: &out, term: terminal{interactive: true, color: true, width: 30}}
 	rows := [][]string{{a.term.good("✓") + " gVisor", "it is set up as it should be"}, {a.term.warn("!") + " an image", "missing"}, {"plain", "text"}}

@@ -14,10 +14,10 @@ import (
 	"github.com/creack/pty"
 )
 
-func TestTheDetachKeysAreFoundHoweverTheyComeIn(t *testing.T) {
+func TestTheDetachKeysAreFoundHoweverTheyAreSplit(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		in   []string // what is read at once; "" is a pause
+		in   []string // the results of successive reads; "" is a pause
 		send string
 		wish error
 	}{
@@ -49,7 +49,7 @@ func TestTheDetachKeysAreFoundHoweverTheyComeIn(t *testing.T) {
 	}
 }
 
-func TestReadingKeysEndsWithItsContextAndTakesNoneAway(t *testing.T) {
+func TestReadingKeysEndsWithItsContextAndConsumesNone(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestReadingKeysEndsWithItsContextAndTakesNoneAway(t *testing.T) {
 	}
 }
 
-func TestWhatWasTypedBeforeIsForgotten(t *testing.T) {
+func TestKeysTypedBeforeAreDropped(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestWhatWasTypedBeforeIsForgotten(t *testing.T) {
 	}
 }
 
-func TestTheLastRowBelongsToThePersonUnlessThereAreTooFew(t *testing.T) {
+func TestTheLastRowIsReservedUnlessThereAreTooFewRows(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestTheLastRowBelongsToThePersonUnlessThereAreTooFew(t *testing.T) {
 	}
 }
 
-func TestColorsFollowTheEnvironment(t *testing.T) {
+func TestTheEnvironmentDeterminesTheColors(t *testing.T) {
 	for _, c := range []struct {
 		color           bool
 		colorterm, term string
@@ -154,7 +154,7 @@ func TestColorsFollowTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestInteractiveWantsATerminalAndNoJSON(t *testing.T) {
+func TestInteractiveRequiresATerminalAndRefusesJSON(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

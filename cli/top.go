@@ -124,7 +124,7 @@ func (o *topOptions) table(used []session.Summary) string {
 	var out strings.Builder
 	scratch := *o.console
 	scratch.out = &out
-	_ = scratch.overview(topHeader, rows) // a builder takes everything
+	_ = scratch.overview(topHeader, rows) // a builder accepts every write
 	if more > 0 {
 		fmt.Fprintf(&out, "and %s\n", amount.Of(more, "more session"))
 	}

@@ -27,7 +27,7 @@ import (
 // the user leaves.
 func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	debug.SetMemoryLimit(math.MaxInt64)
-	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
+	debug.SetGCPercent(40) // it runs for hours, and should need little more memory than a large diff itself
 	service, err := a.app.Sessions()
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 	return a.read(ctx)
 }
 
-// runOnTerminal runs a request on the whole terminal, and waits for the user to read
-// what it printed. A ctrl-c is the run's alone.
+// runOnTerminal runs a request on the whole terminal, and waits for the user to read what it
+// printed. Only the run receives ctrl-c.
 func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
 	err := a.runRequest(during, request, presentation{})
@@ -133,9 +133,9 @@ func (a uiHost) runOwn(ctx context.Context, args []string) (succeeded bool, err 
 	return err == nil, nil
 }
 
-// child is one of aibox's own commands on this process's streams and with this
-// process's daemon. A ctrl-c is the command's alone. What ends ctx ends the command
-// first, since the terminal is still its own.
+// child is one of aibox's own commands on this process's streams and with this process's daemon.
+// Only the command receives ctrl-c. The end of ctx ends the command first, because it still has the
+// terminal.
 func (a uiHost) child(ctx context.Context, args []string) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -51,7 +51,7 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 	return answer, err
 }
 
-// runInLines runs a request. A ctrl-c is the run's alone.
+// runInLines runs a request. Only the run receives ctrl-c.
 func (a uiHost) runInLines(ctx context.Context, request run.Request, form bool) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

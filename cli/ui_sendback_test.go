@@ -6,7 +6,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestAnEmptyTextSaysWhatWasNotDone(t *testing.T) {
+func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
 	text := "\n" + scissors + "\n# Write above.\n"
 	for fork, want := range map[bool]string{
 		true: "the task is empty, so nothing was forked", false: "the feedback is empty, so nothing was sent back",

@@ -22,7 +22,7 @@ import (
 
 // verifyFlags are the flags of the command that verifies an agent's work.
 type verifyFlags struct {
-	command string // for sh; empty for nothing
+	command string // for sh; empty for none
 	timeout time.Duration
 }
 
@@ -31,7 +31,7 @@ func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
 	lengthVar(flags, &f.timeout, "verify-timeout", time.Duration(builtIn.VerifyTimeout), "end the verification after this time; 0 for no limit")
 }
 
-// check refuses commands that cannot be run. Blanks count as no command.
+// check refuses commands that cannot be run. Blanks are not a command.
 func (f *verifyFlags) check() (err error) {
 	f.command, f.timeout, err = run.CheckVerification(f.command, f.timeout)
 	return err
@@ -132,8 +132,8 @@ func (o *verifyOptions) run(ctx context.Context, text string) error {
 	return v.Fault.Err()
 }
 
-// warnUnset warns about variables of a session that are not set now: a command may fail
-// without them.
+// warnUnset warns about variables of a session that are not set now: without them a command may
+// fail.
 func (c *console) warnUnset(names []string) {
 	for _, name := range names {
 		if _, ok := os.LookupEnv(name); !ok {
@@ -211,10 +211,9 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 	return a.followFrom(ctx, service, id, from, quiet)
 }
 
-// verifierAtEnd is what the work of a run has to pass before --accept delivers it.
-// All of it has passed already; a part of it may still fail.
-// env are the variables that the run had: without them the command may pass or fail
-// wrongly.
+// verifierAtEnd is the verification that the work of a run has to pass before --accept delivers it.
+// The whole work has already passed, but a part of it may still fail. env are the variables of the
+// run: without them the command may pass or fail wrongly.
 func (i *invocation) verifierAtEnd(env []string, ended session.Session) func(context.Context, string) error {
 	output := i.agentOutput(i.err)
 	return output.around(i.service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))

@@ -19,7 +19,7 @@ func TestVariablesThatTheUserLacksNowAreNamed(t *testing.T) {
 	}
 }
 
-// fullWriter takes no more once it is full.
+// fullWriter fails once it is full.
 type fullWriter struct{ full bool }
 
 func (w *fullWriter) Write(p []byte) (int, error) {
@@ -29,7 +29,7 @@ func (w *fullWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestTheEndOfAVerificationsOutputIsNotLostSilently(t *testing.T) {
+func TestALostEndOfAVerificationsOutputIsReported(t *testing.T) {
 	w := &fullWriter{}
 	begun := func() *agentOutput {
 		w.full = false

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// volumeApp is a command line without a server, with no volumes.
+// volumeApp is a command line without a server and without volumes.
 func volumeApp(t *testing.T) (run func(line string) (out, errOut string, err error)) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())

@@ -10,10 +10,10 @@ import (
 	"aibox/session"
 )
 
-// Something in the sandbox waits for the answers to these questions: a connection, or a
-// request to the model in a session that has used up a budget.
+// These questions block something in the sandbox: a connection, or a model request in a session
+// that has used up a budget.
 
-// waitingRequests returns the questions for which something waits.
+// waitingRequests returns the questions that block something in the sandbox.
 func waitingRequests(open []session.Request) []session.Request {
 	return slices.DeleteFunc(slices.Clone(open), func(r session.Request) bool {
 		return !r.Holds()

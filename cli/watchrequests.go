@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requestWatcher is what showing the questions of a session needs of session.Sessions.
+// requestWatcher is the part of session.Sessions that shows and answers the questions of a session.
 type requestWatcher interface {
 	answerer
 	WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error

@@ -16,8 +16,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A hint is a command to type: it holds the session's id, or does not ask for one.
-func TestNoHintLeavesTheIDToTheReader(t *testing.T) {
+// A hint is a command that can be typed: it contains the session's id unless the command needs
+// none.
+func TestNoHintHasAPlaceholderForTheID(t *testing.T) {
 	blank := regexp.MustCompile(`\b(ID|SESSION)\b`)
 	hints := 0
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
@@ -55,8 +56,8 @@ func TestNoHintLeavesTheIDToTheReader(t *testing.T) {
 	}
 }
 
-// wrongLines are command lines that end in an error without a daemon: every command with
-// nothing, with too much, with sessions that are none, and with each flag set wrong.
+// wrongLines are command lines that fail without a daemon: every command without arguments, with
+// too many, with unknown sessions, and with each flag set to a wrong value.
 func wrongLines(root *cobra.Command) [][]string {
 	var lines [][]string
 	var visit func(*cobra.Command)
@@ -98,7 +99,7 @@ func wrongLines(root *cobra.Command) [][]string {
 	return lines
 }
 
-func TestNoWrongCommandLineEndsInAFormattingAccident(t *testing.T) {
+func TestNoWrongCommandLineCausesAFormattingError(t *testing.T) {
 	accident := regexp.MustCompile(`<nil>|%!|\(MISSING\)|0x[0-9a-f]{8}|goroutine |\x1b`)
 	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())

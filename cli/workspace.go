@@ -74,8 +74,8 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 	return o.command(ctx, service, opened, command[0])
 }
 
-// shellIn puts the user's terminal through to a shell. It ends with what its last
-// command ended with, which is no failure.
+// shellIn connects the user's terminal to a shell. The exit code of the last command in it is not a
+// failure.
 func (o *workspaceOptions) shell(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
 	err := o.attachTerminal(ctx, service, opened.ID)
 	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
@@ -84,7 +84,7 @@ func (o *workspaceOptions) shell(ctx context.Context, service *session.Sessions,
 	return err
 }
 
-// commandIn shows what a command prints until it ends.
+// commandIn shows what a command prints until the command ends.
 func (o *workspaceOptions) command(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
 	printer := o.agentOutput(o.out)
 	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk output.Chunk) error {
