@@ -178,7 +178,7 @@ func sameAdapter(a, b string) bool {
 	return slices.ContainsFunc(adapters, func(adapter string) bool { return within(a, adapter) && within(b, adapter) })
 }
 
-func TestEveryForeignModuleIsWrappedByItsOwners(t *testing.T) {
+func TestOnlyItsOwnersImportAForeignModule(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.Imports {
 			for module, allowed := range owners {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// lateContext is a context that delays the caller of its Done once, as a machine does on which
-// something else runs.
+// lateContext is a context that delays the first caller of Done, as a busy machine does.
 type lateContext struct {
 	context.Context
 	calls int
@@ -53,7 +52,7 @@ func TestARateThatIsNotReachedIsReported(t *testing.T) {
 	})
 }
 
-// slowClaims is a server whose warm sandboxes take long, but for those that are cold.
+// slowClaims takes long to give out a warm sandbox; some of its sandboxes are cold.
 type slowClaims struct{ made int }
 
 func (s *slowClaims) awaitWarm(context.Context) error { return nil }

@@ -72,12 +72,12 @@ func (b *bench) dirs() paths.Dirs {
 func (b *bench) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env, cmd.Dir = b.env, b.repo
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // docker run takes its container along
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // docker run ends with its container
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 
-// stuck is when a program counts as hanging.
+// stuck is the time after which a program counts as hanging.
 const stuck = 3 * time.Minute
 
 // timed runs a program and returns how long it took.
@@ -96,7 +96,7 @@ func (b *bench) timed(ctx context.Context, name string, args ...string) (time.Du
 	return took, nil
 }
 
-// quiet runs a program for its output.
+// quiet runs a program and discards its output.
 func (b *bench) quiet(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuck)
 	defer cancel()
@@ -114,7 +114,7 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-4):], " | ")
 }
 
-// aiboxRun is a whole `aibox run`. What it leaves is removed outside the time.
+// aiboxRun runs a whole `aibox run`. The time does not include the removal of its session.
 func (b *bench) aiboxRun(ctx context.Context, args ...string) (time.Duration, error) {
 	took, err := b.timed(ctx, b.aibox, append([]string{"run"}, args...)...)
 	return took, errors.Join(err, b.removeSessions(context.WithoutCancel(ctx)))
@@ -152,8 +152,7 @@ func (b *bench) sessions(ctx context.Context) ([]session, error) {
 	return found, json.Unmarshal([]byte(out), &found)
 }
 
-// removeSessions stops and removes every session, and returns when nothing of
-// them is left.
+// removeSessions stops and removes every session, and returns when nothing of them remains.
 func (b *bench) removeSessions(ctx context.Context) error {
 	found, err := b.sessions(ctx)
 	if err != nil || len(found) == 0 {

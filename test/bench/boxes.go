@@ -30,7 +30,7 @@ func coldRun(ctx context.Context, b *bench) ([]Row, error) {
 			if err != nil || len(found) == 0 {
 				return took, err
 			}
-			if _, err := b.quiet(ctx, b.aibox, "stop", found[0].ID); err != nil { // waits until nothing is left
+			if _, err := b.quiet(ctx, b.aibox, "stop", found[0].ID); err != nil { // waits until nothing remains
 				return took, err
 			}
 			gone = append(gone, millis(time.Since(begin)))

@@ -50,7 +50,7 @@ func serveEgress(ctx context.Context, servers string) error {
 		return errors.New("want three servers")
 	}
 	var dialer net.Dialer
-	var events sync.Mutex // stands for the log, which takes one event at a time
+	var events sync.Mutex // replaces the log, which takes one event at a time
 	proxy := egress.New(egress.Config{
 		Policy:   netguard.NewMatcher(policy),
 		Resolver: benchNames{},
@@ -190,8 +190,8 @@ func perSecond(millis []float64, n int) (rates []float64) {
 	return rates
 }
 
-// egressServers starts a server of HTTP, one that answers a ClientHello with one byte, and
-// one that answers it with bytes without end.
+// egressServers starts an HTTP server, a server that answers a ClientHello with one byte, and one
+// that answers it with an endless stream.
 func egressServers() (plain, tunnels, bulk string, stop func(), err error) {
 	var listeners []net.Listener
 	stop = func() {

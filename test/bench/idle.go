@@ -59,7 +59,7 @@ func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	return b.still(ctx, on.Process().Pid, marks)
 }
 
-// still measures a process for a while.
+// still measures an idle process for a while.
 func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error) {
 	long := 20 * time.Second
 	if b.quick {
@@ -81,7 +81,7 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 	row := alone("terminal UI idle, 20 sessions", "% of a core", share, target{most: 1, absolute: true})
 	started, _ := os.ReadFile(marks)
 	row.Note = fmt.Sprintf("%d bytes read, %d calls of git, %d child processes", now-bytes, strings.Count(string(started), "\n"), children)
-	// Go's own runtime reads some bytes a second to wake itself; lists and records are more.
+	// Go's runtime reads some bytes a second to wake itself; reading lists and records takes more.
 	row.Met = row.Met && len(started) == 0 && children == 0 && float64(now-bytes) < 1000*long.Seconds()
 	return []Row{row}, nil
 }

@@ -98,7 +98,7 @@ func suite() []plan {
 	}
 }
 
-// plan is a row that is still to be measured.
+// plan is a row that has not been measured yet.
 type plan struct {
 	name    string
 	measure func(context.Context, *bench) ([]Row, error)

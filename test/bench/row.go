@@ -60,13 +60,13 @@ func versus(what, against, unit string, ours, theirs []float64, t target) Row {
 	return row
 }
 
-// alone makes a row from a figure that is measured against nothing.
+// alone makes a row from a figure without a comparison.
 func alone(what, unit string, figure float64, t target) Row {
 	return Row{What: what, Unit: unit, Ours: figure, Target: t.String() + " " + unit, Met: t.met(figure)}
 }
 
-// duel measures ours and theirs in turns and returns milliseconds. Which one
-// starts a pair changes each time, so that neither always finds the caches warm.
+// duel measures ours and theirs in turns and returns milliseconds. The order of each pair
+// alternates, so that neither always finds the caches warm.
 func duel(ctx context.Context, pairs int, ours, theirs func(context.Context) (time.Duration, error)) (a, b []float64, err error) {
 	for i := range pairs {
 		order := []func() error{

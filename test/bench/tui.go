@@ -135,7 +135,7 @@ func memoryRow(what string, on *terminal.Terminal) (Row, error) {
 	return alone("memory, "+what, "MB", memory, target{most: 150, absolute: true}), err
 }
 
-// crowd makes n sessions of one that has ended and returns their state's folder.
+// crowd copies an ended session to n sessions and returns their state folder.
 func (b *bench) crowd(ctx context.Context, n int) (state string, err error) {
 	if _, err := b.timed(ctx, b.aibox, "run", "shell", "--network", "none", "--", "sh", "-c", "seq 100 > work.txt; seq 200"); err != nil {
 		return "", err
@@ -215,8 +215,8 @@ func sessionScreen(ctx context.Context, b *bench) (rows []Row, err error) {
 	return append(rows, keyRow(output, took, missing), memory), err
 }
 
-// diffs are the changes that a review is measured with: what the sandbox does to make
-// them, and keys for which there is always somewhere to go.
+// diffs are the changes that a review is measured with: the commands in the sandbox that make them,
+// and keys that always move the cursor.
 var diffs = []struct {
 	name, script string
 	keys         []string
@@ -282,7 +282,7 @@ func (b *bench) review(ctx context.Context, name, script string, keys []string) 
 	return append(rows, keyRow(name, took, missing), memory), err
 }
 
-// numbers makes a repository with long files, once.
+// numbers makes a repository with long files, once for all rows.
 func (b *bench) numbers(ctx context.Context, dir string) error {
 	if exists(dir) {
 		return nil

@@ -31,7 +31,7 @@ import (
 // machines are sandboxes that are folders of this machine, in which processes of this machine
 // run. So all of a client can be tested without Docker, against the real server.
 type machines struct {
-	server.Sandboxes // what no test calls
+	server.Sandboxes // methods that no test calls
 	dir              string
 
 	mu  sync.Mutex
@@ -179,7 +179,7 @@ type running struct {
 	command *exec.Cmd
 	input   io.WriteCloser
 	record  *process.Record
-	expired atomic.Bool // its timeout has come
+	expired atomic.Bool // its timeout has expired
 }
 
 func (m *machines) process(id session.ID, number int) (*running, error) {
@@ -200,7 +200,7 @@ func (m *machines) StartProcess(_ context.Context, id session.ID, r process.Requ
 	if err != nil {
 		return process.Info{}, err
 	}
-	// The processes outlive the call.
+	// The processes continue after the call.
 	command := exec.Command(r.Argv[0], r.Argv[1:]...)
 	command.Dir = cmp.Or(r.Dir, found.dir)
 	command.Env = slices.Concat(os.Environ(), found.env, r.Env)
@@ -332,7 +332,7 @@ func (m *machines) ResizeProcess(context.Context, session.ID, int, screen.Size) 
 	return fault.New(fault.Conflict, "the process has no terminal")
 }
 
-// RunCode runs Python alone.
+// RunCode runs only Python.
 func (m *machines) RunCode(ctx context.Context, id session.ID, r *aiboxv1.RunCodeRequest) (*aiboxv1.RunCodeResponse, error) {
 	if r.GetLanguage() != "python" {
 		return nil, fault.New(fault.Usage, "%q is not a language", r.GetLanguage()).Hint("the languages are python, javascript, ruby and bash")
@@ -358,7 +358,7 @@ func (m *machines) CreateContext(context.Context, session.ID, *aiboxv1.CreateCon
 
 func (m *machines) DeleteContext(context.Context, session.ID, string) error { return nil }
 
-// folder are the files of a machine.
+// folder is the files of a machine.
 type folder struct{ dir string }
 
 func (f folder) at(path files.Path) string {
@@ -368,7 +368,7 @@ func (f folder) at(path files.Path) string {
 	return filepath.Join(f.dir, string(path))
 }
 
-// told returns the error of a file as that of a sandbox.
+// told converts the error of a file to that of a sandbox.
 func told(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.NotFound, "the file does not exist")

@@ -17,7 +17,7 @@ import (
 // pages are where the pages are.
 const pages = "../../docs"
 
-func TestThePagesSayWhatTheProgramSays(t *testing.T) {
+func TestThePagesMatchTheProgram(t *testing.T) {
 	parts, err := Parts()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestThePagesSayWhatTheProgramSays(t *testing.T) {
 	}
 }
 
-func TestEveryOptionOfEveryAgentStandsInItsTable(t *testing.T) {
+func TestEveryOptionOfEveryAgentIsInItsTable(t *testing.T) {
 	parts, err := Parts()
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestEveryOptionOfEveryAgentStandsInItsTable(t *testing.T) {
 	}
 }
 
-func TestAPartThatIsNotMarkedRightIsAnError(t *testing.T) {
+func TestAPartWithWrongMarksIsAnError(t *testing.T) {
 	parts := map[string]string{"a": "new\n", "b": "other\n"}
 	page := "x\n<!-- begin a: made -->\nold\n<!-- end a -->\ny\n"
 	filled, names, err := Fill(page, parts)

@@ -17,16 +17,16 @@ import (
 // fromNpm are the agents whose images are baked for these tests.
 var fromNpm = []string{"codex", "opencode", "claude", "gemini", "qwen", "copilot"}
 
-// stalled is the end of a script whose model never gets to the end.
+// stalled ends a script with a model that never finishes its answer.
 const stalled = `
 [[step]]
 slow = { chunk = 1, delay = "1m" }
 say = "I am thinking about that."
 `
 
-// One conversation in two sessions: the first is a whole task, and the second, which
-// remembers it, is interrupted while the model is in the middle of an answer. A signal to the
-// program alone, as CI sends one, does what ctrl-c on a terminal does.
+// The same conversation in two sessions: the first completes a task, and the second, which
+// continues the conversation, is interrupted during an answer of the model. A signal to the program
+// only, as CI sends it, has the same effect as ctrl-c on a terminal.
 func TestAnAgentFromNpmDoesATaskContinuesAndEndsAtTheFirstCtrlC(t *testing.T) {
 	t.Parallel()
 	for _, agent := range fromNpm {
@@ -68,7 +68,7 @@ write = { path = "again.txt", content = "before {received:& $HOME}, now {receive
 	m.interrupted(second)
 }
 
-// Nobody types anything: a question would keep the file from being written.
+// No user types anything: a question would keep the file from being written.
 func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, agent := range fromNpm {
@@ -90,9 +90,9 @@ write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}
 	}
 }
 
-// What Gemini CLI is set to reaches the model: here a server of the user's own, which
-// speaks Gemini's dialect and no other, and wants the key that never enters the sandbox.
-func TestGeminiWorksOnAServerOfOnesOwnThatSpeaksItsDialect(t *testing.T) {
+// The settings of Gemini CLI reach the model: here a server that the user runs, which supports only
+// Gemini's dialect and requires the key that never enters the sandbox.
+func TestGeminiWorksWithAServerOfTheUserInItsDialect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {received:You are terse.} {received:/usr/share}\\n\" }\n"), "scripted:")

@@ -72,7 +72,7 @@ func (h *modelRecorder) keys() string {
 
 // The agent's requests to the model contain the user's options, the server's description of
 // its model, and aibox's description of the sandbox.
-func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
+func TestTheUsersChoicesReachTheModel(t *testing.T) {
 	t.Parallel()
 	for agent, test := range map[string]struct {
 		args []string
@@ -115,7 +115,7 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 	}
 }
 
-// One agent that speaks every dialect, so that it serves with any server.
+// This agent supports every dialect, so it works with any server.
 func TestOpenCodeWorksInEveryDialect(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"openai-responses", "anthropic", "gemini"} {

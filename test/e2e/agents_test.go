@@ -14,7 +14,7 @@ const (
 	greeting = "package main\n\nfunc main() { println(\"hello\") }\n"
 	mended   = "package main\n\nfunc main() { println(\"hello, world\") }\n"
 
-	// everything is every kind of step that the built-in server plays to an end.
+	// everything contains every kind of step that the built-in server can complete.
 	everything = `
 done = "That was all."
 [[step]]
@@ -34,9 +34,9 @@ run = "echo again >> loop.txt"
 `
 )
 
-// The main job: a real agent changes a real repository through the gateway, in
-// gVisor, is refused the way out, and the change arrives as a branch.
-func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
+// The main use: a real agent changes a real repository through the gateway, in gVisor, cannot reach
+// the Internet, and the change is delivered as a branch.
+func TestARealAgentsChangeIsDeliveredAsABranch(t *testing.T) {
 	t.Parallel()
 	for _, agent := range fromNpm {
 		t.Run(agent, func(t *testing.T) {
@@ -122,8 +122,8 @@ func (m *machine) checkConversation(id string) {
 
 func TestAModelThatFailsEndsTheAgentWithinSeconds(t *testing.T) {
 	t.Parallel()
-	// Nearly all of it is the agent's own start. One that took the failure for a
-	// passing one would try again for many minutes.
+	// Nearly all of it is the agent's own start. An agent that took the failure for a temporary one
+	// would retry for many minutes.
 	for agent, limit := range map[string]float64{"codex": 20, "claude": 20, "gemini": 40, "copilot": 40, "qwen": 60, "opencode": 90} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ run = "date >> loop.txt"
 	}
 }
 
-func TestAnAgentThatChangesNothingIsReportedSo(t *testing.T) {
+func TestAnAgentThatChangesNothingIsReported(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
@@ -185,7 +185,7 @@ func TestAnAgentThatChangesNothingIsReportedSo(t *testing.T) {
 	}
 }
 
-func TestExitCodesArriveAsTheyAre(t *testing.T) {
+func TestExitCodesArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)

@@ -90,8 +90,8 @@ func (s *apiServer) field(body, name string) string {
 // ids are the fields of requests that name something which belongs to a tenant.
 type ids map[string]any
 
-// Whatever another tenant's thing is, a call that names it has the answer of a call that names
-// none. New methods of the schema are a part of this test.
+// A call that names a thing of another tenant gets the same answer as a call that names a thing
+// that does not exist. New methods of the schema are included automatically.
 func TestNoCallReachesTheThingsOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -12,8 +12,8 @@ import (
 	"aibox/test/testnet"
 )
 
-// directRoutes are ways past the guard that no policy leaves open. The guard's own ports
-// that the policy has are not among them.
+// directRoutes are ways around the guard that every policy blocks. They do not include the guard's
+// own ports that the policy allows.
 func directRoutes(bridge, neighbor string) []attack {
 	var all []attack
 	for _, to := range []struct {
@@ -167,7 +167,7 @@ func proxyTricks(allowed, denied string) []attack {
 	upper := strings.ToUpper(allowed)
 	ech := extension{0xfe0d, append([]byte{0, 0, 1, 0, 1, 7, 0, 32}, append(make([]byte, 32), 0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)...)}
 	return []attack{
-		// They have to work, or what is below proves nothing.
+		// These must work, or the attacks below prove nothing.
 		get("plain", url, host, reaches),
 		get("upper case", "HTTP://"+upper+"/MARK", "Host: "+upper+"\r\n", reaches),
 		get("trailing dot", "http://"+allowed+"./MARK", "Host: "+allowed+".\r\n", reaches),
@@ -218,7 +218,7 @@ func proxyTricks(allowed, denied string) []attack {
 		sends("CONNECT with a user name", "CONNECT "+allowed+"@"+denied+":443 HTTP/1.1\r\n\r\n", "HOST:PORT"),
 		sends("CONNECT with a body", "CONNECT "+allowed+":80 HTTP/1.1\r\nContent-Length: 4\r\n\r\nMARK", "no body"),
 
-		// What parsers read in different ways.
+		// Things that parsers interpret differently.
 		sends("length and encoding", post+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nMARK", "both Content-Length"),
 		sends("two lengths", post+"Content-Length: 0\r\nContent-Length: 64\r\n\r\nMARK", "not one number"),
 		sends("a list of lengths", post+"Content-Length: 0, 64\r\n\r\nMARK", "not one number"),
@@ -295,7 +295,7 @@ func TestNoTrickGetsPastTheProxy(t *testing.T) {
 			}
 			switch policy {
 			case "allowlist":
-				// Whatever the list has: these names lead to addresses that are never allowed.
+				// For every list: these names resolve to addresses that are never allowed.
 				for _, host := range []string{allowed.Name, denied.Name, testnet.Loopback, testnet.Private, testnet.Metadata, testnet.Shared} {
 					args = append(args, "--allow", host+":*")
 				}

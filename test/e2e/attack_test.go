@@ -18,8 +18,8 @@ import (
 	"aibox/test/testnet"
 )
 
-// attacker plays attacks from inside a sandbox: each line of the file is one attack, each
-// line of its output a result. It does not know what any of them means.
+// attacker runs attacks from inside a sandbox: each line of the file is one attack, each line of
+// its output a result. It does not know what the attacks mean.
 const attacker = `
 import base64, concurrent.futures, json, re, socket, sys, threading, time
 def head(s):
@@ -111,7 +111,7 @@ type played struct {
 	Ms     int
 }
 
-// canary is a host that notes what reaches it.
+// canary is a host that records what reaches it.
 type canary struct {
 	*testnet.Host
 	mu       sync.Mutex
@@ -119,7 +119,7 @@ type canary struct {
 	count    int
 }
 
-// newCanary makes a host whose ports take everything and answer with a canary.
+// newCanary makes a host whose ports accept everything and answer with a canary.
 func newCanary(t testing.TB, ports ...int) *canary {
 	t.Helper()
 	c := &canary{Host: testnet.NewHost(t, ports...), received: map[net.Conn][]byte{}}
@@ -190,9 +190,8 @@ func (a attack) marker() []byte {
 // mark is marker as text.
 func mark(name string) string { return hex.EncodeToString(attack{name: name}.marker()) }
 
-// attacks runs all attacks in one sandbox and compares what they led to with what they have
-// to lead to. hosts are the canaries that may hear of reaches alone, silent those that may
-// hear nothing.
+// attacks runs all attacks in one sandbox and compares their results with the expected ones.
+// Of the canaries, only attacks that expect reaches may reach hosts; no attack may reach silent.
 func (m *machine) attacks(all []attack, hosts, silent []*canary, args ...string) {
 	t := m.t
 	t.Helper()
@@ -236,7 +235,7 @@ func (m *machine) attacks(all []attack, hosts, silent []*canary, args ...string)
 	}
 }
 
-// judge returns what is wrong about a result, or "".
+// judge returns the difference between a result and the expected one, or "".
 func (a attack) judge(r played, heard bool, reasons []string) string {
 	answered := bytes.Contains(r.Got, []byte("canary\n"))
 	if a.want != reaches && (heard || answered) {
@@ -299,7 +298,7 @@ const (
 	proxyPort    = 3128
 )
 
-// sends is an attack that sends text to the proxy. It replaces MARK.
+// sends is an attack that sends text to the proxy. MARK is replaced.
 func sends(name, text, want string) attack {
 	text = strings.ReplaceAll(text, "MARK", mark(name))
 	return attack{name: name, host: guardAddress, port: proxyPort, steps: []move{{Send: []byte(text)}}, want: want}

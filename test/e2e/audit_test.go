@@ -105,7 +105,7 @@ func TestTheAuditCommandGetsTheEventsOfASessionWhoseSupervisorWasKilled(t *testi
 	m.aibox(0, "ls") // repairs
 	lines := auditLines(m, m.aibox(0, "audit", id, "--json").stdout)
 	passed := auditLines(m, m.read(events))
-	passed = slices.CompactFunc(passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) // the one at the kill may come twice
+	passed = slices.CompactFunc(passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) // the event at the time of the kill may be there twice
 	if !slices.EqualFunc(lines, passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) || lines[len(lines)-1].Type != audit.SessionRepaired {
 		t.Errorf("the audit has %d events, and its command got %d:\n%+v\n%+v", len(lines), len(passed), lines, passed)
 	}

@@ -159,7 +159,7 @@ func TestQueuedSessionsStartOneAfterTheOtherWhateverIsKilled(t *testing.T) {
 	m.queuedAt(sixth, 1)
 	m.aibox(0, "rm", sixth)
 
-	// A client that waits leaves nothing behind.
+	// A client that waits leaves nothing.
 	before := len(m.stored())
 	client := m.start("run", "shell", "--max-parallel", "1", "--network", "none", "--repo", repo, "--", "sh", "-c", waiting)
 	eventually(t, hung, "it is queued", func() bool { return strings.Contains(m.aibox(0, "ls").stdout, "queued 1") })

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An unattended session that has cost what it may ends with its work kept, and says what
-// it has cost.
+// An unattended session that reaches its cost limit ends, its work is kept, and the cost is
+// reported.
 func TestALimitOfCostEndsTheSessionAndKeepsItsWork(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -43,7 +43,7 @@ func TestKillingTheClientHarmsNothing(t *testing.T) {
 	}
 }
 
-func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
+func TestKillingTheSupervisorEndsTheSandboxAndTheNextCommandRepairs(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
@@ -90,7 +90,7 @@ func (m *machine) lease(bridge string) bool {
 		return true
 	}
 	defer file.Close()
-	// If another test's session has taken the bridge meanwhile, it had come back.
+	// If another test's session has taken the bridge meanwhile, it had been released.
 	holder, _ := os.ReadFile(file.Name())
 	free := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
 	return free || string(holder) != m.stored()[0].ID
@@ -138,7 +138,7 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			for _, r := range m.stored() {
 				eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 			}
-			// A child that was being forked has the lock for another instant.
+			// A child that was being forked holds the lock for another moment.
 			var o outcome
 			printed := ""
 			eventually(t, hung, "the next command repairs", func() bool {
@@ -238,7 +238,7 @@ func TestTheNextRunReusesTheNetworkOfADeadSession(t *testing.T) {
 }
 
 // SIGTERM to a supervisor, as at a machine's shutdown, is a stop: the work is kept.
-func TestASupervisorThatIsToldToEndKeepsTheWork(t *testing.T) {
+func TestASupervisorThatIsTerminatedKeepsTheWork(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
@@ -253,8 +253,8 @@ func TestASupervisorThatIsToldToEndKeepsTheWork(t *testing.T) {
 	}
 }
 
-// What a crash tore apart does not keep other sessions from being seen.
-func TestADamagedRecordIsToldAndHidesNoOther(t *testing.T) {
+// A record that a crash damaged does not hide other sessions.
+func TestADamagedRecordIsReportedAndHidesNoOther(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)

@@ -19,7 +19,7 @@ import (
 	"aibox/api/aibox/v1/aiboxv1connect"
 )
 
-// creationsInCI is how many sandboxes the ordinary test creates; by hand there are many.
+// creationsInCI is how many sandboxes the ordinary test creates; manual runs create many.
 const creationsInCI = 2
 
 var (
@@ -123,8 +123,8 @@ func (c *creations) table(all time.Duration, left map[string][]string) string {
 	return b.String()
 }
 
-// Sandboxes that programs create in a row and side by side all start, run a command and end,
-// and leave nothing but their records.
+// Sandboxes that programs create one after the other and in parallel all start, run a command and
+// end, and leave only their records.
 func TestManyCreationsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -34,7 +34,7 @@ func replaced(t *testing.T, text, old, by string) string {
 	return strings.Replace(text, old, by, 1)
 }
 
-func TestAnAgentMadeOfAFileAloneIsBakedRunAndResumed(t *testing.T) {
+func TestAnAgentDefinedByAFileIsBakedRunAndResumed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.customAgent("mybot", example(t))
@@ -85,7 +85,7 @@ func TestAnOptionOfAnAgentFileIsCheckedAndSetLikeAnyOther(t *testing.T) {
 		}
 	}
 	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "[agents.mybot]\nloud = true\nturns = 2\n")
-	// The model never comes to an end, and the agent has two turns.
+	// The model never finishes, and the agent is limited to two turns.
 	o := m.aibox(1, "run", "mybot", "--repo", repo, "--prompt", "go", "--inference", m.script("[[step]]\nsay = \"again\"\nloop = -1\nrun = \"true\"\n"))
 	if !strings.Contains(o.stdout, "AGAIN") || strings.Count(o.stdout, "AGAIN") > 2 {
 		t.Errorf("the settings did not reach it:\n%s", o)
@@ -145,7 +145,7 @@ func (m *machine) check(code int, args ...string) (checked, []string, outcome) {
 	return c, steps, o
 }
 
-func TestACheckTakesAGoodAgentThroughEveryStep(t *testing.T) {
+func TestACheckOfAWorkingAgentPassesEveryStep(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	typed := replaced(t, example(t), "stdin = \"prompt\"\n", "stdin = \"prompt\"\n"+
@@ -161,7 +161,7 @@ func TestACheckTakesAGoodAgentThroughEveryStep(t *testing.T) {
 	}
 }
 
-func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
+func TestACheckReportsWhatIsWrongWithAnAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		old, by string // the change to the example

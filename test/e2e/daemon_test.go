@@ -21,7 +21,7 @@ import (
 	"aibox/runtime/runtimetest"
 )
 
-// daemon is a rootless Docker of the test's own, which it may kill.
+// daemon is a rootless Docker of this test, which the test may kill.
 type daemon struct {
 	m      *machine
 	dir    string
@@ -198,7 +198,7 @@ func (d *daemon) image() string {
 	return "worker:1"
 }
 
-func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
+func TestKillingDockerEndsTheSandboxAndKeepsTheWork(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := newDaemon(m)
@@ -237,9 +237,9 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	m.aibox(0, "accept", r.ID)
 }
 
-// The daemon and the supervisor die at once, and the agent has stopped PID 1, so only the
+// The daemon and the supervisor die at the same time, and the agent has stopped PID 1, so only the
 // watchdog can end the sandbox.
-func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
+func TestKillingDockerAndTheSupervisorEndsTheSandboxAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := newDaemon(m)
@@ -271,7 +271,7 @@ func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 
 // A daemon that sandboxes cannot use is refused with a reason, before it is asked for
 // anything but what it is.
-func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
+func TestADaemonThatSandboxesCannotUseIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, api, info, want string
@@ -295,8 +295,7 @@ func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-// impostor answers at a socket as a daemon with that API and that information
-// does, and knows one image.
+// impostor answers on a socket as a daemon with this API and this information, and knows one image.
 func impostor(t *testing.T, api, info string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "e2e-")

@@ -41,7 +41,7 @@ func TestADescriptionQuotesTheCommitsOfTheAgent(t *testing.T) {
 
 // An agent can replace git with a program whose children outlive it and keep its output
 // open.
-func TestAFakeGitInTheBoxDoesNotHoldUpTheEndOfASession(t *testing.T) {
+func TestAFakeGitInTheSandboxDoesNotDelayTheEndOfASession(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	script := `set -e

@@ -58,7 +58,7 @@ func (d *disk) unmount() {
 	})
 }
 
-// fill takes all the room there is.
+// fill uses all free space.
 func (d *disk) fill() {
 	d.m.t.Helper()
 	for _, piece := range []string{"1M", "512"} {
@@ -80,7 +80,7 @@ func (d *disk) fails(args ...string) outcome {
 	}
 }
 
-// room gives it back.
+// room frees that space.
 func (d *disk) room() {
 	d.m.t.Helper()
 	for _, file := range glob(d.m.t, d.filler()+"*") {
@@ -108,7 +108,7 @@ func (d *disk) must(name string, args ...string) {
 
 // Docker's own mount namespace does not see a disk that is mounted later, so the
 // small one is that of the baselines.
-func TestADiskThatIsTooSmallForTheWorkIsSaidAndLeftClean(t *testing.T) {
+func TestADiskThatIsTooSmallForTheWorkIsReportedAndLeftClean(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
@@ -148,7 +148,7 @@ func TestADiskThatFillsUpUnderTheRecordEndsTheSessionAndKeepsTheWork(t *testing.
 	m.aibox(0, "accept", id)
 }
 
-func TestAWorkspaceThatDockerDoesNotSeeIsSaidInOneSentence(t *testing.T) {
+func TestAWorkspaceThatDockerDoesNotSeeIsReportedInOneSentence(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.disk(filepath.Join(m.home, "agent_workspace"), 8)
@@ -181,8 +181,8 @@ func TestARepositoryOnAReadOnlyDiskCanBeWorkedOn(t *testing.T) {
 	m.aibox(0, "accept", r.ID)
 }
 
-// workWithout runs an agent that changes the repository, on a disk that takes nothing
-// any more when the agent ends.
+// workWithout runs an agent that changes the repository, on a disk that is full or read-only when
+// the agent ends.
 func (m *machine) workWithout(spoil func(), work string, code int, args ...string) (id string, b *background) {
 	m.t.Helper()
 	repo := m.repo("p", map[string]string{"a.txt": "a\n"})
@@ -210,7 +210,7 @@ func (m *machine) workWithout(spoil func(), work string, code int, args ...strin
 // Changes that cannot be computed because the disk is full are reported as unknown, and
 // nothing is delivered, discarded or lost. The first command that has enough space computes
 // them.
-func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T) {
+func TestChangesOnAFullDiskAreUnknownUntilThereIsSpace(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"plain": nil, "accepted": {"--accept", "branch"}, "required": {"--require-changes"}, "json": {"--json"}} {
 		t.Run(name, func(t *testing.T) {
@@ -252,8 +252,8 @@ func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T)
 	}
 }
 
-// The record and the objects lie on one disk as often as not.
-func TestAFullDiskOfAllThatIsKeptLosesNeitherTheRecordNorTheWork(t *testing.T) {
+// The record and the objects are often on the same disk.
+func TestAFullDiskWithRecordsAndObjectsLosesNeither(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := m.disk(filepath.Join(m.home, ".local"), 32)
@@ -281,7 +281,7 @@ func TestAFullDiskOfAllThatIsKeptLosesNeitherTheRecordNorTheWork(t *testing.T) {
 	m.aibox(0, "accept", id)
 }
 
-func TestChangesThatAReadOnlyDiskDoesNotTakeAreUnknownUntilItIsWritable(t *testing.T) {
+func TestChangesOnAReadOnlyDiskAreUnknownUntilItIsWritable(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := m.disk(filepath.Join(m.home, ".local/share/aibox"), 24)
@@ -300,7 +300,7 @@ func TestChangesThatAReadOnlyDiskDoesNotTakeAreUnknownUntilItIsWritable(t *testi
 	m.aibox(0, "accept", id)
 }
 
-// A full disk hurts every program of the user, so a session ends before.
+// A full disk affects every program of the user, so a session ends before that.
 func TestASessionEndsBeforeADiskOfTheHostIsFull(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

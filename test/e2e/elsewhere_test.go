@@ -21,8 +21,8 @@ var (
 	crushProgram = flag.String("crush", "", "also test the real Crush; this file is its program, statically linked")
 )
 
-// elsewhere are the agents of the flags, which not every machine can install. Each has an
-// image that is built from test/elsewhere when the tests start.
+// elsewhere are the agents that flags select, because not every machine can install them. Each has
+// an image that is built from test/elsewhere when the tests start.
 var elsewhere = []struct {
 	name string
 	from *string

@@ -103,7 +103,8 @@ func TestAHostileAgentDisturbsOnlyItsOwnSandbox(t *testing.T) {
 	m.aibox(0, "exec", id, "--", "cp", "/usr/bin/sleep", "/tmp/victim")
 	m.aibox(137, "exec", id, "--", "/tmp/victim", "1000") // the agent kills it
 
-	// A process that floods nobody's screen, and one whose reader is stopped, hold up nothing.
+	// Neither a process that prints endlessly without a reader nor one whose reader is stopped
+	// blocks anything.
 	m.aibox(0, "exec", "-d", id, "--", "yes")
 	stuck := m.start("exec", id, "--", "yes", "stuck")
 	eventually(t, hung, "it prints", func() bool { return len(stuck.stdout.String()) > 100 })
@@ -120,7 +121,7 @@ func TestAHostileAgentDisturbsOnlyItsOwnSandbox(t *testing.T) {
 	_ = stuck.Process.Kill()
 }
 
-// 100 MB of a process arrive with equal hashes although the client reconnects 50 times.
+// 100 MB of output of a process arrive with the same hash although the client reconnects 50 times.
 func TestReconnectingReaderLosesNothingOfAProcess(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -221,7 +222,7 @@ exec sleep 1000`)
 	if data, err := os.ReadFile(precious); err != nil || string(data) != "mine" {
 		t.Errorf("the file outside is %q, %v", data, err)
 	}
-	// In the sandbox a symlink leads only to places in it.
+	// In the sandbox a symlink leads only to places inside it.
 	m.aibox(0, "cp", precious, id+":/tmp/etc/")
 	if _, err := os.Stat("/etc/precious"); err == nil {
 		t.Error("the copy followed a link of the sandbox on this machine")

@@ -63,7 +63,7 @@ try parallel sh -c 'for i in 1 2 3 4 5 6 7 8; do curl -s -m 20 -T /tmp/big https
 	if !strings.Contains(lines[""], "sent") || !strings.Contains(lines[""], host.Name) {
 		t.Errorf("the end of the run does not say what was sent where: %s", lines[""])
 	}
-	// Without the limit everything passes, so it is the limit that holds.
+	// Without the limit everything passes, so the limit is what blocks it.
 	lines = run("0")
 	for _, name := range []string{"first", "tunnel", "plain", "python", "node", "names"} {
 		if !strings.Contains(lines[name], "exit 0") {
@@ -75,7 +75,7 @@ try parallel sh -c 'for i in 1 2 3 4 5 6 7 8; do curl -s -m 20 -T /tmp/big https
 	}
 }
 
-// A host that has received its own limit gets nothing more, and others still do.
+// A host that has received as much as its own limit gets nothing more; other hosts still do.
 func TestAnUploadEndsAtTheLimitOfItsHost(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

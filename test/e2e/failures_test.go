@@ -93,8 +93,8 @@ func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 // success.
 var endedItself = regexp.MustCompile(`^[a-z]+ (ended with exit code|exited with success)`)
 
-// bound is how long an agent may go on from its first request on: the longest time for
-// which aibox waits, and what a machine at work adds to it.
+// bound is the maximum time of an agent from its first request on: the longest time for which aibox
+// waits, plus some time for a busy machine.
 func (f modelFailure) bound() time.Duration {
 	if f.wait != "" {
 		return 150 * time.Second

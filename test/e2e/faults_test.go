@@ -16,7 +16,7 @@ import (
 // disaster is something that goes wrong while a session runs.
 type disaster struct {
 	name string
-	// strike makes it happen. It returns false if there was nothing to strike.
+	// strike makes it happen. It returns false if it had no target.
 	strike func(*schedule) bool
 	// causes are parts of the reasons that the session's result can give.
 	causes []string

@@ -53,7 +53,7 @@ func (m *machine) twoHunks(t *testing.T) report {
 		"sed -i -e 's/first/FIRST/' -e 's/last/LAST/' a.txt; echo new > new.txt"))
 }
 
-func TestWhatAPersonRejectsIsLeftOutAndSentBack(t *testing.T) {
+func TestRejectedHunksAreLeftOutAndSentBack(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.twoHunks(t)
@@ -94,7 +94,7 @@ func TestWhatAPersonRejectsIsLeftOutAndSentBack(t *testing.T) {
 	}
 }
 
-func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
+func TestFeedbackIsKeptIfAStartFailsOrItIsNotSent(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.twoHunks(t)

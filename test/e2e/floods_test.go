@@ -15,8 +15,8 @@ import (
 // a gigabyte does not grow the supervisor.
 var floodOutput = flag.Int("floods.output", 20, "MiB that the flood of output may print")
 
-// exhaustion is a program that takes as much of a resource as it can, until a limit of its
-// session ends it.
+// exhaustion is a program that uses as much of a resource as it can, until a limit ends its
+// session.
 type exhaustion struct {
 	flags   []string
 	program []string
@@ -138,10 +138,10 @@ func (m *machine) responsive(repo string) (list, session time.Duration) {
 	return list, m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--", "true").took
 }
 
-// Whatever a sandbox takes as much of as it can, a limit ends its session with exit code 5
-// and keeps its work. Meanwhile other commands and sessions are not much slower, and the
-// supervisor stays small. The factor is generous, since tests share the machine.
-func TestALimitEndsEachFloodWhichHurtsNobody(t *testing.T) {
+// Whatever resource a sandbox uses as much of as it can, a limit ends its session with exit code 5
+// and keeps its work. Meanwhile other commands and sessions are not much slower, and the supervisor
+// stays small. The factor is generous, since tests share the machine.
+func TestALimitEndsEachFloodAndOtherSessionsContinue(t *testing.T) {
 	t.Parallel()
 	for name, f := range exhaustions(t) {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// unchanged checks that a form has given the terminal back.
+// unchanged checks that a form has restored the terminal.
 func (s *screen) unchanged() {
 	s.t.Helper()
 	text := s.stdout.String()

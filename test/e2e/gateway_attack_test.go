@@ -151,7 +151,7 @@ while not os.path.exists("go"): time.sleep(0.05)
 
 // A sandbox that floods its gateway does not block its own honest requests or those of
 // other sandboxes, and the memory of its supervisor stays small.
-func TestABoxThatFloodsItsGatewayHurtsNobody(t *testing.T) {
+func TestASandboxThatFloodsItsGatewayAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"besiege.py": besiege})

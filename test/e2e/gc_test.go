@@ -20,7 +20,7 @@ import (
 	"aibox/app/cleanup"
 )
 
-func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
+func TestDiscardedWorkIsShownRestoredAndContinued(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "a\n"})
@@ -113,7 +113,7 @@ func (m *machine) aged(id string, age time.Duration) {
 }
 
 // Not in parallel, because other tests hold what this one expects to be removed.
-func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
+func TestACleanUpRemovesOnlyWhatIsReviewedAndOld(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("p", nil)
 	run := func(command string) string {
@@ -227,7 +227,7 @@ func TestACleanUpThatIsKilledLosesNothing(t *testing.T) {
 
 // These images are used by this test alone: their agent is unique, and they look older than
 // all others.
-func TestACleanUpTakesOutdatedImagesAndLeavesThoseThatAreNeeded(t *testing.T) {
+func TestACleanUpRemovesOutdatedImagesAndKeepsNeededOnes(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.cleansImages = true

@@ -59,9 +59,9 @@ func waysOut() []wayOut {
 	}
 }
 
-// A sandbox has the placeholder key of a model server on the host's loopback, and tries
-// to reach the world through it.
-func TestABoxGetsNoFurtherThanTheModelThroughItsRequests(t *testing.T) {
+// A sandbox has the placeholder key of a model server on the host's loopback, and tries to reach
+// the Internet through it.
+func TestModelRequestsOfASandboxReachOnlyTheModel(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	var mu sync.Mutex

@@ -128,7 +128,7 @@ func TestAnInteractiveShellWorksAsOnATerminal(t *testing.T) {
 	}
 }
 
-func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
+func TestAttachingAgainShowsTheCurrentScreen(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	first, r := m.interactive("p")
@@ -154,18 +154,18 @@ func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
 	third.awaitSize("19 60")
 	second.awaitShown(`(?m)^19 60$`)
 
-	third.kill() // without a word; the others and the agent do not mind
+	third.kill() // without a message; other terminals and the agent are not affected
 	second.awaitSize("39 120")
 	second.typed("echo pre''vious\r")
 	second.awaitShown(`(?m)^previous$`)
-	second.typed("\x10") // alone it is the shell's: the previous command
+	second.typed("\x10") // pressed alone it goes to the shell: the previous command
 	second.awaitShown(`previous\n.*# echo pre''vious\n`)
 	second.typed("\x15exit\r")
 	second.ends(0)
 	second.restored()
 }
 
-func TestWhoIsAttachedScrollsBackWhileTheAgentGoesOn(t *testing.T) {
+func TestAnAttachedUserScrollsBackWhileTheAgentContinues(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s, r := m.interactive("p")
@@ -200,7 +200,7 @@ func TestWhoIsAttachedScrollsBackWhileTheAgentGoesOn(t *testing.T) {
 	}
 }
 
-func TestASignalGivesTheTerminalBackAndLeavesTheSessionRunning(t *testing.T) {
+func TestASignalRestoresTheTerminalAndLeavesTheSessionRunning(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s, r := m.interactive("p")
@@ -220,7 +220,7 @@ func TestASignalGivesTheTerminalBackAndLeavesTheSessionRunning(t *testing.T) {
 	m.aibox(0, "stop", r.ID)
 }
 
-func TestADeadSupervisorGivesTheTerminalBack(t *testing.T) {
+func TestTheDeathOfTheSupervisorRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s, r := m.interactive("p")

@@ -32,7 +32,7 @@ func TestOutputInTinyPiecesMakesASmallIndex(t *testing.T) {
 	}
 }
 
-// floods are programs that keep a terminal's emulator busy with every byte, for ever.
+// floods are programs that send endless output which is expensive for a terminal emulator.
 var floods = map[string]string{
 	"repeated characters": `$|=1; print "x\e[99999b" x 4000 while 1`,
 	"lines at the top":    `$|=1; print "\e[H\e[Lflood" x 4000 while 1`,
@@ -98,10 +98,10 @@ func filled(out string) map[string]string {
 	return lines
 }
 
-// Docker's own /etc/hosts and /etc/hostname were files of the host that a sandbox could fill.
-// A new mount that can be filled makes this fail. What is left: the workspace is limited
-// by its disk alone, and /dev, which gVisor keeps in memory, by the sandbox's memory.
-func TestEveryMountOfABoxHasALimit(t *testing.T) {
+// Docker's own /etc/hosts and /etc/hostname were files of the host that a sandbox could fill. A new
+// mount that can be filled makes this fail. Not tested here: only the free space of the disk limits
+// the workspace, and the sandbox's memory limits /dev, which gVisor keeps in memory.
+func TestEveryMountOfASandboxHasALimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	o := m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "perl", "-e", fills)
@@ -149,7 +149,7 @@ func (m *machine) withVolumes(volumes ...string) string {
 }
 
 // Docker makes a folder of the host for each volume of an image, which nothing limited.
-func TestTheVolumesOfAnImageLieWithinALimit(t *testing.T) {
+func TestTheVolumesOfAnImageHaveALimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
@@ -185,7 +185,7 @@ func TestAnImageWhoseVolumeWouldLoseTheWorkIsRefused(t *testing.T) {
 	}
 }
 
-// A state folder once took 300 MB without a word.
+// A state folder once grew by 300 MB without a warning.
 func TestAStateFolderHasALimit(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]string{
@@ -214,7 +214,7 @@ func TestAStateFolderHasALimit(t *testing.T) {
 	}
 }
 
-func TestAStateFolderThatFillsUpIsToldBeforeItsLimit(t *testing.T) {
+func TestAStateFolderThatFillsUpIsReportedBeforeItsLimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.customAgent("bot", bot("~/.bot"))
@@ -265,7 +265,7 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 
 // With --host-uds a sandbox connects to whatever socket of the host it sees, and no probe in
 // the sandbox notices.
-func TestARuntimeThatMayLetBoxesOutIsRefusedWhateverTheUserAllows(t *testing.T) {
+func TestARuntimeThatMayLetSandboxesEscapeIsAlwaysRefused(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := newDaemonWith(m, []string{"--ignore-cgroups", "--host-uds=all"})

@@ -23,7 +23,7 @@ type machine struct {
 	cleansImages bool // its clean-ups need not wait for each other; see cleaning
 }
 
-// newMachine makes a machine and checks at the test's end that nothing runs on.
+// newMachine makes a machine and checks at the end of the test that nothing still runs.
 func newMachine(t testing.TB) *machine {
 	t.Helper()
 	// The folder is not t.TempDir, whose name is long and whose removal would
@@ -88,8 +88,8 @@ func (m *machine) close() {
 	}
 }
 
-// leftWatchdogs are the watchdogs that do not end with their sessions. Their program
-// lies in this home.
+// leftWatchdogs returns the watchdogs that have not ended with their sessions. Their program is in
+// this home.
 func (m *machine) leftWatchdogs() []int {
 	deadline, tick := time.Now().Add(hung), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()

@@ -79,7 +79,7 @@ func TestADeadModelEndsTheRunAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestAWrongModelIsToldBeforeAnythingStarts(t *testing.T) {
+func TestAWrongModelIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	url, _ := failing(t, answering(500, ""))
@@ -97,7 +97,7 @@ func TestAWrongModelIsToldBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
-func TestAServerThatTheAgentCannotTalkToIsToldBeforeAnythingStarts(t *testing.T) {
+func TestAServerThatTheAgentCannotUseIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.env = append(m.env, "ANTHROPIC_API_KEY=canary-12ab34cd")
@@ -110,7 +110,7 @@ func TestAServerThatTheAgentCannotTalkToIsToldBeforeAnythingStarts(t *testing.T)
 	}
 }
 
-func TestARefusedKeyIsToldBeforeAnythingStarts(t *testing.T) {
+func TestARefusedKeyIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	key := "canary-5566ff77"
@@ -157,8 +157,8 @@ func TestModelsAreListedAndKept(t *testing.T) {
 	}
 }
 
-// Ollama cuts off without a word what does not fit.
-func TestASmallContextIsToldAtTheStart(t *testing.T) {
+// Ollama silently cuts off what does not fit.
+func TestASmallContextIsReportedAtTheStart(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -187,8 +187,8 @@ func TestASmallContextIsToldAtTheStart(t *testing.T) {
 	}
 }
 
-// tester is an agent made of a file whose program is a script of the test's own, so
-// that it does what no agent that can be installed here does.
+// tester is a custom agent whose program is a script of the test, so that it does things that no
+// installable agent does.
 func (m *machine) tester(script string) (image string) {
 	m.t.Helper()
 	m.customAgent("tester", fmt.Sprintf(`
@@ -210,7 +210,7 @@ KEY = "{key}"
 	return strings.TrimSpace(m.aibox(0, "bake", "base").stdout)
 }
 
-func TestAnAgentThatTriesADeadModelForEverIsEnded(t *testing.T) {
+func TestAnAgentThatEndlesslyRetriesADeadModelIsEnded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.tester("echo begun > work.txt; while :; do ask; sleep 1; done")
@@ -232,7 +232,7 @@ func TestAnAgentThatTriesADeadModelForEverIsEnded(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatEndsWellWithoutHavingGotAnAnswerIsReportedAsItIs(t *testing.T) {
+func TestAnAgentThatSucceedsWithoutAnAnswerIsReported(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.tester(`case "$2" in

@@ -30,8 +30,8 @@ func systemDocker(t *testing.T) string {
 	return "unix://" + socket
 }
 
-// The namespace stands in for the host's: root of a user namespace is root there, and
-// nothing outside changes.
+// This namespace replaces the host's: root of a user namespace is root there, and nothing outside
+// changes.
 func TestTheSystemsDockerIsGuardedInTheHostsNamespace(t *testing.T) {
 	m := newMachine(t)
 	script := `export XTABLES_LOCKFILE="$HOME/lock" PATH="$PATH:/usr/sbin:/sbin"

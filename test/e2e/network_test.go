@@ -57,7 +57,7 @@ var closed = []string{
 	"udp 10.200.200.1 11434", "tcp 10.200.200.2 11434",
 }
 
-func TestABoxReachesTheGatewayUnderLocalAndNothingElseEver(t *testing.T) {
+func TestASandboxReachesOnlyTheGatewayUnderLocal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	inference := m.script("[[step]]\nsay = \"hello\"\n")
@@ -110,7 +110,7 @@ func TestABoxReachesTheGatewayUnderLocalAndNothingElseEver(t *testing.T) {
 }
 
 // A file on the host that a link in the workspace names is not what a sandbox sees.
-func TestABoxSeesNothingOfTheHostButTheWorkspace(t *testing.T) {
+func TestASandboxSeesNothingOfTheHostButTheWorkspace(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)

@@ -49,7 +49,7 @@ func TestARunWhoseModelAnswersWithoutAnAnswerEndsSoon(t *testing.T) {
 	}
 }
 
-func TestARunWhoseModelHangsIsToldAndEnded(t *testing.T) {
+func TestARunWhoseModelHangsIsReportedAndEnded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.tester("echo begun > work.txt; ask")
@@ -92,7 +92,7 @@ func TestAModelThatStreamsSlowlyIsNotEnded(t *testing.T) {
 	}
 }
 
-// A real agent has its own patience; the run ends all the same.
+// A real agent has its own timeouts; the run still ends.
 func TestARealAgentsRunEndsWhenItsModelGivesNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"codex", "claude"} {

@@ -22,7 +22,7 @@ import (
 	"aibox/test/testnet"
 )
 
-// outside is a host on the Internet, as far as aibox knows: it serves HTTPS and HTTP.
+// outside is a host that aibox takes for one on the Internet: it serves HTTPS and HTTP.
 type outside struct {
 	*testnet.Host
 	CA string // its authority, in PEM

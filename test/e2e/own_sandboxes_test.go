@@ -341,7 +341,7 @@ func TestWithoutTheSettingNothingServesSandboxesToAnAgent(t *testing.T) {
 	}
 }
 
-// A sandbox that fills its part of the disk is ended, and the agent goes on.
+// A sandbox that fills its part of the disk is ended, and the agent continues.
 func TestASandboxOfAnAgentCannotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

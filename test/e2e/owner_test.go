@@ -11,7 +11,7 @@ import (
 const asksModel = `curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' ` +
 	`-d '{"model":"theirs","messages":[{"role":"user","content":"canary-7a1e22"}]}' "$OPENAI_BASE_URL/chat/completions"`
 
-// Anybody on the machine can listen where Ollama would.
+// Any user of the machine can listen on Ollama's port.
 func TestPromptsDoNotReachAnotherUsersServer(t *testing.T) {
 	t.Parallel()
 	theirs := peertest.Start(t)
@@ -43,7 +43,7 @@ func TestPromptsDoNotReachAnotherUsersServer(t *testing.T) {
 	}
 }
 
-// Once, and only at a terminal: the answer is kept.
+// The question appears once, and only at a terminal: the answer is kept.
 func TestAnotherUsersServerIsAskedAboutOnce(t *testing.T) {
 	t.Parallel()
 	theirs := peertest.Start(t)

@@ -14,7 +14,7 @@ import (
 // A power cut ends everything at once. Afterwards the runtime folder is empty, the networks'
 // rules are gone, and other processes have the pids of the records, by chance even with the
 // same start times.
-func TestARebootIsRepairedAndHitsNoOtherProcess(t *testing.T) {
+func TestTheRepairAfterARebootEndsNoOtherProcess(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := newDaemon(m)

@@ -108,7 +108,7 @@ func boundTo(t *testing.T, pid int) int {
 	return most
 }
 
-func TestASandboxThatBurnsProcessorsIsHeldAtItsLimit(t *testing.T) {
+func TestASandboxThatUsesAllProcessorsIsKeptAtItsLimit(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--cpus", "1", "--memory", "0", "--repo", m.repo("p", nil), "--", "sh", "-c",
@@ -150,8 +150,8 @@ func TestAPartOfAProcessorIsRefusedWithoutSystemdUnlessTheUserAllowsIt(t *testin
 	}
 }
 
-// forkBomb counts the processes of the sandbox from within, while children of it fork without
-// end. It prints the most it has seen once 100 counts found no more.
+// forkBomb counts the processes of the sandbox from inside, while its children fork endlessly. It
+// prints the maximum once 100 counts have not exceeded it.
 const forkBomb = `
 $| = 1;
 syscall($unshare, 0x10000000) == 0 or die "unshare: $!" if $unshare; # CLONE_NEWUSER
@@ -166,7 +166,7 @@ while (1) {
 }
 `
 
-func TestAForkBombIsHeldAndStoppedBesideOthers(t *testing.T) {
+func TestAForkBombIsLimitedAndStoppedBesideOthers(t *testing.T) {
 	t.Parallel()
 	for name, unshare := range map[string]int{
 		"as root":             0,

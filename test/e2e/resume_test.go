@@ -44,7 +44,7 @@ func TestAResumedSessionHasTheWorkOfBothAndTheOtherKeepsItsRecord(t *testing.T) 
 	}
 }
 
-func TestWhatCannotBeResumedIsSaidInOneSentence(t *testing.T) {
+func TestWhatCannotBeResumedIsReportedInOneSentence(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
@@ -155,7 +155,7 @@ func TestAStateFolderFullOfTricksIsMovedAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheAgentIsToldItsLimitsAndTheChosenPrompts(t *testing.T) {
+func TestTheAgentReceivesItsLimitsAndTheChosenPrompts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{".aibox/prompts/house.md": "# House rules\nOnly tabs.\n"})

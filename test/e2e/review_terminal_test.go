@@ -122,7 +122,7 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 	}
 }
 
-func TestAnEditorMakesTheMessage(t *testing.T) {
+func TestAnEditorEditsTheMessage(t *testing.T) {
 	t.Parallel()
 	m, repo, id := withRisks(t)
 	editor := filepath.Join(m.home, "editor")

@@ -276,7 +276,7 @@ func TestASandboxIsInvisibleToOtherTenants(t *testing.T) {
 	}
 }
 
-func TestTheLimitsOfASandboxBite(t *testing.T) {
+func TestTheLimitsOfASandboxAreEnforced(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.sandboxes()

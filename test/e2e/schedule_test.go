@@ -144,7 +144,7 @@ func (s *schedule) acknowledged() int {
 	return last
 }
 
-// run runs the schedule and returns what is wrong afterwards.
+// run runs the schedule and returns the resulting problems.
 func (s *schedule) run() []string {
 	s.client = s.lane.m.start(s.args...)
 	picked := s.lane.pickDisasters(s.random)
@@ -272,7 +272,7 @@ func (s *schedule) awaitUnlaunched() {
 // workLine is a line of the work in a diff.
 var workLine = regexp.MustCompile(`(?m)^\+line (\d+)$`)
 
-// check runs the next command and returns what is wrong.
+// check runs the next command and returns the resulting problems.
 func (s *schedule) check() (problems []string) {
 	m := s.lane.m
 	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -463,7 +463,7 @@ func TestRandomFaultsLoseNothingAndLeaveNothing(t *testing.T) {
 				t.Errorf("schedule %d (-faults.seed %d -faults.only %d):\n  %s\n%s\n%s", n, *faultSeed, n, strings.Join(s.trace, "\n  "), problem, s.client.stderr.String())
 			}
 			if len(problems) > 0 && !withDaemon {
-				l = nil // what is left must not count twice
+				l = nil // leftovers must not count twice
 			}
 		}
 	}

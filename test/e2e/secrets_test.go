@@ -136,7 +136,7 @@ func searchForKeys(t *testing.T, m *machine, key, inference string, asked *atomi
 		t.Errorf("the key is in %s", file)
 	}
 	for _, file := range m.holding(secret) {
-		// The agent printed it, which is its own affair.
+		// The agent printed it itself, which aibox does not prevent.
 		if filepath.Base(file) != "output.raw" {
 			t.Errorf("the agent's variable is in %s", file)
 		}
@@ -188,7 +188,7 @@ done`)
 	}
 }
 
-func TestADeadModelServerIsToldBeforeAnythingStarts(t *testing.T) {
+func TestADeadModelServerIsReportedBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	server := httptest.NewServer(nil)

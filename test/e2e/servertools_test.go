@@ -84,8 +84,8 @@ func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 	}
 }
 
-// A provider has more models than the session's: dearer ones, and a local server may
-// have some that it forwards to a cloud.
+// A provider has other models than the session's: some cost more, and a local server may forward
+// some to a cloud.
 func TestOnlyTheSessionsOwnModelsAreReached(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -124,7 +124,7 @@ func cloudy(t *testing.T) (host string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-func TestALocalModelThatRunsInACloudIsNeverTakenWithoutAWord(t *testing.T) {
+func TestALocalModelThatRunsInACloudIsNeverUsedSilently(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.env = append(m.env, "OLLAMA_HOST="+cloudy(t))

@@ -15,7 +15,7 @@ read -r line
 printf '%s\n' "$line" > "$1"
 `
 
-func TestSettingsAreEditedUntilTheyAreRight(t *testing.T) {
+func TestSettingsAreEditedUntilTheyAreValid(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write(filepath.Join(m.home, "editor"), onLine)

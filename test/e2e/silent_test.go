@@ -10,7 +10,7 @@ import (
 
 // A supervisor that was stopped (SIGSTOP) accepts connections and never answers. Commands
 // report it in time, and `stop --force` ends the session without it.
-func TestASupervisorThatWasStoppedHoldsUpNoCommand(t *testing.T) {
+func TestAStoppedSupervisorBlocksNoCommand(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
@@ -88,7 +88,7 @@ func TestStopForceEndsASessionAtOnce(t *testing.T) {
 
 // What `recover` prints it takes: for each kind of state, of sessions with and without a
 // record, and of two sessions that ran one after the other within a minute.
-func TestRecoverTakesWhatItPrints(t *testing.T) {
+func TestRecoverAcceptsWhatItPrints(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	seen := map[string]bool{}

@@ -69,7 +69,7 @@ func plant(t *testing.T, workspace string) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-func TestPipesSocketsAndDevicesOfABoxHangNothingAndAreLeftOut(t *testing.T) {
+func TestPipesSocketsAndDevicesOfASandboxBlockNothingAndAreLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "a\n", "gone/x": "x\n", "sub/a.txt": "a\n", "sub/b.txt": "b\n"})

@@ -19,7 +19,7 @@ import (
 	"aibox/test/testnet"
 )
 
-// sshHost is a server of git over SSH on the Internet, as far as aibox knows.
+// sshHost is a Git server over SSH that aibox takes for one on the Internet.
 type sshHost struct {
 	*testnet.Host
 	Key ssh.Signer

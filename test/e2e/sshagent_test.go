@@ -54,7 +54,7 @@ print("answer", s.recv(4096)[4:5].hex())
 
 // A program in a sandbox logs in with the user's ssh-agent as the listed user to the listed
 // server, and gets nothing else of it.
-func TestTheSSHAgentSignsTheListedLoginAlone(t *testing.T) {
+func TestTheSSHAgentSignsOnlyTheListedLogin(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	key := m.sshAgent()

@@ -39,7 +39,7 @@ func (m *machine) standins() string {
 // Aider and Crush come from places that not every machine reaches. What aibox does
 // for them is real but for the program itself: sandbox, command line, environment,
 // files, standard input, gateway, conversations, and the change that comes back.
-func TestAgentsFromElsewhereGetExactlyWhatTheirDocumentationAsksFor(t *testing.T) {
+func TestAgentsFromElsewhereGetWhatTheirDocumentationRequires(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.standins()
@@ -110,7 +110,7 @@ func agentOutput(text string) string {
 // A sandbox reaches an accepted cloud and nothing else. aibox passes the TLS connection on
 // without a look at it, logs the host, and says so. Amp's only host is its vendor's own, so its
 // server here is one that a company runs itself.
-func TestAgentsReachTheirAcceptedCloudInTunnelsThatAiboxDoesNotSee(t *testing.T) {
+func TestAgentsReachTheirAcceptedCloudInTunnelsThatAiboxDoesNotInspect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.standins()
@@ -154,9 +154,9 @@ func TestAgentsReachTheirAcceptedCloudInTunnelsThatAiboxDoesNotSee(t *testing.T)
 	}
 }
 
-// Cursor and Amp live in their vendors' clouds, so `aibox run` refuses them. What it
-// would run is tried all the same, in a sandbox without a network.
-func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
+// Cursor and Amp run in their vendors' clouds, so `aibox run` refuses them. Their command lines are
+// still tested, in a sandbox without a network.
+func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesWork(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	image := m.standins()

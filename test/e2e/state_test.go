@@ -52,8 +52,8 @@ func TestWhatAnAgentLeavesInItsStateFolderIsNoWayToTheHost(t *testing.T) {
 	}
 }
 
-// Another agent that goes on with the work begins a conversation of its own, though
-// it names the same folder.
+// Another agent that continues the work starts a conversation of its own, even if it uses the same
+// folder.
 func TestAnAgentNeverSeesTheStateOfAnother(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

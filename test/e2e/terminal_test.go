@@ -21,7 +21,7 @@ const interrupt = syscall.SIGINT
 // screen is a program on a terminal of its own.
 type screen struct {
 	*background
-	keys          *os.File // the person's side
+	keys          *os.File // the user's side
 	before, after *term.State
 }
 
@@ -81,8 +81,8 @@ func (s *screen) answers(questionsAndKeys ...string) {
 	}
 }
 
-// insists types keys until the question that they answer is over, with pauses: one
-// that has just appeared takes no answer, nor does one before which somebody types on.
+// insists types keys with pauses until the question has been answered: a question that has just
+// appeared ignores input, as does one while the user is still typing.
 func (s *screen) insists(keys string, over func() bool) {
 	s.t.Helper()
 	var last time.Time
@@ -98,12 +98,12 @@ func (s *screen) insists(keys string, over func() bool) {
 	})
 }
 
-// gone reports that a person does not see text any more.
+// gone reports that the screen does not show text any more.
 func (s *screen) gone(text string) func() bool {
 	return func() bool { return !strings.Contains(s.shown(), text) }
 }
 
-// ends is that of a background, with what a person saw last.
+// ends waits for the end of a background program. Failures include the last screen.
 func (s *screen) ends(code int) string {
 	s.t.Helper()
 	if got := s.wait(); got != code {
@@ -201,8 +201,8 @@ func TestClosingTheTerminalLeavesTheSessionRunning(t *testing.T) {
 	}
 }
 
-// vandal prints everything that must not reach a person's terminal, and leaves it
-// in names and contents of files.
+// vandal prints everything that must not reach a user's terminal, and leaves it in names and
+// contents of files.
 const vandal = `
 evil() {
   printf 'osc52:\033]52;c;ZXZpbA==\007 osc8:\033]8;;http://evil.example/\033\\link\033]8;;\033\\ title:\033]0;owned\007 '

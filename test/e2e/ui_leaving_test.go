@@ -10,7 +10,7 @@ import (
 	"aibox/test/terminal"
 )
 
-func TestTheTerminalIsGivenBackFromEveryScreen(t *testing.T) {
+func TestEveryScreenRestoresTheTerminalAtItsEnd(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", "echo work > work.txt")
@@ -92,7 +92,7 @@ func TestASignalEndsACommandThatHasTheTerminal(t *testing.T) {
 
 // After kill -9, nothing can restore the terminal, but no work is lost, and the next start
 // works on that terminal.
-func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
+func TestTheNextStartWorksAfterAKill(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "-i", "--network", "none", "--repo", m.repo("p", nil))
@@ -127,7 +127,7 @@ func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
 
 // After any number of sizes the screen is the one of a program that was started at the
 // last of them.
-func TestAStormOfSizesLeavesTheScreenWhole(t *testing.T) {
+func TestManyChangesOfTheSizeLeaveTheScreenIntact(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", "seq 300 > work.txt; seq 50")

@@ -131,7 +131,7 @@ func TestANewUserIsLedToAReviewedChangeWithoutAShellCommand(t *testing.T) {
 	}
 }
 
-func TestSomebodyWithoutDockerIsLedToTheSetUp(t *testing.T) {
+func TestAUserWithoutDockerIsLedToTheSetup(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	// a folder without a daemon's socket

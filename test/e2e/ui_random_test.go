@@ -22,8 +22,7 @@ var (
 	monkeySeed = flag.Uint64("monkey.seed", uint64(time.Now().UnixNano()), "which random keys")
 )
 
-// monkeyKeys are the keys of an ordinary keyboard, without ctrl+d, which would end a shell
-// in a sandbox as it should.
+// monkeyKeys are the keys of an ordinary keyboard, without ctrl+d, which ends a shell in a sandbox.
 var monkeyKeys = append(strings.Split("abcdefghijklmnopqrstuvwxyzABDEFGHILMNOPRSTUVXY0123456789/?:.,[]{}|@ ", ""),
 	"enter", "enter", "enter", "esc", "esc", "esc", "tab", "tab", "shift+tab", "space", "backspace", "delete", "up", "down", "down", "left", "right",
 	"home", "end", "pgup", "pgdown", "f1", "ctrl+a", "ctrl+b", "ctrl+e", "ctrl+f", "ctrl+k", "ctrl+n", "ctrl+r", "ctrl+s", "ctrl+t", "ctrl+u", "ctrl+w", "é")
@@ -214,7 +213,7 @@ func (k *monkey) away() {
 	}
 }
 
-func TestMonkeysKnowTheirKeys(t *testing.T) {
+func TestTheRandomKeysAreKnown(t *testing.T) {
 	t.Parallel()
 	for _, keys := range slices.Concat(hasty, rash, [][]string{monkeyKeys}) {
 		for _, name := range keys {

@@ -71,7 +71,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.givenBack()
 }
 
-func TestASignalGivesTheTerminalOfAllSessionsBack(t *testing.T) {
+func TestASignalOnTheDashboardRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {

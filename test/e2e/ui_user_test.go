@@ -13,7 +13,7 @@ import (
 	"aibox/test/terminal"
 )
 
-// person is a user with aibox in a terminal.
+// person is a user who uses aibox in a terminal.
 type person struct {
 	*terminal.Terminal
 	t   testing.TB

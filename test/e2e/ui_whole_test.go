@@ -12,7 +12,7 @@ import (
 // A user starts a real agent without leaving the terminal UI: from an empty list of
 // sessions to the questions of a new run, its output, the review, and a branch with one
 // hunk of two. The test runs on a small and a large terminal.
-func TestAPersonComesFromNothingToAnAcceptedHunk(t *testing.T) {
+func TestAUserGetsFromAnEmptyListToAnAcceptedHunk(t *testing.T) {
 	t.Parallel()
 	for _, size := range []terminal.Size{{Rows: 24, Cols: 80}, {Rows: 60, Cols: 200}} {
 		t.Run(fmt.Sprintf("%dx%d", size.Cols, size.Rows), func(t *testing.T) {

@@ -57,7 +57,7 @@ func (m *machine) nothingVerifies(when string) {
 	})
 }
 
-func TestWorkIsVerifiedInABoxOfItsOwnWithoutANetwork(t *testing.T) {
+func TestWorkIsVerifiedInASeparateSandboxWithoutANetwork(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{".gitignore": "node_modules/\nbuilt\n", "a.txt": "a\n"})
@@ -199,7 +199,7 @@ func TestCtrlCEndsAVerification(t *testing.T) {
 
 // Whichever process is killed, nothing of the verification is left, and the result explains
 // what happened.
-func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
+func TestAVerificationLeavesNothingWhicheverProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
@@ -320,7 +320,7 @@ func TestAHostileMakefileReachesNothing(t *testing.T) {
 	m.nothingVerifies("at the end")
 }
 
-func TestAPersonsSettingsMayVerifyAndARepositorysMayNot(t *testing.T) {
+func TestTheUsersSettingsMayVerifyAndARepositorysMayNot(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "verify = \"echo from settings\"\n")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stopper is an agent that stops PID 1 of its box, which could end the box when the
-// supervisor is lost, and works on.
+// stopper is an agent that stops PID 1 of its sandbox, which could end the sandbox when the
+// supervisor is lost, and continues to work.
 const stopper = `echo work > work.txt; echo ready; sleep 0.2; kill -STOP 1 && touch stopped; while :; do date > beat; sleep 0.1; done`
 
 // initStopped starts a session whose agent has stopped PID 1.
@@ -33,7 +33,7 @@ func (m *machine) awaitStopped(r record) {
 	})
 }
 
-func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
+func TestTheSandboxEndsWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.initStopped("--", "sh", "-c", stopper)
@@ -53,7 +53,7 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 }
 
 // PID 1 and the watchdog do not need each other.
-func TestPID1EndsTheBoxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testing.T) {
+func TestPID1EndsTheSandboxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
@@ -83,7 +83,7 @@ func TestAnAgentThatStopsPID1IsEndedByItsSupervisor(t *testing.T) {
 }
 
 // What ends the supervisor may be meant for all that belongs to it.
-func TestTheWatchdogOutlivesWhatIsSentToItsSupervisorsGroup(t *testing.T) {
+func TestTheWatchdogSurvivesSignalsToItsSupervisorsGroup(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.initStopped("--", "sh", "-c", stopper)
@@ -133,7 +133,7 @@ func TestAWatchdogIsSmallAndGoneWithItsSession(t *testing.T) {
 }
 
 // A list is correct at once, even before the supervisor notices.
-func TestASessionWhoseSandboxDiedIsNotCalledRunning(t *testing.T) {
+func TestASessionWhoseSandboxDiedIsNotListedAsRunning(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)

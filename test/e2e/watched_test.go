@@ -65,8 +65,8 @@ func (w *watched) await(t testing.TB, text string) {
 	}
 }
 
-// hung is when what takes no time to speak of counts as never coming true. On a machine
-// that is busy with other tests anything may take seconds.
+// hung is the timeout of conditions that usually become true at once. On a machine that is busy
+// with other tests anything may take seconds.
 const hung = 30 * time.Second
 
 // eventually asks until a condition of another process holds; it fails the test

@@ -9,7 +9,7 @@ import (
 // curious asks for a name and an address that no sandbox reaches, and then waits.
 const curious = `getent hosts registry.example; echo > /dev/tcp/192.0.2.7/443; echo "asked both"; `
 
-func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {
+func TestRefusedRequestsAreShownAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.onTerminal()
@@ -41,7 +41,7 @@ func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {
 	s.givenBack()
 }
 
-func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
+func TestASessionAsksForMoreTimeBeforeItsLimitAndGetsIt(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("shop", nil)

@@ -14,7 +14,7 @@ import (
 // of the workspace.
 const trapped = `git config core.fsmonitor "touch canary; cat" && echo two > a.txt && echo ready && exec sleep 600`
 
-func TestAWorkspaceIsOpenedInABoxWhileTheAgentWorks(t *testing.T) {
+func TestAWorkspaceIsOpenedInASandboxWhileTheAgentWorks(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "one\n", ".env": "hidden\n"})
@@ -78,7 +78,7 @@ func (m *machine) nothingOpen(when string) {
 
 // A sandbox that shows a workspace lives no longer than the command that opened it, and a
 // crash leaves nothing for good.
-func TestTheBoxOfAnOpenedWorkspaceEndsWithItsCommand(t *testing.T) {
+func TestTheSandboxOfAnOpenedWorkspaceEndsWithItsCommand(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--json", "--", "sh", "-c", "echo x > x"))
@@ -139,7 +139,7 @@ var sprung = map[string]string{
 // Nothing that is typed in a workspace runs what the agent wrote with the rights of the
 // user: not git, wherever it is called and whatever it goes into, nor the agent's own
 // programs.
-func TestWhatIsTypedInAWorkspaceRunsNothingOfTheAgentsOnTheHost(t *testing.T) {
+func TestCommandsInAWorkspaceRunNoProgramOfTheAgentOnTheHost(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "one\n"})

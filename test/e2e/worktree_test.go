@@ -61,7 +61,7 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 	m.aibox(0, "accept", id)
 }
 
-func TestARunPutsItsWorkOntoTheWorkingTreeWhenAskedTo(t *testing.T) {
+func TestARunDeliversItsWorkToTheWorkingTreeIfRequested(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"a.txt": "one\n"})

@@ -91,7 +91,7 @@ func wrap(r *rand.Rand, secret string) string {
 	return before + secret + behind
 }
 
-func TestOrdinaryTextHoldsNothing(t *testing.T) {
+func TestOrdinaryTextContainsNoSecret(t *testing.T) {
 	detector, err := detect.NewDetectorDefaultConfig()
 	if err != nil {
 		t.Fatal(err)

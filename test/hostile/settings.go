@@ -15,7 +15,7 @@ func onTerminal(key string, provoke ...string) Attack {
 	return a
 }
 
-// fed is setting for a command that reads.
+// fed is setting for a command that reads its input.
 func fed(a Attack, stdin string) Attack {
 	a.Stdin = stdin
 	return a

@@ -180,14 +180,14 @@ func TestAReplacedPackageFailsTheBakeOfEveryAgentThatNPMInstalls(t *testing.T) {
 	}
 }
 
-func TestAReplacedPackageThatOwnsUpToItsChecksumFailsTheBakeToo(t *testing.T) {
+func TestAReplacedPackageWithItsRealChecksumFailsTheBakeToo(t *testing.T) {
 	if said, err := bakeOn(t, ours(t, hostileNPM(t, "claude", false, "{}"), nil), "claude"); err == nil || !strings.Contains(said, "EINTEGRITY") {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
 
 // Without the lock the same registry has its way: what the tests above hold is the lock.
-func TestWithoutItsLockAReplacedPackageGetsIn(t *testing.T) {
+func TestWithoutItsLockAReplacedPackageIsInstalled(t *testing.T) {
 	files := ours(t, hostileNPM(t, "claude", false, "{}"), map[string]string{"locks/claude/package-lock.json": ""})
 	said, err := bakeOn(t, files, "claude")
 	if err != nil || !strings.Contains(said, poisoned) || !strings.Contains(said, "not pinned: claude") {

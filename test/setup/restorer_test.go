@@ -72,7 +72,7 @@ func restoring(t *testing.T, named string, args ...string) (out string, err erro
 	return strings.ReplaceAll(strings.ReplaceAll(string(text), m.root, "ROOT"), "\n", ""), err
 }
 
-func TestAStartBecomesARestoreAndEveryOtherCallGoesOnUnchanged(t *testing.T) {
+func TestAStartBecomesARestoreAndEveryOtherCallIsUnchanged(t *testing.T) {
 	id := strings.Repeat("0a", 32)
 	global := []string{"--aibox-runsc=RUNSC", "--ignore-cgroups", "--root", "start", "--log", "/x y", "--log-format", "json"}
 	const passed = "[--ignore-cgroups][--root][start][--log][/x y][--log-format][json]"
@@ -95,7 +95,7 @@ func TestAStartBecomesARestoreAndEveryOtherCallGoesOnUnchanged(t *testing.T) {
 
 // containerd removes a container that has ended, and the process that watches it, if these words
 // of runc say so. Other errors of a kill are no end.
-func TestAKillOfAContainerThatHasEndedSaysSoInTheWordsOfRunc(t *testing.T) {
+func TestAKillOfAnEndedContainerReportsItInTheWordsOfRunc(t *testing.T) {
 	id := strings.Repeat("0a", 32)
 	for says, ended := range map[string]bool{"sandbox is not running": true, "permission denied": false} {
 		m := newMachine(t, map[string]string{"opt/runsc": "#!/bin/sh\necho '" + says + "' >&2\nexit 128\n"})

@@ -35,7 +35,7 @@ func TestACorrectRuntimeOfOthersIsKept(t *testing.T) {
 	}
 }
 
-func TestARuntimeThatLetsBoxesOutIsRefusedAndNotTouched(t *testing.T) {
+func TestARuntimeThatLetsSandboxesEscapeIsRefusedAndNotChanged(t *testing.T) {
 	theirs := func(args string) string { return `{"path": "THEIRS", "runtimeArgs": [` + args + `]}` }
 	for name, test := range map[string]struct{ object, lines, want string }{
 		"the host's network":                {theirs(rightArgs + `, "--network=host"`), "", "argument --network=host"},

@@ -70,7 +70,7 @@ func printTask(out io.Writer, name string, given arguments) error {
 	return os.WriteFile("made-by-"+name, []byte(name+"\n"), 0o600)
 }
 
-// keep makes what the agent keeps in the repository for itself.
+// keep creates the files that the agent keeps in the repository for itself.
 func keep(name string) error {
 	if name != "aider" {
 		return nil

@@ -194,7 +194,7 @@ func (t *Terminal) Size() Size {
 	return t.screen.Size()
 }
 
-// settle puts on the screen what has arrived.
+// settle applies the bytes that have arrived to the screen.
 func (t *Terminal) settle() {
 	_, _ = t.screen.Write(t.pending)
 	t.pending = t.pending[:0]

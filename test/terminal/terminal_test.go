@@ -22,7 +22,7 @@ func run(t *testing.T, script string) (*Terminal, context.Context) {
 	return on, ctx
 }
 
-func TestAProgramThatGivesTheTerminalBackLeavesNothing(t *testing.T) {
+func TestAProgramThatRestoresTheTerminalLeavesNothing(t *testing.T) {
 	on, ctx := run(t, `old=$(stty -g); stty raw -echo; printf '\033[?1049h\033[?25l\033[?1002;1006h\033[?2004h\033[>1u'
 		printf '\033[<u\033[?2004l\033[?1006;1002l\033[?25h\033[?1049l'; stty "$old"`)
 	if _, err := on.Wait(ctx); err != nil {
@@ -33,7 +33,7 @@ func TestAProgramThatGivesTheTerminalBackLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramLeavesIsTold(t *testing.T) {
+func TestWhatAProgramDoesNotRestoreIsReported(t *testing.T) {
 	for script, want := range map[string]string{
 		`printf '\033[?1002h.'`:                       "mode 1002 is true",
 		`printf '\033[?25l.'`:                         "mode 25 is false",
@@ -79,7 +79,7 @@ func TestAFrameEndsWithItsLastByte(t *testing.T) {
 	}
 }
 
-func TestProgramsHearOfKeysAndSizesAndGetAnswers(t *testing.T) {
+func TestProgramsReceiveKeysSizesAndAnswers(t *testing.T) {
 	on, ctx := run(t, `stty raw -echo; printf '\033[?2026$p'; head -c 11 | od -An -c | tr -d ' \n'; stty sane
 		trap 'stty size' WINCH; echo; echo ready; while :; do read -r line && echo "got $line"; done`)
 	if err := on.Await(ctx, `\[\?2026;2\$y`); err != nil {
