@@ -245,8 +245,8 @@ func (a *app) layerOf(request page.Request) *layer {
 // beside it counts there.
 func (a *app) onDashboard() bool { return len(a.open) == 1 && a.request.Only == nil }
 
-// leave closes the screen that is shown, and tells the one below. With the only screen
-// the program ends.
+// leave closes the current screen and notifies the one below. Closing the only screen ends the
+// program.
 func (a *app) leave(said page.Close) tea.Cmd {
 	if len(a.open) == 1 {
 		a.closed = said

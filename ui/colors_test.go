@@ -70,7 +70,7 @@ func TestTheVariablesOfATerminalSayWhatItShows(t *testing.T) {
 		"TERM=xterm-256color NO_COLOR=please CLICOLOR_FORCE=1": colorprofile.ASCII,
 		"TERM=xterm-256color NO_COLOR=":                        colorprofile.ANSI256,
 		"TERM=dumb NO_COLOR=1":                                 colorprofile.NoTTY,
-		"TERM=tmux-256color TMUX=/nowhere COLORTERM=truecolor": colorprofile.ANSI256, // who knows what tmux stands on
+		"TERM=tmux-256color TMUX=/nowhere COLORTERM=truecolor": colorprofile.ANSI256, // the terminal that tmux runs in is unknown
 		"TERM=screen-256color TMUX=/nowhere NO_COLOR=0":        colorprofile.ASCII,
 	} {
 		if got := colorsOf(strings.Fields(environ)); got != want {

@@ -112,7 +112,7 @@ func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 		if len(p.fakeSessions.said) != 1 || p.fakeSessions.said[0] != want {
 			t.Errorf("%s says %v", key, p.fakeSessions.said)
 		}
-		p.look(false) // it still stands in what is read
+		p.look(false) // the text read from the screen still contains it
 		if p.m.Open() || p.m.Waiting() != 0 {
 			t.Error("it is asked again")
 		}

@@ -70,7 +70,7 @@ func (d *delivery) plan() tea.Cmd {
 		verifications, err := services.Verifications(of.ID)
 		described := description.Of(of, plan.Part, verifications)
 		msg.message, msg.secrets, msg.err = described.Message, described.Secrets, err
-		msg.worktree, _ = services.PlanWorktree(ctx, of.ID, set, choice) // accepting reports what is wrong
+		msg.worktree, _ = services.PlanWorktree(ctx, of.ID, set, choice) // accepting reports the error
 		return msg
 	}
 }

@@ -45,7 +45,7 @@ func TestAGapIsExpandedAndCollapsedByKeysAndByMouse(t *testing.T) {
 	p.DoesNotSee("line 22\n")
 	p.Sees("⋯ 15 lines")
 	p.ClickOn("⋯ 15 lines")
-	p.Sees(" 30  line 30") // ten at its beginning, and what is left at its end
+	p.Sees(" 30  line 30") // ten lines at its start, and the remaining ones at its end
 	p.DoesNotSee("⋯ 15 lines")
 	if p.m.diff.Hunk() >= 0 {
 		t.Error("a line between hunks counts as one of a hunk")

@@ -47,7 +47,7 @@ func (p *user) countAll() {
 	p.T.Fatal("there is no end of counting")
 }
 
-// always is a count with the same outcome for everybody.
+// always is a count with the same result for every session.
 func always(changes session.Changes, err error) func(session.ID) (session.Changes, error) {
 	return func(session.ID) (session.Changes, error) { return changes, err }
 }

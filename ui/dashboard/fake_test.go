@@ -30,7 +30,7 @@ type fakeSessions struct {
 	fail    error
 	damaged error         // beside every list
 	said    chan struct{} // for Heard; nil is an agent that has said all
-	tails   []string      // for Tail, the last one for ever; none is the usual
+	tails   []string      // results of Tail, of which the last one repeats; nil means the default
 	count   func(session.ID) (session.Changes, error)
 	counted []session.ID
 	usage   session.Usage

@@ -177,7 +177,7 @@ func TestTheMouseGoesToAnImageAndMarksIt(t *testing.T) {
 	if p.m.list.at != "gemini" || len(p.m.list.marked) != 0 {
 		t.Errorf("at %q, marked %v", p.m.list.at, p.m.list.marked)
 	}
-	p.Click(0, 4) // base stands on row 3
+	p.Click(0, 4) // base is in row 3
 	if !p.m.list.marked["claude"] {
 		t.Errorf("marked %v", p.m.list.marked)
 	}

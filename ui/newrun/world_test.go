@@ -247,7 +247,7 @@ type person struct {
 	retries []time.Duration // before the model server is asked again
 }
 
-// sit opens the screen for somebody.
+// sit opens the screen for a user.
 func sit(t testing.TB, w *world, width, height int, wanted page.NewRun) *person {
 	t.Helper()
 	m := New(t.Context(), w.services(), wanted)

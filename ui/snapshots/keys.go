@@ -109,7 +109,7 @@ func (m *Model) chooseSandbox() {
 func (m *Model) take(id session.ID) tea.Cmd {
 	m.busy = true
 	m.note.Say("taking a snapshot of "+string(id)+"…", nil)
-	ctx, store := context.WithoutCancel(m.ctx), m.store // it goes on when the screen is left
+	ctx, store := context.WithoutCancel(m.ctx), m.store // it continues after the user leaves the screen
 	return func() tea.Msg {
 		taken, err := store.Take(ctx, id)
 		return acted{"taken: " + termtext.Escape(taken) + "; the sandbox runs on", taken, err}

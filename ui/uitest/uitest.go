@@ -26,8 +26,8 @@ type Person struct {
 	T     testing.TB
 	Page  page.Page
 	Asked []page.Request // requests to the owner of the screen
-	// Quiet reports whether to keep a message from the page, such as a tick that would
-	// repeat for ever. May be nil.
+	// Quiet reports whether to keep a message from the page, such as a tick that would repeat
+	// endlessly. May be nil.
 	Quiet func(msg tea.Msg) bool
 	Dark  []tea.Msg // the messages that Quiet kept from the page
 

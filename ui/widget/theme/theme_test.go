@@ -39,7 +39,7 @@ var backgrounds = map[bool][]string{
 	false: {"#ffffff", "#fafafa", "#fdf6e3", "#eff1f5"},
 }
 
-// styles are what stands on the terminal's own background as text.
+// styles are the text styles that are drawn on the terminal's own background.
 func (t Theme) styles() map[string]lipgloss.Style {
 	return map[string]lipgloss.Style{
 		"faint": t.Faint, "good": t.Good, "bad": t.Bad, "warn": t.Warn, "live": t.Live, "key": t.Key,
