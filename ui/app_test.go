@@ -19,7 +19,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// one is a user with one session; what is not asked for in these tests is absent.
+// one is a user with one session; services that these tests do not use are missing.
 type one struct {
 	Sessions
 	changes.Services
@@ -59,7 +59,7 @@ func (one) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
 	return nil, errors.New("the workspace is gone")
 }
 
-// drive sends a message and all that its commands bring, except for ticks.
+// drive sends a message and everything that follows from its commands, except for ticks.
 func drive(a *app, msg tea.Msg) (quits bool) {
 	_, cmd := a.Update(msg)
 	var run func(cmd tea.Cmd) bool
@@ -88,7 +88,7 @@ func drive(a *app, msg tea.Msg) (quits bool) {
 func newTestApp(t *testing.T, width, height int) *app {
 	a := newApp(t.Context(), Request{Sessions: one{}, Changes: one{}})
 	drive(a, tea.WindowSizeMsg{Width: width, Height: height})
-	drive(a, page.Returned{}) // coming back lists the sessions again
+	drive(a, page.Returned{}) // returning lists the sessions again
 	return a
 }
 
@@ -178,7 +178,7 @@ func TestTheThemeFollowsTheBackground(t *testing.T) {
 	}
 }
 
-func TestAScrollbackAloneOpensNoOtherScreenAndClosesByEveryKeyThatCloses(t *testing.T) {
+func TestAScrollbackWithoutOtherScreensOpensNoneAndEveryCloseKeyClosesIt(t *testing.T) {
 	for _, key := range []string{"q", "ctrl+c"} {
 		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.Scrollback{ID: "0aaaa-codex"}})
 		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// rendered is the screen as a terminal of the profile gets it.
+// rendered is the screen as a terminal with this profile receives it.
 func rendered(a *app, profile colorprofile.Profile) string {
 	drive(a, tea.ColorProfileMsg{Profile: profile})
 	var out bytes.Buffer
@@ -58,7 +58,7 @@ func TestTheSelectedRowShowsWithoutColors(t *testing.T) {
 	}
 }
 
-func TestTheVariablesOfATerminalSayWhatItShows(t *testing.T) {
+func TestTheVariablesOfATerminalDetermineItsColors(t *testing.T) {
 	for environ, want := range map[string]colorprofile.Profile{
 		"TERM=xterm-256color":                     colorprofile.ANSI256,
 		"TERM=xterm-256color COLORTERM=truecolor": colorprofile.TrueColor,

@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// latency is how late the terminal of these tests answers queries: later than the keys that
-// end the UI come.
+// latency is the delay of the terminal's answers to queries in these tests: they arrive after the
+// keys that end the UI.
 const latency = 150 * time.Millisecond
 
-// runFaulty says what became of the UI, and ends with 3 for a crash.
+// runFaulty prints how the UI ended, and exits with 3 for a crash.
 func runFaulty() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -59,7 +59,7 @@ func runFaulty() int {
 	return 0
 }
 
-// faulty is a screen that panics where a key says.
+// faulty is a screen that panics at a key.
 type faulty struct {
 	page.Page
 	broken bool
@@ -134,8 +134,8 @@ func faultyTerminal(t *testing.T, before ...string) (*terminal.Terminal, context
 	return on, ctx
 }
 
-// ends checks that the program ends with this code, that the terminal is given back,
-// and that the user then reads what pattern matches.
+// ends checks that the program ends with this code, that it restores the terminal, and that it
+// prints what pattern matches.
 func ends(ctx context.Context, t *testing.T, on *terminal.Terminal, code int, pattern string) {
 	t.Helper()
 	if got, err := on.Wait(ctx); err != nil || got != code {

@@ -77,7 +77,7 @@ func TestAnAnswerToAReplacedRequestIsDropped(t *testing.T) {
 	}
 }
 
-func TestWhatBubbleTeaCarriesOutIsNotTakenForAnAnswer(t *testing.T) {
+func TestMessagesThatBubbleTeaHandlesAreNotTakenForAnswers(t *testing.T) {
 	l := &layer{Page: &inbox{cmd: tea.SetClipboard("text")}}
 	if msg := l.Update("copy")(); msg != tea.SetClipboard("text")() {
 		t.Errorf("it became %T", msg)

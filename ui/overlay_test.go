@@ -55,7 +55,7 @@ func TestThePaletteReachesTheKeysOfTheWholeProgram(t *testing.T) {
 	}
 }
 
-func TestTheKeysOfTheScreenRestWhileSomethingLiesOverIt(t *testing.T) {
+func TestTheKeysOfACoveredScreenAreInactive(t *testing.T) {
 	for _, over := range []string{"?", ":"} {
 		a := newTestApp(t, 120, 40)
 		before := shown(a)
@@ -74,7 +74,7 @@ func TestTheKeysOfTheScreenRestWhileSomethingLiesOverIt(t *testing.T) {
 	}
 }
 
-func TestWhatLiesOverTheScreenFollowsItsSize(t *testing.T) {
+func TestAnOverlayFollowsTheSizeOfTheScreen(t *testing.T) {
 	for _, over := range []string{"?", ":"} {
 		a := newTestApp(t, 120, 40)
 		pressAll(a, over)

@@ -14,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// asker is a user one of whose sessions asks.
+// asker is a user with a session that asks a question.
 type asker struct {
 	one
 	said *[]bool
@@ -29,7 +29,7 @@ func (a asker) Answer(_ context.Context, _ session.ID, _ int, answer session.Ans
 	return nil
 }
 
-// all is what a command brings.
+// all returns the messages of a command.
 func all(cmd tea.Cmd) []tea.Msg {
 	if cmd == nil {
 		return nil
@@ -46,18 +46,18 @@ func all(cmd tea.Cmd) []tea.Msg {
 	return out
 }
 
-// questioned is an app before which a question waits, and what was said to it.
+// questioned is an app with an open question, and the answers to it.
 func questioned(t *testing.T, typing bool) (*app, *[]bool) {
 	t.Helper()
 	said := new([]bool)
 	a := newApp(t.Context(), Request{Sessions: asker{said: said}, Changes: one{}})
 	now := time.Now()
-	a.questions.Now = func() time.Time { // every look at the clock is a good while after the one before
+	a.questions.Now = func() time.Time { // each reading of the clock is long after the one before
 		now = now.Add(dialog.Grace)
 		return now
 	}
 	drive(a, tea.WindowSizeMsg{Width: 120, Height: 40})
-	drive(a, page.Returned{}) // coming back lists the sessions again
+	drive(a, page.Returned{}) // returning lists the sessions again
 	if typing {
 		drive(a, keymap.Press("/"))
 	}
@@ -67,7 +67,7 @@ func questioned(t *testing.T, typing bool) (*app, *[]bool) {
 	return a, said
 }
 
-func TestAQuestionLiesOverEveryScreenAndHasTheKeys(t *testing.T) {
+func TestAQuestionAppearsOverEveryScreenAndReceivesTheKeys(t *testing.T) {
 	a, said := questioned(t, false)
 	if view := shown(a); !strings.Contains(view, "0aaaa-codex asks") || !strings.Contains(view, "n no · esc later") {
 		t.Fatal(view)

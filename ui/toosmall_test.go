@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keen is a screen on which every key would do something.
+// keen is a screen on which every key has an effect.
 type keen struct {
 	faulty
 	got []tea.Msg
@@ -22,7 +22,7 @@ func (k *keen) Update(msg tea.Msg) tea.Cmd {
 
 func (*keen) Typing() bool { return true }
 
-func TestWhatCannotBeSeenTakesNoAnswer(t *testing.T) {
+func TestAQuestionThatIsNotVisibleCannotBeAnswered(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	screen := &keen{}
 	a.open = append(a.open, &layer{Page: screen, close: func() {}})

@@ -19,7 +19,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// fakeSessions is sessions that ask.
+// fakeSessions are sessions with questions.
 type fakeSessions struct {
 	open  []session.Request
 	said  []string
@@ -50,7 +50,7 @@ func asks(id session.ID, number int) session.Request {
 	}
 }
 
-// person is before a screen over which questions appear.
+// person uses a screen over which questions appear.
 type person struct {
 	t            testing.TB
 	m            *Model
@@ -68,7 +68,7 @@ func sit(t testing.TB, open ...session.Request) *person {
 	return p
 }
 
-// look brings what is open now.
+// look loads the currently open questions.
 func (p *person) look(busy bool) {
 	p.run(p.m.list())
 	p.m.Let(busy)
@@ -90,7 +90,7 @@ func (p *person) run(cmd tea.Cmd) {
 	p.run(next)
 }
 
-// press presses keys a good while after each other.
+// press presses keys with long pauses between them.
 func (p *person) press(names ...string) {
 	for _, name := range names {
 		p.now = p.now.Add(dialog.Grace)
@@ -119,7 +119,7 @@ func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 	}
 }
 
-func TestKeysThatWereMeantForSomethingElseAnswerNothing(t *testing.T) {
+func TestKeysMeantForTheScreenDoNotAnswerAQuestion(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	for range 50 { // the user keeps typing
 		p.now = p.now.Add(dialog.Grace - time.Millisecond)
@@ -314,7 +314,7 @@ func asksAccess(id session.ID, number int, host string) session.Request {
 	}
 }
 
-func TestAQuestionAboutAccessTakesFourAnswers(t *testing.T) {
+func TestAQuestionAboutAccessHasFourAnswers(t *testing.T) {
 	for key, want := range map[string]string{"o": "once", "s": "session", "d": "deny", "a": "always"} {
 		p := sit(t, asksAccess("0a-x", 1, "example.org"))
 		remembered := ""

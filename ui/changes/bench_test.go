@@ -13,9 +13,9 @@ import (
 	"aibox/ui/widget/keymap"
 )
 
-// BenchmarkKeys is what a key costs, to the text of the next frame, in a file of which
-// 300,000 lines were changed, in one of as many lines of which a few were changed and
-// all are shown, in one of very long lines, and in a set of 10,000 files.
+// BenchmarkKeys measures a key up to the text of the next frame: in a file with 300,000 changed
+// lines, in one of the same length with a few changes and all lines shown, in one with very long
+// lines, and in a set of 10,000 files.
 func BenchmarkKeys(b *testing.B) {
 	var old, fresh strings.Builder
 	for i := range 150_000 {

@@ -48,7 +48,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
+func TestTheReviewReportsOpenServerSideTools(t *testing.T) {
 	set := worked(t)
 	newUser(t, &recorded{set: set}, 120, 40).DoesNotSee("way out")
 	newUser(t, &recorded{set: set, open: []string{netguard.WebFetch.String()}}, 80, 24).Sees("way out was open: web-fetch")
@@ -92,7 +92,7 @@ func TestAcceptDeliversExactlyTheDecisions(t *testing.T) {
 func TestARiskyFileIsAcceptedOnlyAfterConsent(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
-	p.Press("A", "home", "Y", "y", "enter") // typed ahead of the question
+	p.Press("A", "home", "Y", "y", "enter") // typed before the question appeared
 	if d, _ := p.m.diff.Files[0].Sum(); d != decision.Undecided {
 		t.Fatal("the risky file is taken")
 	}
@@ -207,7 +207,7 @@ func FuzzKeys(f *testing.F) {
 		}}
 		p := newUser(t, sessions, max(40, int(width)), max(12, int(height)))
 		p.Mash(random, 80, names)
-		if len(sessions.accepts) > 0 || sessions.rejected != nil { // the clock stands still, so no question was open long enough
+		if len(sessions.accepts) > 0 || sessions.rejected != nil { // the time does not change, so no question was open long enough
 			t.Error("something was accepted or rejected")
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
+func TestACommentAppliesToThePlaceUnderTheCursor(t *testing.T) {
 	hunk := review.Hunk{ID: "1", Kind: review.HunkText}
 	for name, c := range map[string]struct {
 		change review.Change

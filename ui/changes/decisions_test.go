@@ -42,14 +42,14 @@ func TestOneKeyRejectsTheRestAndOneResetsEverything(t *testing.T) {
 	if got := services.accepts[0].Choice; !slices.Equal(got.Files, []string{"src/blob.bin"}) || len(got.Hunks) > 0 {
 		t.Errorf("%+v", got)
 	}
-	// Of README.md, Makefile and evil.txt one hunk each, of big.txt two: all of them were
-	// rejected, most without a look.
+	// One hunk each of README.md, Makefile and evil.txt, and two of big.txt: all of them were
+	// rejected, most unseen.
 	if len(services.rejected) != 5 {
 		t.Errorf("%d hunks are rejected", len(services.rejected))
 	}
 }
 
-func TestRejectionsAloneAreKeptForTheAgent(t *testing.T) {
+func TestRejectionsWithoutAnAcceptAreKeptForTheAgent(t *testing.T) {
 	p, services := open(t)
 	p.Press("x", "enter")
 	p.Sees("Keep your rejections?")
@@ -207,7 +207,7 @@ func TestTheListShowsWhatWasPartlyDelivered(t *testing.T) {
 	p.Sees("~ src/") // decisions come first
 	p.Sees("~  M big.txt")
 	p.Press("u", "t", "end", "up", "up", "up", "Y")
-	p.Sees("~ src/") // what was accepted before is not taken again
+	p.Sees("~ src/") // what was accepted before is not accepted again
 	p.Sees("✓  M big.txt")
 	p.Sees("✓  A evil")
 }

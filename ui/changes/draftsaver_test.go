@@ -20,7 +20,7 @@ func TestDecisionsAreShownAgainInTheNextReview(t *testing.T) {
 	p.goTo("src/blob.bin")
 	p.Press("y")
 	was := p.m.draft.Choice()
-	again := newUser(t, services, 120, 40) // the other screen is gone without a word
+	again := newUser(t, services, 120, 40) // the other screen closed without a message
 	again.Sees("decisions on 2 files are from your last review; F withdraws them")
 	if diff := cmp.Diff(was, again.m.draft.Choice()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -12,7 +12,7 @@ import (
 
 // Dialogs that appear when a command has ended must not take a key that the user pressed
 // for what was on the screen before.
-func TestADialogThatAppearsByItselfTakesNoKeyForSomethingElse(t *testing.T) {
+func TestADialogThatAppearsByItselfIgnoresKeysMeantForTheScreen(t *testing.T) {
 	p, services := open(t)
 	p.Press("A")
 	p.Person.Press("enter", "x", "esc", "ctrl+t") // at once
@@ -33,9 +33,9 @@ func TestADialogThatAppearsByItselfTakesNoKeyForSomethingElse(t *testing.T) {
 	}
 }
 
-// A question that is ready only after the user has gone on is a line: the keys in between and
-// after it count.
-func TestAQuestionThatComesTooLateIsALineAndTakesNoKey(t *testing.T) {
+// If the user has continued before a question is ready, a line reports it: the keys before and
+// after it have their usual effect.
+func TestAQuestionThatComesTooLateIsShownAsALineAndHandlesNoKey(t *testing.T) {
 	p, services := open(t)
 	p.Press("A")
 	before := p.m.draft.Tally()
@@ -76,7 +76,7 @@ func TestTheResultOfADeliveryClosesOnlyOnceItCanBeRead(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAVerificationTakesNoKeyThatWasMeantToStopIt(t *testing.T) {
+func TestAKeyThatStopsAVerificationHasNoEffectAfterItsEnd(t *testing.T) {
 	set := worked(t)
 	services := &recorded{set: set, verify: func(session.VerifyRequest) (session.Verification, error) {
 		return session.Verification{Tree: set.Tree}, nil

@@ -123,7 +123,7 @@ func (r *recorded) Unreject(_ context.Context, _ session.ID, hunks []review.Hunk
 	return nil
 }
 
-// worked is a change set of each kind of change.
+// worked is a change set with each kind of change.
 func worked(t testing.TB) *review.ChangeSet {
 	t.Helper()
 	var lines []string
@@ -135,7 +135,7 @@ func worked(t testing.TB) *review.ChangeSet {
 		"src/big.txt": strings.NewReplacer("line 5\n", "LINE five\n", "line 8\n", "line 8 and more\n", "line 40\n", "line forty\n").Replace(big),
 		"Makefile":    "all:\n\tcurl evil\n", "src/evil\x1b[2J.txt": "a\x1b]52;c;ZXZpbA==\x07b \u202eevil\n", "src/blob.bin": "\x00\x01",
 	})
-	for i := range set.Changes { // by a rule of this test, whatever the real ones say
+	for i := range set.Changes { // according to a rule of this test only
 		set.Changes[i].Risks = nil
 		if set.Changes[i].Path == "Makefile" {
 			set.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a Makefile", Runs: "its recipes", When: "on make", By: "make", Severity: risk.Medium}}
@@ -144,7 +144,7 @@ func worked(t testing.TB) *review.ChangeSet {
 	return set
 }
 
-// user drives a review whose clock stands still.
+// user uses a review at a fixed time.
 type user struct {
 	*uitest.Person
 	m   *Model
@@ -162,7 +162,7 @@ func newUser(t testing.TB, services Services, width, height int) *user {
 	return p
 }
 
-// Press presses keys, and looks at each dialog that appears before the next key.
+// Press presses keys, and checks each dialog that appears before the next key.
 func (p *user) Press(names ...string) {
 	for _, name := range names {
 		before := p.late()
@@ -173,10 +173,10 @@ func (p *user) Press(names ...string) {
 	}
 }
 
-// late is what is open of the dialogs that appear by themselves.
+// late returns the open dialog among those that appear by themselves.
 func (p *user) late() [4]bool {
 	return [4]bool{p.m.result != nil, p.m.delivery.asks(), p.m.conflict != nil, p.m.verify.shown() && p.m.verify.ended}
 }
 
-// wait lets a question be open long enough.
+// wait lets a question be open long enough to be answered.
 func (p *user) wait() { p.now = p.now.Add(dialog.Grace) }

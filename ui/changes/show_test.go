@@ -211,7 +211,7 @@ func TestEveryChangedWordOfALineIsMarked(t *testing.T) {
 	}
 }
 
-func TestChangesOfWhitespaceAloneAreVisible(t *testing.T) {
+func TestChangesOfOnlyWhitespaceAreVisible(t *testing.T) {
 	set := reviewtest.ChangeSet(t, map[string]string{"a.txt": "\tone\ntwo\nthree\r\nfour  five\nsix"}, map[string]string{"a.txt": "    one\ntwo \t\nthree\nfour five\nsix\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)

@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// two is a machine with a look that ends at once and one that ends when go is closed.
+// two is a machine with a check that ends at once and one that ends when go is closed.
 type two struct{ goOn chan struct{} }
 
 func (m two) Checks() []doctor.Check {
@@ -29,7 +29,7 @@ func (m two) Checks() []doctor.Check {
 	}
 }
 
-// names are the rows, with a star where it is still looked.
+// names returns the names of the rows, with a star where the check still runs.
 func names(c *Checkup) []string {
 	var all []string
 	for _, row := range c.Rows() {
@@ -55,7 +55,7 @@ func take(t *testing.T, c *Checkup, msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-func TestWhatIsFoundIsShownWhileTheRestIsLookedAt(t *testing.T) {
+func TestFindingsAreShownWhileOtherChecksRun(t *testing.T) {
 	machine := two{make(chan struct{})}
 	c := New(machine)
 	if c.Busy() || len(c.Rows()) != 0 {
@@ -93,7 +93,7 @@ func TestASecondRunKeepsOldFindingsAndCancelsTheFirst(t *testing.T) {
 	}
 }
 
-func TestMessagesOfOthersAreLeftAlone(t *testing.T) {
+func TestOtherMessagesAreIgnored(t *testing.T) {
 	if _, own := New(two{}).Take(tea.WindowSizeMsg{}); own {
 		t.Error("it took one")
 	}

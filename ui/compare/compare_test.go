@@ -117,7 +117,7 @@ func TestResultsAreShownSideBySide(t *testing.T) {
 }
 
 // A narrow window hides columns of the list, but none of the values of the selected session.
-func TestWhatNoColumnShowsIsInTheFoot(t *testing.T) {
+func TestTheFootShowsWhatNoColumnShows(t *testing.T) {
 	for width := 40; width <= 200; width++ {
 		p := sit(t, batch(), width, 24)
 		p.Press("down")

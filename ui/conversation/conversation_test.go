@@ -17,7 +17,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// script is a source whose events are what a test says.
+// script is a source with the events of a test.
 type script struct{ parts [][]events.Event }
 
 func (s *script) Follow(_ context.Context, visit func([]events.Event) error) error {
@@ -29,7 +29,7 @@ func (s *script) Follow(_ context.Context, visit func([]events.Event) error) err
 	return nil
 }
 
-// screen is a conversation that has a screen for itself.
+// screen is a conversation on a screen of its own.
 type screen struct {
 	*Model
 	note          frame.Note
@@ -61,7 +61,7 @@ func (s *screen) SetSize(width, height int) {
 func (s *screen) Keys() []keymap.Group { return []keymap.Group{{Keys: s.Model.Keys().All()}} }
 func (s *screen) Short() []key.Binding { return nil }
 
-// person is a user before the screen.
+// person is a user of the screen.
 type person struct {
 	*uitest.Person
 	m *screen
@@ -76,7 +76,7 @@ func open(t testing.TB, width, height int, all ...events.Event) *person {
 	return p
 }
 
-// noon is when conversations begin.
+// noon is when conversations start.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
 // work is n calls with their results, a second apart, and a message after every tenth.
@@ -209,13 +209,13 @@ func BenchmarkKeysInALongConversation(b *testing.B) {
 	b.ReportMetric(float64(loaded.Milliseconds()), "ms/load")
 }
 
-// press is a key by name.
+// press returns the message of a named key.
 func press(name string) tea.KeyPressMsg {
 	codes := map[string]rune{"home": tea.KeyHome, "end": tea.KeyEnd, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown}
 	return tea.KeyPressMsg{Code: codes[name]}
 }
 
-// batchOf is events as they come from the stream.
+// batchOf returns events as the stream delivers them.
 func batchOf(all ...events.Event) stream.Batch[[]events.Event] {
 	return stream.Batch[[]events.Event]{All: [][]events.Event{all}}
 }

@@ -56,7 +56,7 @@ func TestDiscardedWorkIsRestoredAfterAQuestion(t *testing.T) {
 	p.Sees("0aaaa-codex is restored and ready for review")
 }
 
-func TestAFailureIsSaid(t *testing.T) {
+func TestAFailureIsReported(t *testing.T) {
 	sessions := &fakeSessions{briefs: sampleBriefs(), fail: errors.New("the disk is \x1b[31mfull")}
 	p := newUser(t, sessions, 80, 24)
 	p.Press("home", "s")
@@ -66,7 +66,7 @@ func TestAFailureIsSaid(t *testing.T) {
 	p.Sees("the disk is")
 }
 
-func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
+func TestOnlyPossibleActionsAreOffered(t *testing.T) {
 	p, _ := open(t, 200, 40)
 	for _, c := range []struct{ id, offered string }{
 		{"0dddd-shell", "enter attach · s stop · n new run · R run again"},
@@ -104,7 +104,7 @@ func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
 	p.asked("[{[accept 0aaaa-codex] true}]")
 }
 
-func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
+func TestAnActionAppliesToAllMarkedSessions(t *testing.T) {
 	sessions := &fakeSessions{briefs: append(sampleBriefs(),
 		session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
 		session.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}

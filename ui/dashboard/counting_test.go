@@ -25,8 +25,7 @@ func working(n int) []session.Summary {
 	return briefs
 }
 
-// counting lets the time pass that the next count waits for, and the count happen; it
-// reports whether there is one to wait for.
+// counting waits until the next count has ended; it reports whether there was one.
 func (p *user) counting() bool {
 	if !p.m.counter.due {
 		return false
@@ -36,7 +35,7 @@ func (p *user) counting() bool {
 	return true
 }
 
-// countAll lets everything be counted that is to be.
+// countAll waits until everything that is due has been counted.
 func (p *user) countAll() {
 	p.T.Helper()
 	for range 200 {
@@ -52,7 +51,7 @@ func always(changes session.Changes, err error) func(session.ID) (session.Change
 	return func(session.ID) (session.Changes, error) { return changes, err }
 }
 
-func TestWhatARunningSessionHasChangedSoFarIsShown(t *testing.T) {
+func TestTheChangesOfARunningSessionSoFarAreShown(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		sessions := &fakeSessions{briefs: append(sampleBriefs()[:3], working(2)...), count: func(id session.ID) (session.Changes, error) {
 			if id == "00001-codex" {
@@ -80,7 +79,7 @@ func TestWhatARunningSessionHasChangedSoFarIsShown(t *testing.T) {
 	}
 }
 
-func TestNothingIsCountedWhileAllSessionsRest(t *testing.T) {
+func TestNothingIsCountedWhileAllSessionsAreIdle(t *testing.T) {
 	sessions := &fakeSessions{briefs: append(sampleBriefs(), working(3)...), count: always(session.Changes{Files: 1}, nil)}
 	p := newUser(t, sessions, 100, 40)
 	p.countAll()
@@ -149,8 +148,8 @@ func TestACountThatComesLateIsDropped(t *testing.T) {
 	}
 }
 
-// Whatever happens and however long counts take: one runs at a time, and they use at most
-// 2% of the time.
+// In every case and however long counts take: one runs at a time, and they use at most 2% of the
+// time.
 func TestCountsUseAtMostTwoPercentOfTheTime(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 8))
 	sessions := &fakeSessions{briefs: working(6)}

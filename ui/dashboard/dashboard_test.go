@@ -227,7 +227,7 @@ func FuzzKeys(f *testing.F) {
 			p.Run(p.m.load())
 			p.Mash(random, 10, names)
 		}
-		if len(sessions.done) > 0 { // the clock stands still, so no question was open long enough
+		if len(sessions.done) > 0 { // the time does not change, so no question was open long enough
 			t.Errorf("%v was done", sessions.done)
 		}
 	})

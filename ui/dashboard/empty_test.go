@@ -30,7 +30,7 @@ func (f *fresh) Checks() []doctor.Check {
 	}
 }
 
-// choices are those of a user without a key, beside a model server with one model.
+// choices are the choices of a user without a key, with a model server that has one model.
 type choices struct{ kept []string }
 
 func (*choices) Agents(context.Context) ([]firstrun.Agent, error) {
@@ -56,7 +56,7 @@ func (c *choices) Keep(_ context.Context, key, text string) error {
 	return nil
 }
 
-// images are builds of which none is under way.
+// images are builds, none of which is running.
 type images struct{}
 
 func (images) Put(bool, ...string) {}

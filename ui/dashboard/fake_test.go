@@ -23,13 +23,13 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// fakeSessions are sessions that remember what was asked of them.
+// fakeSessions are sessions that record the calls.
 type fakeSessions struct {
 	briefs  []session.Summary
 	done    []string
 	fail    error
-	damaged error         // beside every list
-	said    chan struct{} // for Heard; nil is an agent that has said all
+	damaged error         // added to every list
+	said    chan struct{} // for Heard; nil means that the agent has printed everything
 	tails   []string      // results of Tail, of which the last one repeats; nil means the default
 	count   func(session.ID) (session.Changes, error)
 	counted []session.ID
@@ -128,7 +128,7 @@ func sampleBriefs() []session.Summary {
 	}
 }
 
-// user is one before a dashboard whose clock stands still.
+// user uses a dashboard at a fixed time.
 type user struct {
 	*uitest.Person
 	m     *Model
@@ -146,7 +146,7 @@ func newUser(t testing.TB, sessions Sessions, width, height int) *user {
 	return p
 }
 
-// open opens it with some sessions, the newest first.
+// open opens the dashboard with some sessions, the newest first.
 func open(t testing.TB, width, height int) (*user, *fakeSessions) {
 	p, sessions := openAsIs(t, width, height)
 	p.m.list.order = byTime
@@ -154,13 +154,13 @@ func open(t testing.TB, width, height int) (*user, *fakeSessions) {
 	return p, sessions
 }
 
-// openAsIs opens it with some sessions in the order that the user finds.
+// openAsIs opens the dashboard with some sessions in the user's order.
 func openAsIs(t testing.TB, width, height int) (*user, *fakeSessions) {
 	sessions := &fakeSessions{briefs: sampleBriefs()}
 	return newUser(t, sessions, width, height), sessions
 }
 
-// wait lets so much time pass that a question can be answered.
+// wait waits until a question can be answered.
 func (p *user) wait() { p.now = p.now.Add(dialog.Grace) }
 
 // asked checks what the owner of the screen was asked for, all of it.

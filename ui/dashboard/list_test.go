@@ -7,7 +7,7 @@ import (
 	"aibox/session"
 )
 
-// order is the ids as they stand in the list.
+// order returns the ids in the order of the list.
 func (p *user) order() string {
 	var ids []string
 	for _, r := range p.m.list.rows {

@@ -21,7 +21,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// machine is one whose findings are given, by check.
+// machine is a machine with given findings, by check.
 type machine struct {
 	checks []doctor.Check
 	proof  *doctor.Proof
@@ -53,7 +53,7 @@ func check(part doctor.Part, findings ...doctor.Finding) doctor.Check {
 	return doctor.Check{Name: findings[0].Name, Part: part, Run: func(context.Context) []doctor.Finding { return slices.Clone(findings) }}
 }
 
-// sample is a machine with some of everything.
+// sample is a machine with findings of every kind.
 func sample() *machine {
 	return &machine{
 		checks: []doctor.Check{
@@ -80,7 +80,7 @@ func sample() *machine {
 	}
 }
 
-// sound is the sample with nothing missing.
+// sound is the sample without missing items.
 func sound() *machine {
 	m := sample()
 	m.checks = slices.DeleteFunc(m.checks, func(c doctor.Check) bool { return doctor.Count(c.Run(context.Background()), doctor.Missing) > 0 })
@@ -246,7 +246,7 @@ func TestFixedRowsAreReportedOnceAllChecksHaveEnded(t *testing.T) {
 	p.DoesNotSee("fixed")
 }
 
-func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
+func TestASlowCheckIsShownAsRunning(t *testing.T) {
 	m := sample()
 	m.checks = append(m.checks, doctor.Check{Name: "network guard", Part: doctor.Docker, Run: func(ctx context.Context) []doctor.Finding {
 		<-ctx.Done()
@@ -269,7 +269,7 @@ func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
 	p.DoesNotSee("checking…")
 }
 
-func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
+func TestAProofShowsItsStagesAndItsResult(t *testing.T) {
 	m := sound()
 	p := sit(t, m, 120, 40)
 	p.Press("p")
@@ -369,7 +369,7 @@ func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {
 	p.DoesNotSee("prove")
 }
 
-func TestAnErrorBesideACommandIsSaid(t *testing.T) {
+func TestACommandThatDoesNotStartIsReported(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	p.Send(page.Returned{Err: errors.New("it did not start")})
 	p.Sees("it did not start")

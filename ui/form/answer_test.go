@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// defaults is an everything as nobody has touched it.
+// defaults returns an everything with its default values.
 func defaults(t *testing.T) *everything {
 	t.Helper()
 	options := &everything{}
@@ -24,7 +24,7 @@ func defaults(t *testing.T) *everything {
 	return options
 }
 
-// answers are keys for each question, by its label, and what they make.
+// answers are keys for each question, by its label, and the resulting values.
 var answers = []struct {
 	label string
 	keys  []string
@@ -109,7 +109,7 @@ func TestLookingAtEveryQuestionChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAWrongAnswerIsToldWhileTypingAndCannotBeLeft(t *testing.T) {
+func TestAWrongAnswerIsReportedWhileTypingAndCannotBeConfirmed(t *testing.T) {
 	options := defaults(t)
 	options.Fast = true
 	u := newUser(t, Request{Options: options}, 80, 24)
@@ -311,7 +311,7 @@ func TestMovingAmongNoChoicesIsNoHarm(t *testing.T) {
 	}
 }
 
-func TestColorsFollowTheThemeAndTellNothingAlone(t *testing.T) {
+func TestColorsFollowTheThemeAndNeverCarryAMeaningAlone(t *testing.T) {
 	views := map[string]string{}
 	for name, dark := range map[string]bool{"light": false, "dark": true} {
 		u := newUser(t, Request{Options: defaults(t)}, 80, 24)

@@ -51,7 +51,7 @@ func newUser(t *testing.T, r Request, width, height int) *user {
 	return &user{t: t, part: partOf(t, r, width, height)}
 }
 
-// press sends keys by name, and what is in quotes letter by letter.
+// press presses keys by name, and types text in quotes.
 func (u *user) press(keys ...string) {
 	u.t.Helper()
 	for _, name := range keys {

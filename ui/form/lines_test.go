@@ -15,7 +15,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// plain has what can be asked without a terminal: everything but a secret.
+// plain has every type of option that can be asked without a terminal: all but a secret.
 type plain struct {
 	Effort string        `label:"Effort" help:"How hard" choices:"low high"`
 	Fast   bool          `label:"Fast" help:"Hurry"`
@@ -27,7 +27,7 @@ type plain struct {
 	Last   string        `label:"Last" help:"The end" group:"More"`
 }
 
-// told is a preview: the options as text.
+// told is a preview that shows the options as text.
 func told(draft any) string {
 	fields, err := spec.Of(draft)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC)
 
-// builder is one whose images and bakes are given.
+// builder is a builder with given images and bakes.
 type builder struct {
 	states []bakery.Status
 	err    error
@@ -39,7 +39,7 @@ func (k *builder) Put(force bool, names ...string) {
 func (k *builder) Cancel(name string) { k.gone = append(k.gone, name) }
 func (k *builder) Jobs() []bakery.Job { return slices.Clone(k.jobs) }
 
-// Changed never tells anything: tests send the news themselves.
+// Changed never reports anything: tests send the updates themselves.
 func (k *builder) Changed(context.Context) <-chan struct{} {
 	changed := make(chan struct{})
 	close(changed)
@@ -95,7 +95,7 @@ func baking() []bakery.Job {
 	}
 }
 
-// person is one before the screen, whose clock stands at noon.
+// person is a user of the screen; the time is always noon.
 type person struct {
 	*uitest.Person
 	m *Model
@@ -111,8 +111,8 @@ func sit(t testing.TB, k *builder, width, height int) *person {
 	return p
 }
 
-// open shows the images while nothing is baked, and watch while every kind of bake
-// continues, at the usual size.
+// open shows the images while nothing is baked, and watch shows them while bakes of every kind run,
+// at the usual size.
 func open(t testing.TB) *person { return sit(t, sample(), 80, 24) }
 
 func watch(t testing.TB) *person { return sit(t, busy(), 80, 24) }

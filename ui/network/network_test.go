@@ -70,7 +70,7 @@ func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Per
 	return p
 }
 
-func TestWhatAllSessionsAskedIsShownInOrderTheLatestLast(t *testing.T) {
+func TestRequestsOfAllSessionsAreShownLatestLast(t *testing.T) {
 	p := sit(t, busy(), "", 120, 40)
 	for _, want := range []string{
 		"✓ 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the sandbox has no route out",
@@ -142,7 +142,7 @@ func TestTheSelectedAccessStaysSelected(t *testing.T) {
 	p.Sees("newer.example")
 }
 
-func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
+func TestTheLinksToOtherScreensOpenThem(t *testing.T) {
 	down := busy()
 	down.locks = doctor.Guard{Drift: []string{"the chain \x1b]0;x\x07 is missing"}}
 	for _, test := range []struct {
@@ -212,7 +212,7 @@ func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
 	}
 }
 
-func TestNothingOfABoxReachesTheTerminalRaw(t *testing.T) {
+func TestNothingOfASandboxReachesTheTerminalRaw(t *testing.T) {
 	s := busy()
 	s.asked(99, session.Access{Session: "0aaaa-codex", What: "na\x1bme", Target: "\x1b]52;c;CANARY\x07", Why: "\u202e"})
 	p := sit(t, s, "", 120, 40)
@@ -256,7 +256,7 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// guarded is the traffic of a session with a list of hosts.
+// guarded is the traffic of a session with an allow list.
 func guarded() *scene {
 	s := &scene{locks: doctor.Guard{Up: true, Bridges: 1}}
 	s.asked(1, session.Access{Session: "0aaaa-codex", Allowed: true, What: session.AskedEgress, Target: "good.example:443", Rule: "good.example (--allow)", Event: session.EventID{Session: "0aaaa-codex", Number: 7}})

@@ -7,7 +7,7 @@ import (
 	"aibox/ui/page"
 )
 
-// A name that is cut reads as another one, so a narrow terminal has marks in place of names.
+// A shortened name looks like another one, so a narrow terminal shows marks in place of names.
 func TestNoNameOfAStepIsCut(t *testing.T) {
 	for width, want := range map[int]string{
 		80: "✓ Repository  · ▸Agent  · Task  ✓ Options  ✓ Sandbox  · Start",

@@ -53,7 +53,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 	}
 }
 
-func TestAPersonStartsARunWithAFewKeys(t *testing.T) {
+func TestAUserStartsARunWithAFewKeys(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.tell("mend it")
 	p.Press("ctrl+s")
@@ -83,7 +83,7 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	}
 	p := sit(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
 	p.Sees("mend @cart")
-	p.DoesNotSee("▸ @") // nobody is naming a file
+	p.DoesNotSee("▸ @") // no file name is being typed
 	p.Press("ctrl+s", "enter")
 	want := "run codex --repo=/home/ann/blog --branch=dark/mode --pids=64 --hide=vault --system=careful --set effort=high '--prompt=mend @cart'"
 	if !slices.Equal(w.started, []string{want}) {
@@ -94,7 +94,7 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	p.Sees(`no session "0zzzz"`)
 }
 
-func TestTheLimitsOfABoxAreAskedForAndTheSummarySaysWhichDoNotHold(t *testing.T) {
+func TestLimitsOfASandboxAreOfferedAndTheSummaryShowsWhichAreNotEnforced(t *testing.T) {
 	w := newWorld(t)
 	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: overrides(map[string]string{"state-size": "32", "allow-degraded": "true"})}
 	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})

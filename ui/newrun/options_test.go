@@ -11,7 +11,7 @@ import (
 	"aibox/agents/spec"
 )
 
-func TestAnAgentThatNoBoxCanServeIsNotTaken(t *testing.T) {
+func TestAnAgentThatCannotRunInASandboxIsNotAccepted(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Type("amp")
 	p.Press("enter")

@@ -60,7 +60,7 @@ func TestARunInASubfolderIsStartedThere(t *testing.T) {
 	p.Sees("--repo=/home/ann/shop/cart/api")
 }
 
-func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
+func TestATypedPathThatDoesNotExistIsReportedBeforeItIsUsed(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("shift+tab")
 	p.Type("~/code")
@@ -72,7 +72,7 @@ func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
 	p.DoesNotSee("current files")
 	p.Press("backspace")
 	p.Sees("current files")
-	// What was found out of another text is not said of this one.
+	// Results for another text are not shown for this one.
 	p.m.repository.list.input.SetValue("~/elsewhere")
 	p.m.repository.refresh()
 	p.DoesNotSee("current files")

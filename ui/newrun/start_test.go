@@ -62,12 +62,12 @@ func TestARunThatDeliversAtItsEndIsGivenTypedSecrets(t *testing.T) {
 	p.DoesNotSee("canary")
 }
 
-func TestNothingIsStartedThatCannotStand(t *testing.T) {
+func TestAnInvalidRunIsNotStarted(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("enter", "ctrl+s")
 	p.Sees("not yet")
 	p.Sees("✗ Codex needs a task")
-	p.DoesNotSee("--prompt") // the field is at hand
+	p.DoesNotSee("--prompt") // the field is selected
 	p.Press("enter", "enter")
 	if len(p.w.started) > 0 || len(p.Asked) > 0 {
 		t.Errorf("started %q, asked for %+v", p.w.started, p.Asked)

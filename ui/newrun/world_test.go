@@ -32,7 +32,7 @@ type codexOptions struct {
 	Key    secret.Value `label:"Key" help:"For its vendor" secret:"true" env:"VENDOR_KEY"`
 }
 
-// world is services that remember what was asked of them.
+// world is services that record the calls.
 type world struct {
 	t        testing.TB
 	recent   []string
@@ -142,7 +142,7 @@ func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 	}, nil
 }
 
-// unserved is why an agent cannot run.
+// unserved is the reason why an agent cannot run.
 func (w *world) unserved(name string) error {
 	switch {
 	case !w.clouds:
@@ -238,7 +238,7 @@ func (w *world) Remember(d run.Request) error {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// person is one before the screen, whose clock stands at noon.
+// person is a user of the screen; the time is always noon.
 type person struct {
 	*uitest.Person
 	m *Model
@@ -274,7 +274,7 @@ func open(t testing.TB, w *world) *person {
 	return sit(t, w, 80, 24, page.NewRun{})
 }
 
-// tell takes the agent that the person is at, and tells it what to do.
+// tell selects the current agent and enters its task.
 func (p *person) tell(task string) {
 	p.T.Helper()
 	p.Press("enter")
@@ -291,7 +291,7 @@ func (p *person) goTo(key string) {
 	p.Press("esc")
 }
 
-// last is what the owner of the screen was asked for last.
+// last is the latest request to the owner of the screen.
 func (p *person) last() page.Request {
 	if len(p.Asked) == 0 {
 		return nil

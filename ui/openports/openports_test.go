@@ -21,7 +21,7 @@ import (
 
 const codex = session.ID("0abc-codex")
 
-// sandbox is one whose servers are given. It opens port N on the port N+1 of this machine.
+// sandbox is a sandbox with given servers. It opens port N on port N+1 of this machine.
 type sandbox struct {
 	mu        sync.Mutex
 	listening []ports.Listening
@@ -67,7 +67,7 @@ func listening(address string, port uint16) ports.Listening {
 	return ports.Listening{Address: netip.MustParseAddr(address), Port: port}
 }
 
-// person is one before the screen, who sees changes when the bubble is idle.
+// person is a user of the screen, who sees changes when the bubble is idle.
 type person struct {
 	*uitest.Person
 	m      *Model

@@ -15,7 +15,7 @@ import (
 	"aibox/session"
 )
 
-// scene is a conversation with a script for the person.
+// scene is a conversation with the answers of the user.
 type scene struct {
 	t       *testing.T
 	briefs  []session.Summary
@@ -115,7 +115,7 @@ func some() []session.Summary {
 	}
 }
 
-func TestTheEndOfTheAnswersEndsTheConversationWithNothingBegun(t *testing.T) {
+func TestTheEndOfTheInputEndsTheConversationWithoutAnAction(t *testing.T) {
 	script := []string{"4", "7", "yes", "q", "n", "1", "", "1", "do it", ".", "1", "q"}
 	whole := talked(t, some(), script...)
 	whole.did("discard 0aaaa-codex", "run codex --repo=/home/ann/shop --prompt=do it")
@@ -152,7 +152,7 @@ func TestManySessionsComeInParts(t *testing.T) {
 	s.did("logs 0000-codex")
 }
 
-func TestOnlyWhatCanBeDoneIsOfferedAndEachIsOneOfAiboxesCommands(t *testing.T) {
+func TestOnlyPossibleActionsAreOfferedAndEachIsACommandOfAibox(t *testing.T) {
 	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "q", "3", "1", "q", "2", "1", "1 yes", "4", "30m", "2", "5", "yes", "q", "1", "1", "q")
 	s.did("logs 0aaaa-codex", "diff --stat 0aaaa-codex", "diff --no-pager 0aaaa-codex", "accept --interactive 0aaaa-codex", "accept 0aaaa-codex",
 		"accept --to worktree 0aaaa-codex", "rerun 0aaaa-codex", "logs 0bbbb-aider", "answer", "answer 0cccc-shell 1 yes", "extend 0cccc-shell 30m", "attach 0cccc-shell", "stop 0cccc-shell", "attach 0dddd-codex")

@@ -22,7 +22,7 @@ import (
 
 const id = session.ID("0abcd-codex")
 
-// scene is the past of one session, as its supervisor leaves it in a folder.
+// scene is the output of one session, as its supervisor stores it in a folder.
 type scene struct {
 	Sessions
 	fails error
@@ -53,7 +53,7 @@ func scrolled(t testing.TB, past, shown string) *scene {
 	return &scene{Sessions: session.New(session.Deps{Dirs: dirs})}
 }
 
-// steps is the past of an agent that did a few things.
+// steps is the output of an agent that did a few things.
 func steps(t testing.TB) *scene {
 	var past strings.Builder
 	for i := range 100 {

@@ -15,7 +15,7 @@ import (
 	"aibox/session/output"
 )
 
-// talking is a session whose agent printed what a real one did, a line each second.
+// talking is a session with the output of a real agent, one line each second.
 func talking(t testing.TB, agent string, format conversation.Format) *scene {
 	t.Helper()
 	data, err := os.ReadFile("../../agents/conversation/testdata/" + agent + "-edit.jsonl")

@@ -12,7 +12,7 @@ func TestEventsAreDescribedInEscapedText(t *testing.T) {
 		kind audit.Type
 		data string
 		mark string
-		text string // "" is said to nobody
+		text string // "" means no message
 	}{
 		{audit.NoticeGiven, `{"text":"the model\u001b fails"}`, "!", `the model\x1b fails`},
 		{audit.RequestMade, `{"question":"More?"}`, "?", "More?"},

@@ -19,7 +19,7 @@ import (
 
 const id = session.ID("0abcd-codex")
 
-// scene is one session whose record and log are what a test says.
+// scene is one session with the record and log of a test.
 type scene struct {
 	session    session.Session
 	record     []output.Chunk
@@ -106,10 +106,10 @@ func (s *scene) Measure(_ context.Context, ids ...session.ID) map[session.ID]ses
 	return map[session.ID]session.Usage{ids[0]: s.usage}
 }
 
-// noon is when things happen.
+// noon is the time of the events.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
-// event adds what happened, a second after what was before.
+// event adds an event, a second after the last one.
 func (s *scene) event(kind audit.Type, data any) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -159,7 +159,7 @@ func ended() *scene {
 	return s
 }
 
-// person is one before the screen.
+// person is a user of the screen.
 type person struct {
 	*uitest.Person
 	m *Model

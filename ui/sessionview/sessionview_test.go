@@ -71,7 +71,7 @@ func TestWordsThatAreTypedAreNoKeysOfTheScreen(t *testing.T) {
 	p.DoesNotSee("follow")
 }
 
-func TestWhatIsDoneToTheAgentIsAskedFirst(t *testing.T) {
+func TestActionsOnTheAgentAreConfirmedFirst(t *testing.T) {
 	for key, want := range map[string]string{"s": "stop", "i": "signal 2", "e": "extend 1h0m0s"} {
 		s := running()
 		p := open(t, s)
@@ -233,7 +233,7 @@ func FuzzKeys(f *testing.F) {
 			s = ended()
 		}
 		p := sit(t, s, 80, 24)
-		p.m.now = func() time.Time { return noon } // no time passes: no question is ever answered
+		p.m.now = func() time.Time { return noon } // the time does not change, so no question is ever answered
 		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
 		if s.done != nil {
 			t.Errorf("done without an answer: %v", s.done)

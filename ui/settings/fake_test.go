@@ -21,8 +21,7 @@ type painter struct {
 	Key     secret.Value `label:"Key" help:"To the studio" env:"PAINTER_KEY" secret:"true"`
 }
 
-// fakeSettings is a user with a file of settings in memory: what is written there is made by
-// the code that makes the real one.
+// fakeSettings is a user with a settings file in memory, which the code for the real file writes.
 type fakeSettings struct {
 	user, repository string
 	environment      []string
@@ -110,7 +109,7 @@ func newFake() *fakeSettings {
 	}
 }
 
-// sit opens the screen before the user.
+// sit opens the screen for the user.
 func sit(t testing.TB, d *fakeSettings, width, height int) (*uitest.Person, *Model) {
 	t.Setenv("HOME", "/home/ann")
 	m := New(t.Context(), d)

@@ -80,7 +80,7 @@ func used() *machine {
 	}
 }
 
-// person is the user of the screen, with a clock that stands still.
+// person is the user of the screen; the time does not change.
 type person struct {
 	*uitest.Person
 	m   *Model

@@ -16,7 +16,7 @@ func press(text string) tea.KeyPressMsg {
 	return tea.KeyPressMsg{Code: r, Text: text}
 }
 
-func TestWhoStillTypesAnswersNothing(t *testing.T) {
+func TestKeysWhileTheUserStillTypesAnswerNothing(t *testing.T) {
 	begun := time.Unix(1, 0)
 	c := Ask(Confirm{Title: "Sure?", Yes: "do it"}, begun)
 	at := begun
@@ -91,7 +91,7 @@ func TestAnAnswerClosesTheQuestionAndOnlyYesIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestNothingIsShownBesideABoxWhereItCouldNotBeRead(t *testing.T) {
+func TestNothingUnreadableIsShownBesideADialog(t *testing.T) {
 	const width, height = 80, 9
 	screen := strings.TrimSuffix(strings.Repeat(strings.Repeat("x", width)+"\n", height), "\n")
 	for _, c := range []struct {

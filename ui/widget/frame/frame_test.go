@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestATextIsBrokenAtSpacesAlone(t *testing.T) {
+func TestATextIsBrokenOnlyAtSpaces(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		width int

@@ -23,8 +23,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is what the screen does when the user scrolls to lines that are not in
-// memory yet, and during which it takes no key.
+// BenchmarkLoad measures the work when the user scrolls to lines that are not in memory yet. The
+// screen handles no key meanwhile.
 func BenchmarkLoad(b *testing.B) {
 	var text []byte
 	for i := 0; len(text) < block; i++ {

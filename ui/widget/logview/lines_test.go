@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// texts is what a liner makes of pieces of standard output, the open line last.
+// texts returns what a liner makes of pieces of standard output, with the incomplete line last.
 func texts(pieces ...string) []string {
 	var l lineReader
 	var out []string

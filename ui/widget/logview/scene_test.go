@@ -15,7 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// scene is a record that is what a test says.
+// scene is a record with the output of a test.
 type scene struct {
 	record []output.Chunk
 	fails  error
@@ -52,7 +52,7 @@ func (s *scene) Follow(_ context.Context, from int64, visit func(output.Chunk) e
 	return s.Output(from, visit)
 }
 
-// say adds to the record.
+// say adds output to the record.
 func (s *scene) say(stream output.Stream, text string) {
 	s.record = append(s.record, output.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
 }
@@ -69,7 +69,7 @@ func steps() *scene {
 	return s
 }
 
-// screen is a record that has a screen for itself.
+// screen is a record on a screen of its own.
 type screen struct {
 	*Model
 	note          frame.Note
@@ -107,13 +107,13 @@ func (s *screen) Short() []key.Binding {
 	return s.Model.Keys().All()
 }
 
-// person is one before the screen.
+// person is a user of the screen.
 type person struct {
 	*uitest.Person
 	m *Model
 }
 
-// sit shows a record to the user, without beginning to read it.
+// sit opens a record for the user, without starting to read it.
 func sit(t testing.TB, s Source) *person {
 	all := &screen{}
 	all.Model = New(t.Context(), s, &all.note)

@@ -126,7 +126,7 @@ func TestALineIsRevealedByItsPlace(t *testing.T) {
 	}
 }
 
-// Update splits what is loaded into lines, and takes no key meanwhile.
+// Update splits loaded output into lines, and handles no key meanwhile.
 func TestNoLoadHasMoreLinesThanUpdateSplitsBetweenTwoFrames(t *testing.T) {
 	const most = 10_000
 	s := &scene{}

@@ -43,7 +43,7 @@ func screen(width, height int) string {
 	return strings.TrimSuffix(strings.Repeat(strings.Repeat(".", width)+"\n", height), "\n")
 }
 
-func TestAFewLettersFindWhatIsMeant(t *testing.T) {
+func TestAFewLettersFindTheIntendedEntry(t *testing.T) {
 	for typed, want := range map[string]string{
 		"": "enter", "rev": "r", "doc": "4", "nr": "n", "newrun": "n", "srt": "S", "STOP": "s", "list sort": "S", "discard": "x", "pre": "p",
 	} {
@@ -61,7 +61,7 @@ func TestOtherWordsForACommandFindIt(t *testing.T) {
 		"merge": "a", "apply": "a", "log": "l", "logs": "l", "delete": "X", "send": "S", "feedback": "S", "send back": "S",
 		"exit": "q", "back": "q", "kill": "s", "start": "n", "build": "b", "config": "5", "doctor": "4", "find": "/", "rerun": "R",
 		"output": "l", "show": "enter",
-		// The key itself, where upper and lower case differ.
+		// The key itself, if upper and lower case differ.
 		"s": "s", "S": "S", "ctrl+t": "ctrl+t", "r": "r", "R": "R",
 	} {
 		m := New([]keymap.Group{{Title: "Session", Keys: []key.Binding{

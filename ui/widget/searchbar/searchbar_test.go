@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// typed is what the line does with keys, one after the other.
+// typed returns the line after some keys.
 func typed(l *Line, names ...string) dialog.Outcome {
 	outcome := dialog.Open
 	for _, name := range names {

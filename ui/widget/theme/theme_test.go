@@ -33,7 +33,7 @@ func contrast(a, b color.Color) float64 {
 	return (max(first, second) + 0.05) / (min(first, second) + 0.05)
 }
 
-// backgrounds are what people have: black and white, and those of common palettes.
+// backgrounds are common background colors: black, white, and those of popular palettes.
 var backgrounds = map[bool][]string{
 	true:  {"#000000", "#16181d", "#1e1e1e", "#002b36", "#282828"},
 	false: {"#ffffff", "#fafafa", "#fdf6e3", "#eff1f5"},
@@ -99,7 +99,7 @@ func TestTextCanBeReadOnChangedLines(t *testing.T) {
 			}
 		}
 	}
-	for _, theme := range []Theme{Basic(true), Basic(false)} { // signs and reverse video say it all
+	for _, theme := range []Theme{Basic(true), Basic(false)} { // marks and reverse video carry the meaning
 		for _, style := range []lipgloss.Style{theme.AddedLine, theme.DeletedLine, theme.On(theme.AddedLine, theme.Key)} {
 			if _, none := style.GetBackground().(lipgloss.NoColor); !none {
 				t.Errorf("%v is behind a line of 16 colors", style.GetBackground())
@@ -111,11 +111,11 @@ func TestTextCanBeReadOnChangedLines(t *testing.T) {
 	}
 }
 
-func TestMeaningsAreTellableApartByColorWhereThereIsColor(t *testing.T) {
+func TestColorsDistinguishMeaningsIfThereAreColors(t *testing.T) {
 	for _, theme := range []Theme{New(true), New(false), Basic(true), Basic(false)} {
 		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
 			if profile == colorprofile.ANSI && theme.Good.GetForeground() != Basic(true).Good.GetForeground() && theme.Good.GetForeground() != Basic(false).Good.GetForeground() {
-				continue // that one is for more colors
+				continue // that one is for terminals with more colors
 			}
 			seen := map[string]string{}
 			for name, style := range theme.styles() {
@@ -129,7 +129,7 @@ func TestMeaningsAreTellableApartByColorWhereThereIsColor(t *testing.T) {
 	}
 }
 
-// rendered is a word in a style as a terminal of the profile gets it.
+// rendered is a word in a style as a terminal with this profile receives it.
 func rendered(style lipgloss.Style, profile colorprofile.Profile) string {
 	var out bytes.Buffer
 	w := colorprofile.Writer{Forward: &out, Profile: profile}
