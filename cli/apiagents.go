@@ -28,10 +28,14 @@ func agentPolicy(tenant session.Tenant) agentsession.Policy {
 // agents returns the use cases of agents' sessions under a policy.
 func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Service, error) {
 	service, err := a.app.AgentSessions(s.sessions, config.RunOverrides{}, policy)
-	if err == nil && policy.Tenant != session.LocalTenant {
+	if err != nil {
+		return nil, err
+	}
+	service.Defaults = s.store.Defaults
+	if policy.Tenant != session.LocalTenant {
 		service.Claim, service.Trees.Room = s.keeper.Claim, s.keeper.DiskRoom
 	}
-	return service, err
+	return service, nil
 }
 
 // sessionsHandler serves the service Sessions.

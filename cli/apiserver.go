@@ -65,6 +65,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	}
 	keeper.Volumes, keeper.Trees = sandboxes.Volumes.Bytes, trees.Bytes
 	keeper.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, keeper.SnapshotRoom
+	sandboxes.Defaults = s.store.Defaults
 	sandboxes.Launch = keeper.Limit(sandbox.LimitStarts(sandboxes.Launch))
 	key, err := s.store.Key(ctx, "ports")
 	if err != nil {

@@ -37,7 +37,7 @@ which cannot see another tenant's sandboxes. It has one or more of these rights:
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTokenCreateCommand(a), newTokenListCommand(a), newTokenRevokeCommand(a), newTokenQuotaCommand(a))
+	cmd.AddCommand(newTokenCreateCommand(a), newTokenListCommand(a), newTokenRevokeCommand(a), newTokenQuotaCommand(a), newTokenDefaultsCommand(a))
 	return cmd
 }
 

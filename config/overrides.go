@@ -95,6 +95,26 @@ func (o *RunOverrides) Override(other RunOverrides) error {
 	return nil
 }
 
+// Merge is Override, except that the words of lists that only tighten are added to those of o,
+// since a denial is never taken back.
+func (o *RunOverrides) Merge(other RunOverrides) error {
+	for _, key := range other.Keys() {
+		field, err := findRunField(key)
+		switch {
+		case err != nil:
+		case isList(field) && field.Scope == spec.AtLeast:
+			words := o.Words(key)
+			err = o.SetWords(key, append(words, slices.DeleteFunc(other.Words(key), func(word string) bool { return slices.Contains(words, word) })...))
+		default:
+			err = o.CopyFrom(&other.values, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (o *RunOverrides) store(field spec.Field, store func(to *Run) error) error {
 	if err := store(&o.values); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package store is the database of the server: tenants with their quotas, tokens, keys of
+// Package store is the database of the server: tenants with their quotas and defaults, tokens, keys of
 // creations, and what tenants have used. Sandboxes, volumes and templates are not in it:
 // they are found on the machine. It holds no token, only hashes.
 //
@@ -114,6 +114,8 @@ CREATE TABLE keys (
 -- sandbox is now set before the sandbox exists.
 ALTER TABLE creations ADD COLUMN done INTEGER NOT NULL DEFAULT 0;
 UPDATE creations SET done = 1 WHERE sandbox <> '';
+`, `
+ALTER TABLE tenants ADD COLUMN defaults TEXT NOT NULL DEFAULT '{}'; -- JSON of config.RunOverrides
 `}
 
 // errNewer is the error for a database of a later version of aibox.

@@ -242,7 +242,7 @@ func TestKeysOfEarlierVersionsKeepTheirSandboxes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.db.Exec(`ALTER TABLE creations DROP COLUMN done; PRAGMA user_version = 2;
+	_, err = s.db.Exec(`ALTER TABLE creations DROP COLUMN done; ALTER TABLE tenants DROP COLUMN defaults; PRAGMA user_version = 2;
 		INSERT INTO creations VALUES ('a', 'done', 'r', 's1-sandbox', 'dead', ` + strconv.FormatInt(time.Now().UnixMilli(), 10) + `), ('a', 'begun', 'r', '', 'dead', 1)`)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func addTenant(ctx context.Context, tx *sql.Tx, tenant session.Tenant) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO tenants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", string(tenant), string(quota), milliseconds(time.Now()))
+	_, err = tx.ExecContext(ctx, "INSERT INTO tenants (name, quota, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", string(tenant), string(quota), milliseconds(time.Now()))
 	return err
 }
 

@@ -25,7 +25,11 @@ type Service struct {
 	// Base are settings of all sessions, from the process that started the service. A request
 	// can change them as far as the policy allows.
 	Base config.RunOverrides
-	// Verification returns the verification for an accept; see app.App.VerifyRequest.
+	// Defaults returns the settings of a tenant's sessions that a request does not give; nil
+	// means none. Like the user's own settings, they are what the requests of a bounded policy
+	// are compared with. If it fails, nothing is started.
+	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
+	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
 	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
 	Trees        Trees // the uploaded trees; zero if trees cannot be uploaded
 	// Claim counts a session that is about to start against the tenant's quota until release

@@ -39,8 +39,15 @@ var freeSettings = []string{"model"}
 // step, which may be nil, receives each stage. If Start fails or ctx ends, the session is
 // removed.
 func (s *Service) Start(ctx context.Context, request Request, step func(session.Step)) (session.Session, error) {
-	settings := s.Base.Clone()
-	if err := settings.Override(request.Settings); err != nil {
+	var defaults config.RunOverrides
+	if s.Defaults != nil {
+		var err error
+		if defaults, err = s.Defaults(ctx, s.Policy.Tenant); err != nil {
+			return session.Session{}, err
+		}
+	}
+	settings, err := s.settings(defaults, request.Settings)
+	if err != nil {
 		return session.Session{}, err
 	}
 	asked := run.Request{
@@ -61,7 +68,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := s.checkBound(runner, &request, &plan); err != nil {
+	if err := s.checkBound(runner, &request, defaults, &plan); err != nil {
 		return session.Session{}, err
 	}
 	plan.Launch.Spec.Metadata, plan.Launch.RecordID = request.Metadata, request.RecordID
@@ -84,7 +91,19 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	return s.Find(id)
 }
 
-// resolveSource checks the source of the session: a session of the tenant, a tree that it
+// settings returns the settings of a session: the base, then the tenant's defaults, then those
+// given.
+func (s *Service) settings(defaults, given config.RunOverrides) (config.RunOverrides, error) {
+	settings := s.Base.Clone()
+	for _, more := range []config.RunOverrides{defaults, given} {
+		if err := settings.Merge(more); err != nil {
+			return settings, err
+		}
+	}
+	return settings, nil
+}
+
+// resolveSource checks what the session works on: a session of the tenant, a tree that it
 // uploaded, or a repository that the policy allows.
 func (s *Service) resolveSource(request *run.Request, tree string) (err error) {
 	if strings.Contains(request.Agent, ",") {
@@ -162,16 +181,33 @@ func isOrdered(field spec.Field) bool {
 	return field.Scope == spec.AtMost || field.Scope == spec.AtLeast
 }
 
-// checkBound refuses a plan that is less restrictive than one with the user's own settings,
-// unless the policy allows that. It compares resolved settings, so that it includes what
-// one setting implies for another.
-func (s *Service) checkBound(runner *run.Runner, request *Request, plan *run.Plan) error {
-	given := request.Settings
+// checkBound refuses a plan that is freer than one with the user's own settings and freer than
+// one with the tenant's defaults, unless the policy allows that. It compares what the request
+// comes to, so that nothing that one setting implies for another is missed.
+func (s *Service) checkBound(runner *run.Runner, request *Request, defaults config.RunOverrides, plan *run.Plan) error {
 	if s.Policy.AnySettings {
 		return nil
 	}
+	given, err := s.settings(defaults, request.Settings)
+	if err != nil {
+		return err
+	}
+	bound, err := s.settings(defaults, config.RunOverrides{})
+	if err != nil {
+		return err
+	}
+	refused := s.checkWithin(runner, request, given, plan, s.Base)
+	if refused != nil && !defaults.IsZero() && s.checkWithin(runner, request, given, plan, bound) == nil {
+		return nil
+	}
+	return refused
+}
+
+// checkWithin refuses a plan with the given settings that is freer than one with the settings
+// bound.
+func (s *Service) checkWithin(runner *run.Runner, request *Request, given config.RunOverrides, plan *run.Plan, bound config.RunOverrides) error {
 	own, err := runner.ResolveDefaults(run.Request{
-		Agent: plan.Launch.Spec.Agent, Repository: plan.Launch.Spec.Repository, Settings: s.Base, Detached: true,
+		Agent: plan.Launch.Spec.Agent, Repository: plan.Launch.Spec.Repository, Settings: bound, Detached: true,
 	})
 	if err != nil {
 		return err

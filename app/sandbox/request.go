@@ -90,8 +90,11 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 // the limit of the volumes.
 var settingsOfTenants = slices.Concat(template.SettingKeys, []string{"disk"})
 
-// settingsOfUser are the settings that only the user of this machine can choose: they refer
-// to things on this machine.
+// TenantSettings returns the keys of the settings that every tenant can give.
+func TenantSettings() []string { return slices.Clone(settingsOfTenants) }
+
+// settingsOfUser are the settings that only the user of this machine can give: they name what
+// is on it.
 var settingsOfUser = []string{"image", "inference", "inference-tools", "inspect", "secret", "allow-degraded"}
 
 // checkSettings refuses settings that do not apply to a sandbox, or that the tenant must

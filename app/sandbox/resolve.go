@@ -91,8 +91,8 @@ func (s *Service) findImage(ctx context.Context, t *template.Template, launch *s
 // if its request, its template or its tenant sets them.
 var closed = map[string]string{"network": "none", "allow": "", "inspect": "", "secret": "", "inference-tools": ""}
 
-// resolve completes the settings. The request takes precedence, followed by the tenant, the
-// template, and the machine's user.
+// resolve fills in the settings: those of the request, then those of the template, of the
+// tenant, and of the machine's user. What any of them denies is denied.
 func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.RunOverrides, spec *session.Spec) (*config.Resolved, error) {
 	var given config.RunOverrides
 	for _, key := range []string{"network", "allow", "inspect", "secret", "inference-tools"} {
@@ -100,22 +100,21 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 			return nil, err
 		}
 	}
-	more := []config.RunOverrides{ofTemplate}
+	var ofTenant config.RunOverrides
 	if s.Defaults != nil {
-		defaults, err := s.Defaults(ctx, r.Tenant)
-		if err != nil {
+		var err error
+		if ofTenant, err = s.Defaults(ctx, r.Tenant); err != nil {
 			return nil, err
 		}
-		more = append(more, defaults)
 	}
 	policy := ""
-	for _, settings := range append(more, r.Settings) {
+	for _, settings := range []config.RunOverrides{ofTenant, ofTemplate, r.Settings} {
 		chosen, err := policyOf(settings)
 		if err != nil {
 			return nil, err
 		}
 		policy = cmp.Or(chosen, policy)
-		if err := given.Override(settings); err != nil {
+		if err := given.Merge(settings); err != nil {
 			return nil, err
 		}
 	}
@@ -155,6 +154,25 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	}
 	_, _, err = spec.Policy()
 	return resolved, err
+}
+
+// CheckDefaults refuses settings that cannot be the defaults of a tenant: those that only the
+// user of the machine can give for a sandbox, and those with which no sandbox could be created.
+func (s *Service) CheckDefaults(ctx context.Context, tenant session.Tenant, defaults config.RunOverrides) error {
+	for _, key := range defaults.Keys() {
+		if !slices.Contains(settingsOfTenants, key) {
+			return fault.New(fault.Usage, "the setting %s cannot be a default of a tenant", key)
+		}
+	}
+	r, spec := Request{Tenant: tenant, Settings: defaults}, session.Spec{Sources: map[string]string{}, Sandbox: &session.SandboxSpec{Tenant: tenant}}
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	alone := Service{Settings: s.Settings}
+	if _, err := alone.resolve(ctx, &r, config.RunOverrides{}, &spec); err != nil {
+		return err
+	}
+	return errors.Join(checkLimits(&spec), checkContradictions(&r, &spec))
 }
 
 // without returns the words of list that are not in others.

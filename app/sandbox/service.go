@@ -28,7 +28,8 @@ type Service struct {
 	SnapshotRoom func(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error)
 	// Settings resolves the settings of the machine's user with overrides.
 	Settings func(overrides ...config.Override) (*config.Resolved, error)
-	// Defaults returns the default settings of a tenant's sandboxes; nil means none.
+	// Defaults returns the settings that a tenant's sandboxes have if neither a request nor its
+	// template gives them; nil means none. If it fails, nothing is created.
 	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
 	// CheckAddresses decides about addresses in place of hosts; nil skips it.
 	CheckAddresses run.AddressCheck

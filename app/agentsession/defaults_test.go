@@ -1,0 +1,86 @@
+package agentsession
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"aibox/agents"
+	"aibox/app/run"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// userFixture is a user without settings of their own.
+type userFixture struct{}
+
+func (userFixture) Agents() agents.Set { return agents.Builtin() }
+
+func (userFixture) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
+	var catalog config.Catalog
+	for _, agent := range agents.Builtin().All() {
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent)})
+	}
+	return catalog.Resolve(config.Input{Flags: flags})
+}
+
+func (userFixture) SystemPrompts(string, []string) ([]session.SystemPrompt, error) { return nil, nil }
+func (userFixture) ModelKeys() map[string]string                                   { return nil }
+
+func given(t *testing.T, pairs map[string]string) (o config.RunOverrides) {
+	t.Helper()
+	for key, text := range pairs {
+		if err := o.Set(key, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func TestASessionHasTheTenantsDefaultsAndIsAtMostAsFreeAsTheyOrTheUsersSettings(t *testing.T) {
+	s := Service{Policy: Policy{Tenant: "ann", AnyRepository: true}}
+	defaults := given(t, map[string]string{"network": "public", "timeout": "10m", "deny": "tenant.example"})
+	runner := &run.Runner{User: userFixture{}}
+	for name, c := range map[string]struct {
+		given            map[string]string
+		network, timeout string
+		refused          bool
+	}{
+		"nothing given":                      {nil, "public", "10m", false},
+		"as free as the defaults":            {map[string]string{"network": "public"}, "public", "10m", false},
+		"as free as the user":                {map[string]string{"network": "local", "timeout": "1h"}, "local", "1h", false},
+		"tighter":                            {map[string]string{"network": "none", "timeout": "5m"}, "none", "5m", false},
+		"freer than both":                    {map[string]string{"timeout": "2h"}, "public", "2h", true},
+		"partly as one, partly as the other": {map[string]string{"network": "public", "timeout": "1h"}, "public", "1h", true},
+		"another denial":                     {map[string]string{"deny": "a.example"}, "public", "10m", false},
+	} {
+		request := Request{Agent: "codex", Repository: t.TempDir(), Settings: given(t, c.given)}
+		settings, err := s.settings(defaults, request.Settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := runner.ResolveDefaults(run.Request{Agent: request.Agent, Repository: request.Repository, Settings: settings, Detached: true})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got := &plan.Settings.Settings.Run
+		if got.Network != c.network || got.Timeout.String() != c.timeout || got.Deny[0] != "tenant.example" {
+			t.Errorf("%s: %s, %s, without %q", name, got.Network, got.Timeout, got.Deny)
+		}
+		if err := s.checkBound(runner, &request, defaults, &plan); (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNothingIsStartedIfTheTenantsDefaultsAreUnknown(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann", AnyRepository: true})
+	unreadable := errors.New("unreadable")
+	s.Defaults = func(context.Context, session.Tenant) (config.RunOverrides, error) {
+		return config.RunOverrides{}, unreadable
+	}
+	if _, err := s.Start(t.Context(), Request{Agent: "codex", Repository: t.TempDir()}, nil); !errors.Is(err, unreadable) {
+		t.Error(err)
+	}
+}
