@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
@@ -87,6 +88,13 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
 					return s.authorize(ctx, header, session.Tenant(tenant), right)
 				},
+				Record: func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, err error) {
+					caller, unknown := s.callerOf(ctx, header)
+					if unknown != nil || caller.Tenant != session.Tenant(tenant) {
+						caller = auth.Caller{Tenant: session.Tenant(tenant)}
+					}
+					s.Record(ctx, server.Call{Tenant: caller.Tenant, Token: caller.Token, Method: "mcp " + tool, Subject: subject, Took: took, Err: err})
+				},
 				Sandboxes: &mcp.Sandboxes{API: api, OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
 					ctx, c := api(ctx, header)
 					signed, err := c.SignPort(ctx, id, uint32(port))
@@ -104,16 +112,22 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 
 // authorize checks that the caller of a request, which was authenticated, has a right.
 func (s *apiServer) authorize(ctx context.Context, header http.Header, tenant session.Tenant, right aiboxv1.Right) error {
-	caller := auth.Local()
-	if given := header.Get("Authorization"); given != "" {
-		_, token, _ := strings.Cut(given, " ")
-		var err error
-		if caller, err = s.ByToken(ctx, token); err != nil {
-			return err
-		}
+	caller, err := s.callerOf(ctx, header)
+	if err != nil {
+		return err
 	}
 	if caller.Tenant != tenant { // a session of the protocol never changes its tenant
 		caller = auth.Caller{}
 	}
 	return caller.Check(right)
+}
+
+// callerOf returns the caller of a request, which was authenticated.
+func (s *apiServer) callerOf(ctx context.Context, header http.Header) (auth.Caller, error) {
+	given := header.Get("Authorization")
+	if given == "" {
+		return auth.Local(), nil
+	}
+	_, token, _ := strings.Cut(given, " ")
+	return s.ByToken(ctx, token)
 }

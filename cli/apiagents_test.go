@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ type mcpServer struct {
 	t   *testing.T
 	api *apiServer
 	url string
+
+	mu    sync.Mutex
+	calls []server.Call // that were recorded
 }
 
 func newMCPServer(t *testing.T) *mcpServer {
@@ -33,8 +37,14 @@ func newMCPServer(t *testing.T) *mcpServer {
 	for _, name := range []string{"STATE", "DATA", "CONFIG", "CACHE"} {
 		t.Setenv("XDG_"+name+"_HOME", filepath.Join(home, name))
 	}
+	s := &mcpServer{t: t}
 	api, err := a.openAPI(t.Context(), func(o *server.Options) {
 		o.Hosts = []string{"127.0.0.1", "box.example.org"}
+		o.Record = func(call server.Call) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, call)
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +57,8 @@ func newMCPServer(t *testing.T) *mcpServer {
 		end()
 		_ = api.close()
 	})
-	return &mcpServer{t: t, api: api, url: web.URL + "/mcp"}
+	s.api, s.url = api, web.URL+"/mcp"
+	return s
 }
 
 // mcpCaller is a caller of /mcp with a token.
@@ -355,5 +366,38 @@ func TestATenantCannotUseUpTheMCPSessionsOfAnotherTenant(t *testing.T) {
 	}
 	if !ben.begin().works() {
 		t.Error("another tenant has none")
+	}
+}
+
+func TestCallsOfToolsForAgentsAreRecorded(t *testing.T) {
+	s := newMCPServer(t)
+	whole, reader := s.caller("ann", auth.Rights()...).begin(), s.caller("ann", aiboxv1.Right_RIGHT_READ).begin()
+	for _, c := range []struct {
+		by              *mcpCaller
+		tool, arguments string
+		kind            string
+	}{
+		{whole, "stop_session", `{"session":"00001-codex"}`, "not_found"},
+		{reader, "stop_session", `{"session":"00001-codex"}`, "refused"},
+		{reader, "list_sessions", `{}`, ""}, // reads nothing but what its caller may see
+	} {
+		s.mu.Lock()
+		s.calls = nil
+		s.mu.Unlock()
+		if status, answer := c.by.call(c.tool, c.arguments); status != 200 {
+			t.Fatalf("%s: %d %s", c.tool, status, answer)
+		}
+		s.mu.Lock()
+		got := s.calls
+		s.mu.Unlock()
+		if c.kind == "" {
+			if len(got) > 0 {
+				t.Errorf("%s is recorded: %+v", c.tool, got)
+			}
+			continue
+		}
+		if len(got) != 1 || got[0].Method != "mcp "+c.tool || got[0].Subject != "00001-codex" || got[0].Kind != c.kind || got[0].Tenant != "ann" || got[0].Token != c.by.tokenID {
+			t.Errorf("%s: %+v", c.tool, got)
+		}
 	}
 }

@@ -17,22 +17,25 @@ func (f *Forwarder) proxyError(w http.ResponseWriter, r *http.Request, err error
 	case r.Context().Err() != nil && errors.Is(err, context.Canceled):
 		panic(http.ErrAbortHandler) // the client has disconnected, or has lost its right
 	case errors.Is(err, ports.ErrNothingListens):
-		f.fail(w, r, http.StatusBadGateway, fault.New(fault.Conflict, "nothing listens on port %d in the sandbox", h.target.port))
+		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Conflict, "nothing listens on port %d in the sandbox", h.target.port))
 	case errors.Is(err, errRedirect):
-		f.fail(w, r, http.StatusBadGateway, fault.New(fault.Refused, "%w: a token is not sent there", errRedirect))
+		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Refused, "%w: a token is not sent there", errRedirect))
 	case fault.KindOf(err) == fault.NotFound:
-		f.fail(w, r, http.StatusNotFound, fault.New(fault.NotFound, "there is no sandbox %q", h.target.sandbox))
+		f.fail(w, r, h, http.StatusNotFound, fault.New(fault.NotFound, "there is no sandbox %q", h.target.sandbox))
 	case fault.KindOf(err) == fault.Limit:
-		f.fail(w, r, http.StatusTooManyRequests, err)
+		f.fail(w, r, h, http.StatusTooManyRequests, err)
 	case fault.KindOf(err) == fault.Conflict:
-		f.fail(w, r, http.StatusConflict, err)
+		f.fail(w, r, h, http.StatusConflict, err)
 	default:
-		f.fail(w, r, http.StatusBadGateway, fault.New(fault.Environment, "port %d of the sandbox did not answer as HTTP", h.target.port))
+		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Environment, "port %d of the sandbox did not answer as HTTP", h.target.port))
 	}
 }
 
 // fail answers a request that is not forwarded.
-func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, status int, err error) {
+func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, of *hop, status int, err error) {
+	if f.options.Refused != nil {
+		f.options.Refused(r, of.caller.Caller, of.target.sandbox, of.target.port, err)
+	}
 	if f.options.WriteError != nil {
 		f.options.WriteError(w, r, status, err)
 		return

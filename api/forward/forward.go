@@ -61,6 +61,9 @@ type Options struct {
 	Begin func(caller Caller) (done func(), err error)
 	// WriteError answers a request that is not forwarded, in place of plain text.
 	WriteError func(w http.ResponseWriter, r *http.Request, status int, err error)
+	// Refused is called for a request that is not forwarded, before it is answered. caller and
+	// sandbox are empty, and port is 0, as far as they are unknown. Nil does nothing.
+	Refused func(r *http.Request, caller Caller, sandbox string, port uint16, err error)
 }
 
 // Forwarder forwards requests. It is safe for concurrent use.
@@ -95,7 +98,7 @@ func (f *Forwarder) Close() { f.pool.close() }
 func (f *Forwarder) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
-			f.fail(w, r, http.StatusMethodNotAllowed, fault.New(fault.Usage, "this server is not a proxy"))
+			f.fail(w, r, &hop{}, http.StatusMethodNotAllowed, fault.New(fault.Usage, "this server is not a proxy"))
 			return
 		}
 		t, mine, err := f.target(r)
@@ -103,7 +106,7 @@ func (f *Forwarder) Wrap(next http.Handler) http.Handler {
 		case !mine:
 			next.ServeHTTP(w, r)
 		case err != nil:
-			f.fail(w, r, http.StatusBadRequest, err)
+			f.fail(w, r, &hop{target: t}, http.StatusBadRequest, err)
 		default:
 			f.serve(w, r, t)
 		}
@@ -117,10 +120,10 @@ func (f *Forwarder) ServePort(w http.ResponseWriter, r *http.Request, caller Cal
 	t := target{sandbox: sandbox, port: port, path: r.URL.EscapedPath(), rawQuery: r.URL.RawQuery}
 	switch {
 	case r.Method == http.MethodConnect || r.URL.Host != "" || !strings.HasPrefix(t.path, "/") || port == 0 || !isID(sandbox):
-		f.fail(w, r, http.StatusBadRequest, fault.New(fault.Usage, "this is not a request for a port of a sandbox"))
+		f.fail(w, r, &hop{caller: credential{Caller: caller}}, http.StatusBadRequest, fault.New(fault.Usage, "this is not a request for a port of a sandbox"))
 	default:
 		if err := f.checkBrowser(r, t); err != nil {
-			f.fail(w, r, http.StatusForbidden, err)
+			f.fail(w, r, &hop{t, credential{Caller: caller}}, http.StatusForbidden, err)
 			return
 		}
 		f.forward(w, r, t, credential{Caller: caller, header: true})
@@ -137,7 +140,7 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, t target) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			status = http.StatusUnauthorized
 		}
-		f.fail(w, r, status, err)
+		f.fail(w, r, &hop{t, caller}, status, err)
 	case !answered:
 		f.forward(w, r, t, caller)
 	}
@@ -163,7 +166,7 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, ca
 	if f.options.Begin != nil {
 		done, err := f.options.Begin(caller.Caller)
 		if err != nil {
-			f.fail(w, r, http.StatusTooManyRequests, err)
+			f.fail(w, r, &hop{t, caller}, http.StatusTooManyRequests, err)
 			return
 		}
 		defer done()

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 
@@ -29,6 +30,9 @@ type Config struct {
 	// Authorize checks that the caller of a request over HTTP has a right; nil on stdio. header
 	// is that of the request.
 	Authorize func(ctx context.Context, header http.Header, right aiboxv1.Right) error
+	// Record records a call of a tool whose right Authorize checks, unless it only read and
+	// succeeded; nil on stdio. subject is the session that it names, if any.
+	Record func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, err error)
 	// SessionID makes the ids of sessions over HTTP; nil on stdio.
 	SessionID func() string
 }

@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/internal/fault"
@@ -62,18 +64,33 @@ func (c *call) report(ctx context.Context, text string) {
 	})
 }
 
+// subject returns the session that the input of the call names; empty if it names none.
+func (c *call) subject() string {
+	var in struct {
+		Session string `json:"session"`
+	}
+	_ = json.Unmarshal(c.request.Params.Arguments, &in) // the input of a tool without a session has none
+	return in.Session
+}
+
 // addTool adds a tool. The schema of its input is that of In. An error of the use case
 // becomes a result that the client's model can read.
 func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx context.Context, c *call, in In) (*answer, error)) {
 	definition := &mcp.Tool{Name: t.name, Title: t.title, Description: strings.TrimSpace(t.description), Annotations: t.annotations()}
 	mcp.AddTool(server, definition, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		c := &call{request: request}
-		if config.Authorize != nil && t.right != aiboxv1.Right_RIGHT_UNSPECIFIED {
-			if err := config.Authorize(ctx, c.header(), t.right); err != nil {
-				return failure(err), nil, nil
-			}
+		begin, own := time.Now(), t.right != aiboxv1.Right_RIGHT_UNSPECIFIED
+		var made *answer
+		var err error
+		if config.Authorize != nil && own {
+			err = config.Authorize(ctx, c.header(), t.right)
 		}
-		made, err := use(ctx, c, in)
+		if err == nil {
+			made, err = use(ctx, c, in)
+		}
+		if config.Record != nil && own && (err != nil || t.effect != reads) {
+			config.Record(ctx, c.header(), t.name, c.subject(), time.Since(begin), err)
+		}
 		if err != nil {
 			return failure(err), nil, nil
 		}

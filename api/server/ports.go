@@ -54,8 +54,9 @@ func newPortService(s *Server) *portService {
 	p := &portService{Ports: s.options.Ports, server: s, sandboxes: s.options.Services.Sandboxes}
 	p.forwarder = forward.New(forward.Options{
 		Authorizer: p, Dialer: p, Key: p.Key, Domains: p.Domains,
-		Begin: func(caller forward.Caller) (func(), error) { return s.calls.begin(caller.Tenant) },
-		Check: func(r *http.Request) error { return s.checkOrigin(&Route{}, r) },
+		Begin:   func(caller forward.Caller) (func(), error) { return s.calls.begin(caller.Tenant) },
+		Check:   func(r *http.Request) error { return s.checkOrigin(&Route{}, r) },
+		Refused: p.refused,
 		WriteError: func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			shown, _ := toError(r.Context(), err)
 			writeError(w, status, shown)
@@ -74,6 +75,14 @@ func (p *portService) Authorize(ctx context.Context, token string) (forward.Call
 		}
 	}
 	return forward.Caller{Tenant: caller.Tenant, Token: caller.Token}, caller.Check(aiboxv1.Right_RIGHT_EXECUTE)
+}
+
+// refused records a request that is not forwarded. Its path in the sandbox is content, and is
+// not recorded.
+func (p *portService) refused(r *http.Request, caller forward.Caller, sandbox string, port uint16, err error) {
+	p.server.record(r.Context(), Call{
+		Tenant: caller.Tenant, Token: caller.Token, Method: fmt.Sprintf("%s port %d", r.Method, port), Subject: sandbox, Err: err,
+	})
 }
 
 // Check implements forward.Authorizer.

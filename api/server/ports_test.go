@@ -187,3 +187,34 @@ func TestACallerOfAPortLosesItWithItsTokenRightOrTenant(t *testing.T) {
 		t.Errorf("a request on the Unix socket: %+v, %v", caller, err)
 	}
 }
+
+func TestRequestsThatReachNoPortAreRecorded(t *testing.T) {
+	s := newPortSite(t, hello, nil)
+	own, foreign := s.sandbox("a"), s.sandbox("b")
+	token, weak := bearer(s.token("a")), bearer(s.token("a", "execute"))
+	path := func(sandbox string, port int) string {
+		return fmt.Sprintf("/v1/sandboxes/%s/ports/%d/secret", sandbox, port)
+	}
+	for _, c := range []struct{ path, header, tenant, method, subject, kind string }{
+		{path(foreign, 3000), token, "a", "GET port 3000", foreign, "not_found"},
+		{path(own, 4000), token, "a", "GET port 4000", own, "conflict"},
+		{path(own, 3000), weak, "a", "GET port 3000", own, "refused"},
+		{path(own, 3000), bearer(auth.NewToken()), "", "GET port 3000", own, "refused"},
+		{path(own, 3000), "X: y", "", "GET port 3000", own, "refused"},
+		{path(own, 3000), token, "", "", "", ""},
+	} {
+		s.mu.Lock()
+		s.calls = nil
+		s.mu.Unlock()
+		s.request("GET", c.path, "", c.header)
+		s.mu.Lock()
+		var got Call
+		if len(s.calls) > 0 {
+			got = s.calls[0]
+		}
+		if len(s.calls) > 1 || string(got.Tenant) != c.tenant || got.Method != c.method || got.Subject != c.subject || got.Kind != c.kind || (got.Token == "") != (c.tenant == "") {
+			t.Errorf("%s with %.20s: %+v", c.path, c.header, s.calls)
+		}
+		s.mu.Unlock()
+	}
+}

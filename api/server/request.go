@@ -35,12 +35,15 @@ type Call struct {
 	Request string         `json:"request"`          // its id
 	Tenant  session.Tenant `json:"tenant,omitempty"` // empty: it was not authenticated
 	Token   string         `json:"token,omitempty"`  // the id of the token; empty: none
-	Method  string         `json:"method"`           // of the schema, or the HTTP method and path
+	Method  string         `json:"method"`           // of the schema, the HTTP method and path or port, or the tool of MCP
 	Subject string         `json:"subject,omitempty"`
 	Took    time.Duration  `json:"took"`
 	Kind    string         `json:"kind,omitempty"` // of the error; empty: it succeeded
 	Err     error          `json:"-"`
 }
+
+// Record records a call that the server did not see itself.
+func (s *Server) Record(ctx context.Context, call Call) { s.record(ctx, call) }
 
 // record records a call.
 func (s *Server) record(ctx context.Context, call Call) {
