@@ -23,6 +23,30 @@ func Attach(id session.ID) Command { return Command{Args: []string{"attach", str
 // Shell opens a shell in a session's sandbox.
 func Shell(id session.ID) Command { return Command{Args: []string{"shell", string(id)}} }
 
+// RunInside runs a command line in a session's sandbox, on a terminal of its own.
+func RunInside(id session.ID, line string) Command {
+	return Command{Args: []string{"exec", "-it", string(id), "--", "sh", "-c", line}, Wait: true}
+}
+
+// CopyOut copies a path of a session's sandbox to one of this machine.
+func CopyOut(id session.ID, source, dest string) Command {
+	return Command{Args: []string{"cp", string(id) + ":" + source, onThisMachine(dest)}, Wait: true}
+}
+
+// CopyInto copies a path of this machine to one of a session's sandbox.
+func CopyInto(id session.ID, source, dest string) Command {
+	return Command{Args: []string{"cp", onThisMachine(source), string(id) + ":" + dest}, Wait: true}
+}
+
+// onThisMachine returns a path that `aibox cp` reads neither as an option, as "-", nor as
+// one in a sandbox.
+func onThisMachine(path string) string {
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") {
+		return path
+	}
+	return "./" + path
+}
+
 // Workspace opens a shell in a session's workspace.
 func Workspace(id session.ID) Command { return Command{Args: []string{"workspace", string(id)}} }
 

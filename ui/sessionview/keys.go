@@ -19,7 +19,7 @@ import (
 
 // keys are the screen's own keys.
 type keys struct {
-	shell, ports                                         key.Binding
+	shell, ports, exec, copy                             key.Binding
 	attach, past, review, stop, interrupt, extend, again key.Binding
 	diff, sendBack, fork                                 key.Binding
 	network, pane, hide, raw, back                       key.Binding
@@ -33,6 +33,7 @@ func newKeys() keys {
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
 		diff: keymap.Bind("diff", "d"), sendBack: keymap.Bind("send back", "S"), fork: keymap.Bind("fork", "F"),
 		shell: keymap.Bind("shell", "$"), ports: keymap.Bind("ports", "P"),
+		exec: keymap.Bind("run a command", "x"), copy: keymap.Bind("copy files", "c"),
 		network: keymap.Bind("network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -57,6 +58,8 @@ func (m *Model) current() keys {
 	}
 	k.shell.SetEnabled(runs)
 	k.ports.SetEnabled(runs)
+	k.exec.SetEnabled(runs)
+	k.copy.SetEnabled(runs)
 	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
 }
@@ -76,11 +79,13 @@ func (m *Model) Keys() []keymap.Group {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
+	case m.form != nil:
+		return []keymap.Group{{Title: m.form.title(), Keys: m.form.keys()}}
 	case m.output().Typing():
 		return []keymap.Group{{Title: "Search", Keys: m.output().TypingKeys()}}
 	}
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.fork, k.stop, k.interrupt, k.extend, k.shell, k.ports, k.again, k.network, k.back}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.diff, k.sendBack, k.fork, k.stop, k.interrupt, k.extend, k.shell, k.exec, k.copy, k.ports, k.again, k.network, k.back}},
 		m.outputKeys(),
 		{Title: "Panes", Keys: []key.Binding{k.raw, k.pane, k.hide}},
 	}
@@ -92,15 +97,17 @@ func (m *Model) Short() []key.Binding {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
+	case m.form != nil:
+		return m.form.keys()
 	case m.output().Typing():
 		return m.output().TypingKeys()
 	}
 	if m.converses() {
 		in := m.conversation.Keys()
-		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network}
+		return []key.Binding{in.Fold, in.FoldAll, k.review, k.raw, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.exec, k.copy, k.diff, k.sendBack, k.again, k.interrupt, k.network}
 	}
 	in := m.log.Keys()
-	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.diff, k.sendBack, k.again, k.interrupt, k.network, k.raw}
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.shell, k.ports, k.extend, k.exec, k.copy, k.diff, k.sendBack, k.again, k.interrupt, k.network, k.raw}
 }
 
 // outputKeys returns the keys of the pane with the output.
@@ -117,6 +124,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.ask != nil:
 		return dialog.Act(&m.ask, msg, m.now(), &m.note)
+	case m.form != nil:
+		return m.pressForm(msg)
 	case m.output().Typing():
 		return m.output().Press(msg)
 	case key.Matches(msg, k.raw):
@@ -165,6 +174,10 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 		return page.Ask(page.NewRun{Again: id}), true
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: id}), true
+	case key.Matches(msg, k.exec):
+		m.openForm(newExecForm(id))
+	case key.Matches(msg, k.copy):
+		m.openForm(newCopyForm(id))
 	case key.Matches(msg, k.stop):
 		m.confirm("Stop "+string(id)+"?", "Asks its agent to exit, then kills it. The work so far is kept.", "stop", m.stop())
 	case key.Matches(msg, k.interrupt):
@@ -224,7 +237,7 @@ func (m *Model) scrollEvents(msg tea.KeyPressMsg) bool {
 
 // wheel scrolls the pane below the pointer.
 func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	if m.ask != nil {
+	if m.ask != nil || m.form != nil {
 		return nil
 	}
 	if m.inEvents(msg.X, msg.Y) {
@@ -236,7 +249,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 
 // click focuses the pane below the pointer.
 func (m *Model) click(msg tea.MouseClickMsg) {
-	if m.ask != nil || m.output().Typing() || msg.Button != tea.MouseLeft {
+	if m.ask != nil || m.form != nil || m.output().Typing() || msg.Button != tea.MouseLeft {
 		return
 	}
 	m.events.focused = m.inEvents(msg.X, msg.Y)

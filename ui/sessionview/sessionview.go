@@ -57,6 +57,7 @@ type Model struct {
 	events eventPane
 	side   bool // the event pane is shown
 	ask    *dialog.Confirm
+	form   *form
 	note   frame.Note
 }
 
@@ -87,8 +88,8 @@ func (m *Model) SetSize(width, height int) {
 // Asking returns the open question, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
-// Typing reports whether keys are text for the search, or answers.
-func (m *Model) Typing() bool { return m.output().Typing() || m.ask != nil }
+// Typing reports whether keys are text for the search or a form, or answers.
+func (m *Model) Typing() bool { return m.output().Typing() || m.ask != nil || m.form != nil }
 
 // Init reads the session and starts to watch it.
 func (m *Model) Init() tea.Cmd {
@@ -155,6 +156,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		m.click(msg)
 	case tea.PasteMsg:
+		if m.form != nil {
+			m.form.paste(msg)
+			return nil
+		}
 		return m.output().Update(msg)
 	default: // answers to the commands of the log and the conversation
 		return tea.Batch(m.log.Update(msg), m.conversation.Update(msg))

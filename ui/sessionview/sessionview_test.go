@@ -125,6 +125,10 @@ func TestEveryKeyOpensItsScreen(t *testing.T) {
 		{running(), "a", nil},
 		{running(), "b", nil},
 		{running(), "r", nil},
+		{running(), "$", page.Command{Args: []string{"shell", string(id)}}},
+		{running(), "P", page.Ports{ID: id}},
+		{ended(), "x", nil},
+		{ended(), "c", nil},
 		{running(), "w", page.Network{ID: id}},
 		{ended(), "r", page.Review{ID: id}},
 		{ended(), "R", page.NewRun{Again: id}},
@@ -196,6 +200,16 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Press("s")
 		p.Show("a question")
 		p.Golden("running-")
+		p = sit(t, running(), size[0], size[1])
+		p.Press("x")
+		p.Type("npm test")
+		p.Show("a command for the sandbox")
+		p.Press("esc", "c")
+		p.Type("report.pdf")
+		p.Show("a copy out of the sandbox")
+		p.Press("ctrl+t")
+		p.Show("a copy into the sandbox")
+		p.Golden("commands-")
 		p = sit(t, ended(), size[0], size[1])
 		p.Show("ended")
 		p.Golden("ended-")
@@ -209,6 +223,13 @@ func TestItWorksAtTheSmallestSize(t *testing.T) {
 	p.Press("tab")
 	p.Fits("the network")
 	p.Sees("192.0.2.1")
+	p.Press("x")
+	p.Fits("a command for the sandbox")
+	p.Sees("enter run")
+	p.Press("esc", "c")
+	p.Fits("a copy")
+	p.Sees("enter copy")
+	p.Sees("esc back")
 }
 
 func TestBothThemesShowTheSameText(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
 
@@ -52,6 +53,7 @@ func (m *Model) fit() {
 	l := m.layout()
 	m.log.SetSize(l.left, l.output)
 	m.conversation.SetSize(l.left, l.output)
+	m.form.resize(m.width, m.height)
 }
 
 // inEvents reports whether a cell belongs to the event pane.
@@ -95,7 +97,11 @@ func (m *Model) View() string {
 		out = append(append(append(out, output...), frame.Rule(m.theme, m.width)), side...)
 	}
 	out = append(out, m.foot())
-	return m.ask.Over(strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n"), m.theme, m.width, m.height)
+	screen := strings.Join(frame.Fill(frame.Cut(out, m.width), m.height), "\n")
+	if m.form != nil {
+		return dialog.Over(screen, m.form.View(m.theme), m.width, m.height)
+	}
+	return m.ask.Over(screen, m.theme, m.width, m.height)
 }
 
 // head returns the session, its status and the numbers.

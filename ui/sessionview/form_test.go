@@ -1,0 +1,73 @@
+package sessionview
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestACommandOfTheUserRunsInTheSandboxOnTheWholeTerminal(t *testing.T) {
+	p := open(t, running())
+	p.Press("x", "enter")
+	if !p.m.Typing() || len(p.Asked) != 0 {
+		t.Errorf("an empty command asks for %v", p.Asked)
+	}
+	p.Type("git ")
+	p.Send(tea.PasteMsg{Content: "status | cat"})
+	p.Sees("$ git status | cat")
+	p.Press("enter")
+	want := page.Command{Args: []string{"exec", "-it", string(id), "--", "sh", "-c", "git status | cat"}, Wait: true}
+	if p.m.Typing() || len(p.Asked) != 1 || fmt.Sprintf("%#v", p.Asked[0]) != fmt.Sprintf("%#v", want) {
+		t.Errorf("it asks for %#v", p.Asked)
+	}
+	p.Press("x")
+	p.Type("q")
+	p.Press("esc")
+	if p.m.Typing() || len(p.Asked) != 1 {
+		t.Errorf("esc asks for %#v", p.Asked)
+	}
+}
+
+func TestFilesAreCopiedBothWays(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, test := range []struct {
+		name string
+		do   func(p *person)
+		want []string
+	}{
+		{"out", func(p *person) { p.Type("report.pdf") }, []string{string(id) + ":report.pdf", "."}},
+		{"out to another file", func(p *person) {
+			p.Type("/tmp/a b")
+			p.Press("tab", "backspace")
+			p.Type("x:y")
+		}, []string{string(id) + ":/tmp/a b", "./x:y"}},
+		{"into", func(p *person) {
+			p.Press("ctrl+t")
+			p.Type("/tmp/")
+			p.Press("tab", "backspace")
+			p.Type("~/data")
+		}, []string{filepath.Join(home, "data"), string(id) + ":/tmp/"}},
+		{"into, from a file named like an option", func(p *person) {
+			p.Type("/tmp/")
+			p.Press("ctrl+t", "tab", "backspace")
+			p.Type("-")
+		}, []string{"./-", string(id) + ":/tmp/"}},
+	} {
+		p := open(t, running())
+		p.Press("c", "enter")
+		if !p.m.Typing() || len(p.Asked) != 0 {
+			t.Errorf("%s: without a path it asks for %v", test.name, p.Asked)
+		}
+		test.do(p)
+		p.Press("enter")
+		want := page.Command{Args: append([]string{"cp"}, test.want...), Wait: true}
+		if len(p.Asked) != 1 || fmt.Sprintf("%#v", p.Asked[0]) != fmt.Sprintf("%#v", want) {
+			t.Errorf("%s: it asks for %#v", test.name, p.Asked)
+		}
+	}
+}
