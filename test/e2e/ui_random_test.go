@@ -67,6 +67,8 @@ func (k *monkey) step() {
 		k.press("esc")
 	case matches(`enter goes back`, text):
 		k.press("enter")
+	case matches(`(Run which command in|Copy what (out of|into)) the sandbox\?`, text): // a user who types there wants it
+		k.press("esc")
 	case matches(`ctrl-p ctrl-q`, text):
 		k.press(one(), "ctrl+p", "ctrl+q")
 	case matches(`(?m)\A ?Images`, text): // it would bake for minutes
