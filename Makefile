@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench fuzz soak docs api locks pictures secrets lint fmt vuln setup clean walk elsewhere
+.PHONY: help demo test build install test-unit test-matrix bench fuzz soak docs api locks pictures secrets lint fmt vuln setup clean walk elsewhere controls
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -51,6 +51,9 @@ soak: ## run 300 sessions and 1,000 plain starts, create 1,000 sandboxes, run 1,
 
 fuzz: ## run each fuzz target for 10 seconds (TIME=1m FOLDERS="audit netguard"; 15 minutes and more)
 	@scripts/fuzz.sh $(or $(TIME),10s) $(FOLDERS)
+
+controls: ## switch each security control off, and check that a test fails (ONLY=egress/dns; half an hour and more)
+	@go run ./test/controls -only '$(ONLY)'
 
 docs: ## update the generated parts of docs/
 	@go test ./test/docs -update

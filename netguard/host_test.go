@@ -71,6 +71,8 @@ func TestCheckAddressAllowsPublicAddressesOnly(t *testing.T) {
 		"100.64.0.1": SharedAddress, "100.127.255.255": SharedAddress, "100.128.0.1": 0,
 		"169.254.1.1": LinkLocalAddress, "fe80::1": LinkLocalAddress,
 		"169.254.169.254": MetadataAddress, "fd00:ec2::254": MetadataAddress, "100.100.100.200": MetadataAddress, "168.63.129.16": MetadataAddress,
+		"169.254.170.2": MetadataAddress, "192.0.0.192": MetadataAddress, "fd20:ce::254": MetadataAddress,
+		"192.0.0.1": ReservedAddress, "198.51.100.1": ReservedAddress, "203.0.113.1": ReservedAddress, "3fff::1": ReservedAddress,
 		"224.0.0.1": MulticastAddress, "255.255.255.255": ReservedAddress, "240.0.0.1": ReservedAddress, "ff02::1": MulticastAddress,
 		"::ffff:8.8.8.8": EmbeddedAddress, "::8.8.8.8": EmbeddedAddress, "::": EmbeddedAddress, "64:ff9b::808:808": EmbeddedAddress, "64:ff9b:1::1": EmbeddedAddress,
 		"2002:808:808::1": EmbeddedAddress, "2001::1": EmbeddedAddress, "2001:db8::1": ReservedAddress, "2001:20::1": ReservedAddress,

@@ -327,15 +327,28 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestAServerCannotSwitchProtocolsUnasked(t *testing.T) {
+	for name, asked := range map[string]string{"tunnel": "Connection: Upgrade\r\nUpgrade: tunnel\r\n", "websocket": ""} {
+		w := newWorld(t, attackPolicy(t), nil)
+		good := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+name+"\r\n\r\nhello")
+			conn.Close()
+		})
+		w.Route("good.example.org", 80, good.address())
+		responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+asked+"\r\n", 1)
+		if len(responses) != 1 || responses[0].StatusCode != http.StatusBadGateway {
+			t.Errorf("%s: %v", name, responses)
+		}
+	}
+}
+
+// A server that reads names in another way than the proxy gets the decided one.
+func TestTheForwardedHostFieldIsCanonical(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
-	good := newSite(t, func(w http.ResponseWriter, r *http.Request) {
-		conn, _, _ := http.NewResponseController(w).Hijack()
-		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tunnel\r\n\r\nhello")
-		conn.Close()
-	})
+	good := newSite(t, hello)
 	w.Route("good.example.org", 80, good.address())
-	responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"Connection: Upgrade\r\nUpgrade: tunnel\r\n\r\n", 1)
-	if len(responses) != 1 || responses[0].StatusCode != http.StatusBadGateway {
-		t.Errorf("%v", responses)
+	w.say("GET http://GOOD.example.org./ HTTP/1.1\r\nHost: Good.Example.Org.:80\r\n\r\n", 1)
+	if received := good.received(); len(received) != 1 || received[0].Host != "good.example.org" {
+		t.Errorf("%d requests arrived: %v", len(received), received)
 	}
 }

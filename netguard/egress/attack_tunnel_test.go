@@ -367,6 +367,14 @@ func TestATunnelToAnAddressHasNoServerName(t *testing.T) {
 	if len(server.received()) == 0 || len(w.recorded(Refused)) != 0 {
 		t.Error("a tunnel to a listed address did not pass")
 	}
+	before := len(server.received())
+	conn = w.connect("9.9.9.9:443")
+	_, _ = conn.Write(simpleHello(serverNames("good.example.org")))
+	_ = conn.(*net.TCPConn).CloseWrite()
+	_, _ = io.Copy(io.Discard, conn)
+	if len(server.received()) != before || len(w.recorded(Refused)) != 1 {
+		t.Error("a server name passed in a tunnel to an address")
+	}
 }
 
 // keys is a fake of HostKeys.

@@ -80,6 +80,30 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 	}
 }
 
+// A wildcard allows any number of names. Those beyond the bound share one budget.
+func TestBudgetsHoldForManyHosts(t *testing.T) {
+	b := newBudget(Budgets{UploadPerHost: 10})
+	reserve := func(i int) int64 {
+		host, err := netguard.ParseHost(fmt.Sprintf("h%d.example.org", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := b.reserve(host, up, 6)
+		return n
+	}
+	for i := range maxHosts {
+		if n := reserve(i); n != 6 {
+			t.Fatalf("host %d has %d bytes left", i, n)
+		}
+	}
+	if first, second, third := reserve(maxHosts), reserve(maxHosts+1), reserve(maxHosts+2); first != 6 || second != 4 || third != 0 {
+		t.Errorf("the hosts beyond the bound have %d, %d and %d bytes, not 6, 4 and 0 of one budget", first, second, third)
+	}
+	if len(b.hosts) != maxHosts+1 {
+		t.Errorf("%d hosts are counted", len(b.hosts))
+	}
+}
+
 func TestBudgetsHoldForPlainRequests(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = Budgets{Upload: 100_000} })
 	good := newSite(t, hello)

@@ -1,0 +1,8 @@
+package main
+
+import "slices"
+
+// table returns every control. Add one with each new security decision.
+func table() []control {
+	return slices.Concat(addresses(), names(), policies(), requests(), tunnels(), heads(), connections(), inspection(), gateway())
+}

@@ -1,0 +1,74 @@
+package main
+
+import "slices"
+
+// inspection are the controls about inspected TLS, SSH servers and the user's ssh-agent.
+func inspection() []control {
+	const inspect, secrets, http2, known = "netguard/egress/inspect/inspect.go", "netguard/egress/inspect/secrets.go", "netguard/egress/http2.go", "netguard/egress/sshkey/sshkey.go"
+	const in, certificate = "netguard/egress/inspect", "TestTheCertificateIsForTheTunnelsHostAlone"
+	return []control{
+		{name: "a secret inside TLS needs inspection", file: inspect, text: `if to.tls && !i.Inspects(to.Destination) {`, off: `if false {`, tests: "TestWrongSecretsAreRefusedAtTheStart"},
+		{name: "a secret has a length that is redacted", file: inspect, text: `n < redact.Least || n > redact.Most`, off: `n < 0`, tests: "TestWrongSecretsAreRefusedAtTheStart"},
+		{name: "a header has one secret", file: inspect, text: `return h.name == name }) {`, off: `return false && h.name == name }) {`, tests: "TestSecretsThatExcludeEachOtherAreRefused"},
+		{name: "the encoded form of a secret is redacted", file: inspect, text: `!strings.Contains(sent, s.Value.Reveal())`, off: `false && sent == ""`, tests: "TestTheEncodedFormOfASecretIsRedactedInItself TestAnEchoedSecretIsRedacted"},
+		{name: "a certificate for an address needs no server name", file: inspect, text: `if isAddress && serverName != "" {`, off: `if false {`, tests: certificate},
+		{name: "a certificate is for the tunnel's host", file: inspect, text: `err != nil || host != d.Host {`, off: `err != nil {`, tests: certificate},
+		{name: "no session is resumed", file: inspect, text: `SessionTicketsDisabled: true,`, off: ``, tests: "TestNoConnectionCanBeResumed"},
+		{name: "servers have TLS 1.2 at least", file: inspect, text: `&tls.Config{MinVersion: tls.VersionTLS12, RootCAs`, off: `&tls.Config{MinVersion: tls.VersionTLS10, RootCAs`, tests: "TestAServerOfAnOldVersionOfTLSIsRefused"},
+		{name: "the real server is verified", file: inspect, text: `RootCAs: i.roots}`, off: `RootCAs: i.roots, InsecureSkipVerify: true}`, tests: "TestTheRealServerIsVerified"},
+		{name: "a secret is for its host", file: secrets, text: "	injected := i.secrets[target{d, https}]\n	if injected == nil {\n		return nil\n	}\n	for", off: "	var injected *injection\n	for _, injected = range i.secrets {\n		break\n	}\n	if injected == nil {\n		return nil\n	}\n	for", tests: "TestASecretReachesItsHostAlone"},
+		{name: "a secret replaces the trailer", file: secrets, text: `delete(request.Trailer, h.name)`, off: ``, tests: "TestASecretReplacesEveryFormOfItsHeader"},
+		{name: "no compressed answer is asked for", file: secrets, text: `request.Header.Set("Accept-Encoding", "identity")`, off: ``, tests: "TestAnEchoedSecretIsRedacted TestAnAnswerInWhichNothingCanBeRedactedIsRefused"},
+		{name: "no compressed answer passes", file: secrets, text: `if encoded(response) {`, off: `if false {`, tests: "TestAnAnswerInWhichNothingCanBeRedactedIsRefused"},
+		{name: "no part of an answer is asked for", file: secrets, text: `request.Header.Del("Range")`, off: ``, tests: "TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret"},
+		{name: "no part of an answer passes", file: secrets, text: `if response.StatusCode == http.StatusPartialContent {`, off: `if false {`, tests: "TestAnAnswerInWhichNothingCanBeRedactedIsRefused TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret"},
+		{name: "no WebSocket to a host with a secret", file: secrets, text: `if response.StatusCode == http.StatusSwitchingProtocols {`, off: `if false {`, tests: "TestAWebSocketToAHostWithASecretIsRefused"},
+		{name: "the status line is redacted", file: secrets, text: `response.Status = injected.redact.Text(response.Status)`, off: ``, tests: "TestEveryPartOfAResponseIsRedacted"},
+		{name: "fields are redacted", file: secrets, text: `redactHeader(injected.redact, response.Header)`, off: ``, tests: "TestEveryPartOfAResponseIsRedacted"},
+		{name: "trailers are redacted", file: secrets, text: `redactHeader(b.secrets, b.response.Trailer)`, off: ``, tests: "TestEveryPartOfAResponseIsRedacted"},
+		{name: "names of fields are redacted", file: secrets, text: `if clean != name {`, off: `if false {`, tests: "TestEveryPartOfAResponseIsRedacted"},
+		{name: "no CONNECT in HTTP/2", file: http2, text: `if r.Method == http.MethodConnect {`, off: `if false {`, tests: "TestNothingIsSmuggledFromHTTP2ToHTTP1", in: in},
+		{name: "targets of HTTP/2 have visible characters", file: http2, text: `if !isVisible(r.RequestURI) {`, off: `if false {`, tests: "TestNothingIsSmuggledFromHTTP2ToHTTP1", in: in},
+		{name: "a request of HTTP/2 is for the tunnel's host", file: http2, text: `case d != t.flow.to:`, off: `case false:`, tests: "TestAnotherHostInAnInspectedTunnelIsMisdirected", in: in},
+		{name: "interim responses are dropped", file: http2, text: `if status >= http.StatusOK {`, off: `if true {`, tests: "TestEveryPartOfAResponseIsRedacted TestInspectedRequestsPassInEveryProtocol", in: in},
+		{name: "the canonical path is forwarded", file: http2, text: `to.Path, to.RawPath = path, f.forward`, off: `_ = path`, tests: "TestMethodsAndPathsAreRestricted", in: in},
+		{name: "a restricted request needs inspection", file: "netguard/egress/flow.go", text: `verdict.Restricted() && (f.opaque || verdict.Rule.Pattern.TLS() && !f.proxy.inspects(f.to))`, off: `false`, tests: "TestARestrictedHostThatIsNotInspectedGetsNoTunnel TestMethodsAndPathsAreRestricted", in: in},
+		{name: "an unknown host key is refused", file: known, text: `case len(wrong.Want) == 0:`, off: "case len(wrong.Want) == 0:\n		return nil\n	case false:", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
+		{name: "a changed host key is refused", file: known, text: "	default:\n		return fmt.Errorf(\"the host key", off: "	default:\n		return nil\n		return fmt.Errorf(\"the host key", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
+		{name: "a revoked host key is refused", file: known, text: `case errors.As(err, &revoked):`, off: "case errors.As(err, &revoked):\n		return nil\n	case false:", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
+		{name: "another kind of key is refused", file: known, text: `return known.Key.Type() == key.Type() }):`, off: "return known.Key.Type() == key.Type() }):\n		return nil\n	case false:", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
+		{name: "messages to the ssh-agent are bounded", file: "netguard/egress/sshagent/sshagent.go", text: ` || size > maxMessage {`, off: ` {`, tests: "TestALongMessageEndsTheConnection"},
+	}
+}
+
+// gateway are the controls of the inference gateway.
+func gateway() []control {
+	const admit, route, response, beyond, beta = "netguard/gateway/admit.go", "netguard/gateway/route.go", "netguard/gateway/response.go", "TestNoRequestReachesBeyondTheModel", "TestBetaHeaderHasOnlyListedValues"
+	const headers = "TestAllowedResponseHeadersPassIfWellFormed TestNoServerAnswerGivesTheKeyToTheAgent"
+	return slices.Concat([]control{
+		{name: "no encoded body", file: admit, text: `if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {`, off: `if false {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
+		{name: "a body is JSON", file: admit, text: ` || kind != "application/json" ||`, off: ` ||`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
+		{name: "a body is in UTF-8", file: admit, text: ` || ok && !strings.EqualFold(charset, "utf-8") {`, off: ` || ok && charset == "" {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
+		{name: "a session without a model has none", file: admit, text: "	if g.models == nil {\n		return \"\", false", off: "	if g.models == nil {\n		return asked, true", tests: "TestSessionWithoutAModelRequestsNone"},
+		{name: "only the session's own models", file: admit, text: "	return \"\", false\n}\n\n// checkModelInPath", off: "	return asked, true\n}\n\n// checkModelInPath", tests: "TestNoRequestReachesBeyondTheModel TestModelInAPathMustBelongToTheSession"},
+		{name: "only the session's own models in a path", file: admit, text: `_, own := g.ownModel(asked); !own {`, off: `_, own := g.ownModel(asked); false && own {`, tests: "TestModelInAPathMustBelongToTheSession"},
+		{name: "uploads to the model are bounded", file: admit, text: `case !g.ledger.upload(result.Size, g.uploadLimit):`, off: `case g.ledger == nil:`, tests: "TestSessionSendsNoMoreThanItsLimit"},
+		{name: "a path is one of the listed calls", file: route, text: `e.path.MatchString(path) && `, off: ``, tests: "TestOnlyInferencePasses"},
+		{name: "a call has the listed method", file: route, text: `e.method == method && `, off: ``, tests: "TestOnlyInferencePasses"},
+		{name: "only listed query parameters", file: route, text: `len(values) == 1 {`, off: `len(values) > 0 {`, tests: beyond},
+	}, []control{
+		{name: "no redirect of a model's server", file: response, text: `case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:`, off: `case false:`, tests: "TestRedirectIsNotFollowed TestNoServerAnswerGivesTheKeyToTheAgent"},
+		{name: "no answer of a proxy that asks for credentials", file: response, text: `case status == http.StatusProxyAuthRequired:`, off: `case false:`, tests: "TestProxyCredentialsDoNotReachTheAgent"},
+		{name: "no compressed answer of a model's server", file: response, text: `if encoding != "" && !strings.EqualFold(encoding, "identity") {`, off: `if false {`, tests: "TestCompressedAnswerBecomesADialectError"},
+		{name: "answers are redacted", file: response, text: `ReadCloser: secrets.Reader(response.Body)`, off: `ReadCloser: response.Body`, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
+		{name: "no trailers of a model's server", file: response, text: `response.Trailer = nil // the announced length`, off: ``, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
+		{name: "only listed headers of answers", file: response, text: `form != nil && len(values) == 1 && form.MatchString(values[0])`, off: `len(values) == 1 && (form == nil || form.MatchString(values[0]))`, tests: headers},
+		{name: "headers of answers have their form", file: response, text: ` && form.MatchString(values[0])`, off: ``, tests: headers},
+		{name: "no header has a part of a secret", file: response, text: ` && !secrets.Fragment(values[0])`, off: ``, tests: headers},
+		{name: "only listed beta features", file: "netguard/gateway/beta.go", text: `slices.Contains(betas(), name) || ok`, off: `true || ok`, tests: beta},
+		{name: "beta features of tools only if allowed", file: "netguard/gateway/beta.go", text: `ok && slices.Contains(open, tool)`, off: `ok && tool > 0`, tests: beta},
+		{name: "a request that was read is not sent again", file: "netguard/gateway/retry.go", text: `again && neverSent(err)`, off: `again`, tests: "TestRequestThatWasReadIsNeverSentAgain TestRequestIsSentAgainOnlyWhereThatIsSafe"},
+		{name: "a slow body is cut off", file: "netguard/gateway/incoming.go", text: `next.Before(deadline) {`, off: `next.Before(deadline) || true {`, tests: "TestSlowRequestBodyIsCutOff"},
+		{name: "memory of bodies is bounded", file: "netguard/gateway/body.go", text: `if !g.ledger.reserve(size - int64(cap(body))) {`, off: `if g.ledger == nil {`, tests: "TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed"},
+	})
+}
