@@ -36,7 +36,7 @@ func TestParseHostRefusesHostsThatProgramsReadDifferently(t *testing.T) {
 	for _, text := range []string{
 		"", ".", "..", "a..b", ".a", "-a.b", "a-.b", "a b", "a\x00.b", "a\r\n.b", "a/b", "a:b", "user@a", "a%2eb", "a,b", "*", "*.a",
 		strings.Repeat("a", 64) + ".org", strings.Repeat("a.", 127) + "org",
-		"2130706433", "0x7f000001", "0x7f.1", "127.1", "127.0.1", "0177.0.0.1", "010.8.8.8", "1.2.3.4.5", "256.1.1.1", "a.1", "a.0x", "a.0xfg0x1.0x1", "１２７.１",
+		"2130706433", "0x7f000001", "0x7f.1", "127.1", "127.0.1", "0177.0.0.1", "010.8.8.8", "1.2.3.4.5", "256.1.1.1", "a.1", "a.0x", "a.0xfg0x1.0x1", "a.0xfffffffffffffffffff", "１２７.１",
 		"1.2.3.4.", "[1.2.3.4]", "[::1", "::1]", "[::1]x", "fe80::1%eth0", "[fe80::1%25eth0]", "[]", "xn--a.example", "xn--zzzz----.example",
 	} {
 		if host, err := ParseHost(text); err == nil {

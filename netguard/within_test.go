@@ -84,3 +84,15 @@ func TestAnInvalidPolicyAllowsNothingWithinAnother(t *testing.T) {
 		}
 	}
 }
+
+// An entry that restricts requests is not in the result, whose mode may allow its host.
+func TestAPolicyWithinAnotherDeniesTheHostsThatItRestricts(t *testing.T) {
+	restricted := Policy{Mode: Public, Allow: rules(t, ParseAllow, "--allow", "GET https://api.example.org/a")}
+	free := Policy{Mode: Public}
+	for _, pair := range [][2]Policy{{restricted, free}, {free, restricted}} {
+		within, _ := pair[0].Within(pair[1])
+		if v := NewMatcher(within).Decide(destination(t, "api.example.org:443")); v.Allowed {
+			t.Errorf("every request to the host is allowed: %v", v.Reason)
+		}
+	}
+}

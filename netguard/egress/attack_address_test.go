@@ -157,6 +157,35 @@ func TestTheSocketsAddressIsChecked(t *testing.T) {
 		conn.Close()
 		t.Error("connected to a loopback address")
 	}
+	checked := netip.MustParseAddrPort("9.9.9.9:443")
+	if err := checkSocket("9.9.9.9:443", checked); err != nil {
+		t.Error(err)
+	}
+	for _, actual := range []string{"8.8.8.8:443", "9.9.9.9:80", "", "example.org:443"} {
+		if checkSocket(actual, checked) == nil {
+			t.Errorf("a socket to %q passes as one to %v", actual, checked)
+		}
+	}
+}
+
+// lookups is a resolver that notes what it is asked.
+type lookups struct{ names []string }
+
+func (l *lookups) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+	l.names = append(l.names, name)
+	return []netip.Addr{netip.MustParseAddr("9.9.9.9")}, nil
+}
+
+func TestANameIsLookedUpWithoutSearchDomains(t *testing.T) {
+	host, err := netguard.ParseHost("good.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked lookups
+	d := dialer{resolver: &asked}
+	if _, err := d.resolve(t.Context(), host); err != nil || !slices.Equal(asked.names, []string{"good.example.org."}) {
+		t.Errorf("%v, %q", err, asked.names)
+	}
 }
 
 func TestAConnectionThatWasNotDecidedIsNotDialed(t *testing.T) {

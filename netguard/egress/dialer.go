@@ -156,12 +156,18 @@ func (d *dialer) connectTo(ctx context.Context, address netip.AddrPort) (net.Con
 		return d.connect(ctx, address)
 	}
 	plain := net.Dialer{ControlContext: func(_ context.Context, _, actual string, _ syscall.RawConn) error {
-		if to, err := netip.ParseAddrPort(actual); err != nil || to != address || netguard.CheckAddress(to.Addr()) != 0 {
-			return fmt.Errorf("%s is not the address that was checked", actual)
-		}
-		return nil
+		return checkSocket(actual, address)
 	}}
 	return plain.DialContext(ctx, "tcp", address.String())
+}
+
+// checkSocket returns an error unless actual, the address that a socket is about to connect
+// to, is the checked one and public.
+func checkSocket(actual string, checked netip.AddrPort) error {
+	if to, err := netip.ParseAddrPort(actual); err != nil || to != checked || netguard.CheckAddress(to.Addr()) != 0 {
+		return fmt.Errorf("%s is not the address that was checked", actual)
+	}
+	return nil
 }
 
 // interleave alternates between the families, beginning with that of the first address.
