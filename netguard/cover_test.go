@@ -121,3 +121,20 @@ func TestCoversFollowsHostsAndPorts(t *testing.T) {
 		}
 	}
 }
+
+// A wider entry would go over the restricted one, because both name the host itself.
+func TestAListThatNarrowsAnotherAddsNoEntryForARestrictedHost(t *testing.T) {
+	now := patterns(t, "GET https://api.example.org/a", "*.example.org")
+	if Narrows(append(patterns(t, "api.example.org"), now...), now) {
+		t.Error("the restricted host may be added as a whole")
+	}
+}
+
+func patterns(t *testing.T, entries ...string) []Pattern {
+	t.Helper()
+	var all []Pattern
+	for _, rule := range rules(t, ParseAllow, "", entries...) {
+		all = append(all, rule.Pattern)
+	}
+	return all
+}

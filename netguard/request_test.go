@@ -72,7 +72,7 @@ func TestDecideRequest(t *testing.T) {
 
 func TestARestrictedHostIsRestrictedInEveryForm(t *testing.T) {
 	for _, mode := range []Mode{Allowlist, Public} {
-		m := NewMatcher(Policy{Mode: mode, Allow: rules(t, ParseAllow, "--allow", "GET https://api.example.org/repos/**")})
+		m := NewMatcher(Policy{Mode: mode, Allow: rules(t, ParseAllow, "--allow", "GET https://api.example.org/repos/**", "GET https://api.example.org:8443/other")})
 		d := destination(t, "api.example.org:443")
 		if !m.Decide(d).Restricted() {
 			t.Errorf("%v: a tunnel would be open", mode)
@@ -80,6 +80,8 @@ func TestARestrictedHostIsRestrictedInEveryForm(t *testing.T) {
 		for name, r := range map[string]Request{
 			"without TLS":              {Method: "GET", Path: "/repos/a"},
 			"X-Http-Method-Override":   {TLS: true, Method: "GET", Path: "/repos/a", Header: map[string][]string{"X-Http-Method-Override": {"DELETE"}}},
+			"X_http_method_override":   {TLS: true, Method: "GET", Path: "/repos/a", Header: map[string][]string{"X_http_method_override": {"DELETE"}}},
+			"the path of another port": {TLS: true, Method: "GET", Path: "/other"},
 			"X-Original-Url":           {TLS: true, Method: "GET", Path: "/repos/a", Header: map[string][]string{"X-Original-Url": {"/admin"}}},
 			"the path of another host": {TLS: true, Method: "GET", Path: "https://api.example.org/repos/a"},
 		} {

@@ -46,8 +46,8 @@ func gateway() []control {
 	const admit, route, response, beyond, beta = "netguard/gateway/admit.go", "netguard/gateway/route.go", "netguard/gateway/response.go", "TestNoRequestReachesBeyondTheModel", "TestBetaHeaderHasOnlyListedValues"
 	const headers = "TestAllowedResponseHeadersPassIfWellFormed TestNoServerAnswerGivesTheKeyToTheAgent"
 	return slices.Concat([]control{
-		{name: "no encoded body", file: admit, text: `if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {`, off: `if false {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
-		{name: "a body is JSON", file: admit, text: ` || kind != "application/json" ||`, off: ` ||`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
+		{name: "no encoded body", file: admit, text: `if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {`, off: `if encoding == "" {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
+		{name: "a body is JSON", file: admit, text: ` || kind != "application/json" ||`, off: ` || kind == "" ||`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
 		{name: "a body is in UTF-8", file: admit, text: ` || ok && !strings.EqualFold(charset, "utf-8") {`, off: ` || ok && charset == "" {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
 		{name: "a session without a model has none", file: admit, text: "	if g.models == nil {\n		return \"\", false", off: "	if g.models == nil {\n		return asked, true", tests: "TestSessionWithoutAModelRequestsNone"},
 		{name: "only the session's own models", file: admit, text: "	return \"\", false\n}\n\n// checkModelInPath", off: "	return asked, true\n}\n\n// checkModelInPath", tests: "TestNoRequestReachesBeyondTheModel TestModelInAPathMustBelongToTheSession"},
@@ -59,7 +59,7 @@ func gateway() []control {
 	}, []control{
 		{name: "no redirect of a model's server", file: response, text: `case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:`, off: `case false:`, tests: "TestRedirectIsNotFollowed TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "no answer of a proxy that asks for credentials", file: response, text: `case status == http.StatusProxyAuthRequired:`, off: `case false:`, tests: "TestProxyCredentialsDoNotReachTheAgent"},
-		{name: "no compressed answer of a model's server", file: response, text: `if encoding != "" && !strings.EqualFold(encoding, "identity") {`, off: `if false {`, tests: "TestCompressedAnswerBecomesADialectError"},
+		{name: "no compressed answer of a model's server", file: response, text: `if encoding != "" && !strings.EqualFold(encoding, "identity") {`, off: `if encoding == "identity" {`, tests: "TestCompressedAnswerBecomesADialectError"},
 		{name: "answers are redacted", file: response, text: `ReadCloser: secrets.Reader(response.Body)`, off: `ReadCloser: response.Body`, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "no trailers of a model's server", file: response, text: `response.Trailer = nil // the announced length`, off: ``, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "only listed headers of answers", file: response, text: `form != nil && len(values) == 1 && form.MatchString(values[0])`, off: `len(values) == 1 && (form == nil || form.MatchString(values[0]))`, tests: headers},
