@@ -114,7 +114,7 @@ func (m *Model) setCheck(msg checkDone) tea.Cmd {
 		return again
 	}
 	m.note.Say("", nil)
-	return m.begin(false)
+	return m.begin(m.start.bakes)
 }
 
 // setModel takes an answer about the model, and starts the run if the user waits for it.
@@ -127,7 +127,7 @@ func (m *Model) setModel(msg modelChecked) tea.Cmd {
 	if !ready {
 		return m.model.retry()
 	}
-	return m.begin(false)
+	return m.begin(m.start.bakes)
 }
 
 // useScripted chooses the scripted model, and starts the run.
@@ -153,8 +153,10 @@ func (m *Model) chooseServer() tea.Cmd {
 }
 
 // begin starts the run, unless something is wrong with it. One that delivers at its end
-// gets the whole terminal, where it is followed until then.
+// gets the whole terminal, where it is followed until then. With bake a missing image is
+// baked first, also if the start has to wait for a check.
 func (m *Model) begin(bake bool) tea.Cmd {
+	m.start.bakes = bake
 	switch {
 	case m.start.busy():
 		return nil

@@ -39,6 +39,7 @@ type startStep struct {
 
 	problem error // why the run cannot be started; nil if it can
 	canBake bool  // its image is missing and can be baked for the start
+	bakes   bool  // the user wants it baked, by a start that may still wait for a check
 	noModel bool  // there is no model, or the check said so
 
 	state        startState
