@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aibox/test/terminal"
 )
 
 func TestARunIsPutTogetherStartedAndRunAgainOnTheScreen(t *testing.T) {
@@ -99,6 +102,52 @@ func TestTheScriptedModelReplacesAMissingOneOnAKey(t *testing.T) {
 	s.unchanged()
 	if all := m.stored(); len(all) != 1 || !all[0].State.Result.Changed {
 		t.Errorf("the record has %+v", all)
+	}
+}
+
+// The key is offered before the start, and again after a start without the image.
+func TestAMissingImageIsBakedForAStartOnAKey(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		size      terminal.Size
+		triesOnce bool // without the image
+	}{
+		"at once":           {terminal.Size{Rows: 24, Cols: 80}, false},
+		"after one failure": {usualSize, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("shop", nil)
+			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "network = \"none\"\n")
+			// The folder makes the recipe one that was never baked.
+			m.customAgent("unbaked", bot("~/.bot")+fmt.Sprintf("[image]\nrun = ['echo %s > /opt/baked']\n", m.home))
+			p := m.sits(test.size, aibox)
+			p.sees(`No sessions yet`)
+			p.does("n")
+			p.asked(`Which repository`, repo, `▸ +\S*/shop +repository`, "enter")
+			p.asked(`Which branch to start from`, "", `▸`, "enter")
+			p.asked(`(?s)agent:.*unbaked +to bake`, "unbaked", `▸ +unbaked`, "enter")
+			p.asked(`hat should the agent do`, "cp /opt/baked .", `cp /opt/baked`, "ctrl+s")
+			p.sees(`image +has to be baked first, some minutes; b bakes it and starts`)
+			if test.triesOnce {
+				p.does("enter")
+				p.sees(`b bakes the image \(some minutes\) and starts · enter tries again`)
+				if all := m.stored(); len(all) > 0 {
+					t.Errorf("a failed start leaves %+v", all)
+				}
+			}
+			p.does("b")
+			p.sees(`(?s)▲ to review.*1 file changed`)
+			image := strings.TrimSpace(m.aibox(0, "bake", "unbaked").stdout)
+			t.Cleanup(func() { m.exec("docker", "rmi", "-f", image) })
+			if all := m.stored(); len(all) != 1 || m.read(all[0].State.Workspace.Path, "baked") != m.home+"\n" {
+				t.Errorf("the record has %+v", all)
+			}
+			p.until(`1 session`, "q")
+			p.does("q")
+			p.leaves(0)
+		})
 	}
 }
 
