@@ -72,7 +72,10 @@ func TestASandboxCanHaveLessNetworkThanTheTenantsDefaults(t *testing.T) {
 func TestDefaultsWithWhichNoSandboxCouldBeCreatedAreRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, pairs := range [][]string{
-		{"memory=1"}, {"network=none", "allow=a.example"}, {"network=none", "egress-upload=5"}, {"network=local", "deny=a.example"},
+		{"memory=1"},
+		{"network=none", "allow=a.example"},
+		{"network=none", "egress-upload=5"},
+		{"network=local", "deny=a.example"},
 		{"image=x"}, {"inspect=a.example"}, {"verify=true"}, {"env=HOME"}, {"allow=not a host"},
 	} {
 		for _, tenant := range []session.Tenant{"acme", session.LocalTenant} {
