@@ -76,7 +76,11 @@ func TestDefaultsWithWhichNoSandboxCouldBeCreatedAreRefused(t *testing.T) {
 		{"network=none", "allow=a.example"},
 		{"network=none", "egress-upload=5"},
 		{"network=local", "deny=a.example"},
-		{"image=x"}, {"inspect=a.example"}, {"verify=true"}, {"env=HOME"}, {"allow=not a host"},
+		{"image=x"},
+		{"inspect=a.example"},
+		{"verify=true"},
+		{"env=HOME"},
+		{"allow=not a host"},
 	} {
 		for _, tenant := range []session.Tenant{"acme", session.LocalTenant} {
 			if err := f.CheckDefaults(t.Context(), tenant, settings(t, pairs...)); fault.KindOf(err) != fault.Usage {
