@@ -58,6 +58,9 @@ func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	if _, err := kept.Write([]byte("x")); err != nil {
 		t.Errorf("the tunnel that is still allowed: %v", err)
 	}
+	if closed := w.proxy.SetPolicy(nil); closed != 1 {
+		t.Errorf("without a policy %d closed", closed)
+	}
 	_ = kept.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, err := kept.Read(make([]byte, 1)); !isTimeout(err) {
 		t.Errorf("the tunnel that is still allowed: %v", err)

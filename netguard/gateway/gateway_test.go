@@ -114,6 +114,17 @@ func TestErrorsHaveTheDialectsShape(t *testing.T) {
 	}
 }
 
+func TestARepeatedParameterIsNotPassedOn(t *testing.T) {
+	query := url.Values{"beta": {"true", "CANARY"}, "other": {"CANARY"}}
+	if clean := cleanQuery(query); clean != "" {
+		t.Errorf("got %q", clean)
+	}
+	query["beta"] = []string{"true"}
+	if clean := cleanQuery(query); clean != "beta=true" {
+		t.Errorf("got %q", clean)
+	}
+}
+
 func TestOnlyInferencePasses(t *testing.T) {
 	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
 	for _, call := range []string{
