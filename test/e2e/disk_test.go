@@ -242,7 +242,8 @@ func TestChangesOnAFullDiskAreUnknownUntilThereIsSpace(t *testing.T) {
 			}
 			m.aibox(0, "gc", "--older-than", "0s")
 			d.room()
-			if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "1 file +1000 -0") {
+			// The full disk can end the session before the agent removes the file "go".
+			if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "1 file +1000 -0") && !strings.Contains(o.stdout, "2 files +1000 -0") {
 				t.Errorf("with room the list is\n%s", o)
 			}
 			if o := m.aibox(0, "accept", id); !strings.Contains(m.git(filepath.Join(m.home, "src/p"), "show", strings.TrimSpace(o.stdout)+":work.txt"), "\n1000\n") {
