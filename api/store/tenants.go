@@ -43,14 +43,10 @@ func addTenant(ctx context.Context, tx *sql.Tx, tenant session.Tenant) error {
 
 // Quota returns the quota of a tenant; the default one if it is not in the database.
 func (s *Store) Quota(ctx context.Context, tenant session.Tenant) (Quota, error) {
-	var text string
-	err := s.db.QueryRowContext(ctx, "SELECT quota FROM tenants WHERE name = ?", string(tenant)).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return DefaultQuota(tenant), nil
-	}
 	var quota Quota
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &quota)
+	found, err := s.readTenant(ctx, "SELECT quota FROM tenants WHERE name = ?", tenant, &quota)
+	if err == nil && !found {
+		return DefaultQuota(tenant), nil
 	}
 	return quota, err
 }
@@ -60,7 +56,27 @@ func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota
 	if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.Disk < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 || quota.Snapshots < 0 {
 		return fault.New(fault.Usage, "a quota cannot be negative").Hint("0 means no bound")
 	}
-	text, err := json.Marshal(quota)
+	return s.changeTenant(ctx, "UPDATE tenants SET quota = ? WHERE name = ?", tenant, quota)
+}
+
+// readTenant decodes the JSON that query selects from the row of a tenant. found is false if
+// the tenant is not in the database.
+func (s *Store) readTenant(ctx context.Context, query string, tenant session.Tenant, value any) (found bool, err error) {
+	var text string
+	err = s.db.QueryRowContext(ctx, query, string(tenant)).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, json.Unmarshal([]byte(text), value)
+}
+
+// changeTenant stores value as JSON with statement in the row of a tenant, which is created
+// if it does not exist.
+func (s *Store) changeTenant(ctx context.Context, statement string, tenant session.Tenant, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
@@ -68,7 +84,7 @@ func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota
 		if err := addTenant(ctx, tx, tenant); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE tenants SET quota = ? WHERE name = ?", string(text), string(tenant))
+		_, err := tx.ExecContext(ctx, statement, string(text), string(tenant))
 		return err
 	})
 }

@@ -68,7 +68,7 @@ func TestASessionHasTheTenantsDefaultsAndIsAtMostAsFreeAsTheyOrTheUsersSettings(
 		if got.Network != c.network || got.Timeout.String() != c.timeout || got.Deny[0] != "tenant.example" {
 			t.Errorf("%s: %s, %s, without %q", name, got.Network, got.Timeout, got.Deny)
 		}
-		if err := s.checkBound(runner, &request, defaults, &plan); (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
+		if err := s.checkBound(runner, &request, settings, defaults, &plan); (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

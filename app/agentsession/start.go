@@ -68,7 +68,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := s.checkBound(runner, &request, defaults, &plan); err != nil {
+	if err := s.checkBound(runner, &request, settings, defaults, &plan); err != nil {
 		return session.Session{}, err
 	}
 	plan.Launch.Spec.Metadata, plan.Launch.RecordID = request.Metadata, request.RecordID
@@ -184,20 +184,19 @@ func isOrdered(field spec.Field) bool {
 // checkBound refuses a plan that is freer than one with the user's own settings and freer than
 // one with the tenant's defaults, unless the policy allows that. It compares what the request
 // comes to, so that nothing that one setting implies for another is missed.
-func (s *Service) checkBound(runner *run.Runner, request *Request, defaults config.RunOverrides, plan *run.Plan) error {
+func (s *Service) checkBound(runner *run.Runner, request *Request, given, defaults config.RunOverrides, plan *run.Plan) error {
 	if s.Policy.AnySettings {
 		return nil
 	}
-	given, err := s.settings(defaults, request.Settings)
-	if err != nil {
-		return err
+	refused := s.checkWithin(runner, request, given, plan, s.Base)
+	if refused == nil || defaults.IsZero() {
+		return refused
 	}
 	bound, err := s.settings(defaults, config.RunOverrides{})
 	if err != nil {
 		return err
 	}
-	refused := s.checkWithin(runner, request, given, plan, s.Base)
-	if refused != nil && !defaults.IsZero() && s.checkWithin(runner, request, given, plan, bound) == nil {
+	if s.checkWithin(runner, request, given, plan, bound) == nil {
 		return nil
 	}
 	return refused

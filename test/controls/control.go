@@ -76,9 +76,15 @@ func (c control) check(ctx context.Context) (result, error) {
 		return "", err
 	}
 	pattern := "^(" + strings.Join(strings.Fields(c.tests), "|") + ")$"
-	command := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-failfast", "-timeout=2m", //nolint:gosec // texts of the table
-		"-overlay", overlay, "-run", pattern, "./"+c.folder())
-	output, err := command.CombinedOutput()
+	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout=2m", "-overlay", overlay, "-run", pattern, "./" + c.folder()}
+	rapid, err := usesRapid(c.folder())
+	if err != nil {
+		return "", err
+	}
+	if rapid { // it would store each failed example in the repository
+		args = append(args, "-rapid.nofailfile")
+	}
+	output, err := exec.CommandContext(ctx, "go", args...).CombinedOutput() //nolint:gosec // texts of the table
 	switch text := string(output); {
 	case strings.Contains(text, "[build failed]"), strings.Contains(text, "[setup failed]"):
 		return notBuilt, nil
@@ -91,4 +97,22 @@ func (c control) check(ctx context.Context) (result, error) {
 	default:
 		return "", fmt.Errorf("go test: %w\n%s", err, text)
 	}
+}
+
+// usesRapid reports whether a test in the folder uses the package rapid.
+func usesRapid(folder string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return false, err
+		}
+		if strings.Contains(string(content), `"pgregory.net/rapid"`) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
