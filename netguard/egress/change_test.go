@@ -58,15 +58,20 @@ func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	if _, err := kept.Write([]byte("x")); err != nil {
 		t.Errorf("the tunnel that is still allowed: %v", err)
 	}
-	if closed := w.proxy.SetPolicy(nil); closed != 1 {
-		t.Errorf("without a policy %d closed", closed)
-	}
 	_ = kept.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if _, err := kept.Read(make([]byte, 1)); !isTimeout(err) {
 		t.Errorf("the tunnel that is still allowed: %v", err)
 	}
 	if responses := w.say("CONNECT ok.wild.example.org:443 HTTP/1.1\r\n\r\n", 1); responses[0].StatusCode != http.StatusForbidden {
 		t.Error("the new policy does not hold")
+	}
+
+	if closed := w.proxy.SetPolicy(nil); closed != 1 {
+		t.Errorf("without a policy %d closed", closed)
+	}
+	_ = kept.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, kept); isTimeout(err) {
+		t.Error("without a policy a tunnel stays open")
 	}
 }
 
