@@ -2,10 +2,10 @@ package newrun
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,7 +13,7 @@ import (
 
 func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	w := newWorld(t)
-	w.fail, w.noImage = errors.New("there is no image"), true
+	w.fail, w.noImage = fault.New(fault.Environment, "there is no image").Hint("aibox bake aider"), true
 	p := open(t, w)
 	p.Sees("to bake")
 	p.Press("down", "enter")
@@ -24,6 +24,7 @@ func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	p.DoesNotSee("ready; nothing")
 	p.Press("enter")
 	p.Sees("b bakes the image")
+	p.DoesNotSee("aibox bake") // a command beside the key that does the same
 	p.Press("b")
 	if len(w.started) != 2 || !strings.HasSuffix(w.started[1], "(baked)") || strings.HasSuffix(w.started[0], "(baked)") {
 		t.Errorf("started %q", w.started)

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/netguard"
 	"aibox/session"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -105,17 +106,25 @@ func (o overview) run(row func(name, text string)) {
 	}
 }
 
+// modelOf names the model that the agent can use, raw.
+func modelOf(settings *config.Settings, mode netguard.Mode) string {
+	switch {
+	case !mode.HasInference():
+		return "none; the network policy " + mode.String() + " has no model server"
+	case settings.Inference == firstrun.Scripted:
+		return "none; a built-in script plays a fixed example"
+	default:
+		return cmp.Or(settings.Model, "the only model") + " of " + settings.Inference
+	}
+}
+
 // limits calls row for the model and the sandbox.
 func (o overview) limits(settings *config.Settings, row func(name, text string)) {
-	model := cmp.Or(settings.Model, "the only model") + " of " + settings.Inference
-	if settings.Inference == firstrun.Scripted {
-		model = "none; a built-in script plays a fixed example"
-	}
-	row("model", termtext.Escape(model))
+	reach := session.Spec{Run: settings.Run}
+	row("model", termtext.Escape(modelOf(settings, reach.Mode())))
 	if open := strings.Join(settings.InferenceTools, ", "); open != "" {
 		row("way out", termtext.Escape(open+" of the model server"))
 	}
-	reach := session.Spec{Run: settings.Run}
 	row("network", termtext.Escape(strings.TrimPrefix(reach.Reach(), "policy ")))
 	for _, text := range reach.ReachNotices() {
 		row("", termtext.Escape(text))

@@ -56,6 +56,9 @@ func (s *startStep) failure(t theme.Theme) []string {
 	}
 	out = append(out, wrapped(t.Bad.Render, "✗ "+termtext.Escape(s.err.Error()), s.width)...)
 	for _, hint := range fault.Hints(s.err) {
+		if s.canBake && strings.HasPrefix(hint, "aibox bake ") {
+			continue // a key does it
+		}
 		out = append(out, wrapped(t.Faint.Render, "  → "+termtext.Escape(hint), s.width)...)
 	}
 	return append(append(out, ""), wrapped(nil, s.remedies("enter tries again"), s.width)...)
