@@ -183,7 +183,7 @@ func (b *bench) remove(ctx context.Context, ids ...string) error {
 // disk caches are ready.
 func (b *bench) warm() error {
 	ctx := context.Background()
-	needs := []string{"cold run", "side by side", "stop", "gateway throughput", "egress proxy from a sandbox"}
+	needs := []string{"cold run", "side by side", "stop", "gateway throughput", "gateway throughput beside its model server", "egress proxy from a sandbox", "probes"}
 	if !slices.ContainsFunc(needs, func(name string) bool { return wanted(name, b.only) }) {
 		return nil
 	}

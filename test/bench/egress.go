@@ -19,13 +19,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"aibox/audit"
 	"aibox/netguard"
 	"aibox/netguard/egress"
 )
 
 // egressCommand makes this program an egress proxy that leads the names of the benchmark to
 // servers on loopback: its argument is HTTP,TUNNEL,BULK, the addresses of three servers. It
-// inherits its listener as descriptor 3.
+// inherits its listener as descriptor 3, and records each request in an audit log, as that
+// of a session does.
 const egressCommand = "serve-egress"
 
 // The destinations of the benchmark, and what they are for.
@@ -49,18 +51,30 @@ func serveEgress(ctx context.Context, servers string) error {
 	if len(routes) != 3 {
 		return errors.New("want three servers")
 	}
+	scratch, err := os.MkdirTemp("", "aibox-bench-egress-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	log, err := audit.Open(filepath.Join(scratch, "audit.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	var dialer net.Dialer
-	var events sync.Mutex // replaces the log, which takes one event at a time
 	proxy := egress.New(egress.Config{
 		Policy:   netguard.NewMatcher(policy),
 		Resolver: benchNames{},
 		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", routes[map[uint16]int{80: 0, 443: 1, 8443: 2}[to.Port()]])
 		},
-		Record: func(egress.Event) string {
-			events.Lock()
-			defer events.Unlock()
-			return "bench/1"
+		Record: func(e egress.Event) string {
+			data := audit.Egress{Host: e.Host, Port: int(e.Destination.Port), Method: e.Method, Path: e.Path, Rule: e.Rule, Address: e.Address.String()}
+			event, err := log.Append(eventTypes[e.Kind], data)
+			if err != nil {
+				fatal(err)
+			}
+			return fmt.Sprint("bench/", event.Seq)
 		},
 	})
 	listener, err := net.FileListener(os.NewFile(3, "listener"))
@@ -71,6 +85,11 @@ func serveEgress(ctx context.Context, servers string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	return proxy.Serve(ctx, listener)
+}
+
+// eventTypes are the types of the proxy's events in the audit log.
+var eventTypes = map[egress.EventKind]audit.Type{
+	egress.Allowed: audit.EgressAllowed, egress.Refused: audit.EgressRefused, egress.Closed: audit.EgressClosed,
 }
 
 // startEgress starts serveEgress in a process of its own. The caller closes the listener.

@@ -101,12 +101,19 @@ func hostAddress() (string, error) {
 	return "", errors.New("this machine has no address but loopback")
 }
 
-// serveLong is a model server whose answer has size bytes: one long text.
+// serveLong starts a model server with a longAnswer.
 func serveLong(host string, size int64) (base string, stop func(), err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", nil, err
 	}
+	server := &http.Server{Handler: longAnswer(size), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close() }, nil
+}
+
+// longAnswer is a model server whose answer has size bytes: one long text.
+func longAnswer(size int64) http.Handler {
 	begin, end := `{"choices":[{"message":{"role":"assistant","content":"`, `"}}]}`
 	block := bytes.Repeat([]byte("word "), 1<<20/5)
 	mux := http.NewServeMux()
@@ -126,9 +133,7 @@ func serveLong(host string, size int64) (base string, stop func(), err error) {
 		}
 		_, _ = io.WriteString(w, end)
 	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close() }, nil
+	return mux
 }
 
 // latency streams the same pieces straight over loopback and through the gateway

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"aibox/internal/paths"
@@ -76,17 +75,9 @@ func sandboxBulk(ctx context.Context, b *bench) (_ []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rates := map[string][]float64{}
-	for line := range strings.Lines(out) {
-		var way string
-		var seconds float64
-		if _, err := fmt.Sscanf(line, "%s %g", &way, &seconds); err != nil {
-			return nil, fmt.Errorf("the sandbox printed %q: %w", line, err)
-		}
-		rates[way] = append(rates[way], float64(size)/1e6/seconds)
-	}
-	if len(rates["proxy"]) != b.pairs || len(rates["direct"]) != b.pairs {
-		return nil, fmt.Errorf("the sandbox printed %q", lastLines(out))
+	rates, err := readRates(out, size, b.pairs, "proxy", "direct")
+	if err != nil {
+		return nil, err
 	}
 	what := fmt.Sprintf("egress proxy, %d MB into a sandbox through a tunnel", size>>20)
 	return []Row{versus(what, "the same sandbox without a proxy, by a socket of its session", "MB/s", rates["proxy"], rates["direct"], target{least: 0.85})}, nil

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/internal/secret"
+	"aibox/netguard"
+	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/rules"
+)
+
+// downloadAnswers fetches long answers in pairs, through the gateway and straight from a
+// model server, and prints the way and the seconds of each.
+const downloadAnswers = `
+import http.client, sys, time
+address, gateway, server, key, pairs = sys.argv[1:]
+block = bytearray(1 << 20)
+def fetch(way):
+    c = http.client.HTTPConnection(address, int(gateway if way == "gateway" else server))
+    c.request("POST", "/v1/chat/completions", b'{"model":"m"}',
+              {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+    r, begin = c.getresponse(), time.monotonic()
+    if r.status != 200:
+        sys.exit(f"the {way} answered {r.status}")
+    while r.readinto(block):
+        pass
+    print(way, time.monotonic() - begin, flush=True)
+    c.close()
+for i in range(int(pairs)):
+    for way in ("gateway", "direct") if i % 2 == 0 else ("direct", "gateway"):
+        fetch(way)
+`
+
+// gatewayBulk compares a long answer through the gateway with the same answer straight from
+// the model server, both by one sandbox on sockets of its session. gVisor's network stack
+// limits both, so that the rest is what the gateway costs.
+func gatewayBulk(ctx context.Context, b *bench) (_ []Row, err error) {
+	size := int64(1 << 30)
+	if b.quick {
+		size = 64 << 20
+	}
+	upstream, stop, err := serveLong("127.0.0.1", size)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	parsed, err := modelserver.Parse(upstream, func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	handler, err := gateway.New(gateway.Config{Upstream: parsed, Placeholder: secret.New(serverKey), Models: func() []string { return []string{"m"} }})
+	if err != nil {
+		return nil, err
+	}
+	network, sockets, release, err := b.guardedNetwork(ctx, rules.GuardRequest{TCP: []int{netguard.PortProxy, netguard.PortGateway}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	proxy := gateway.NewServer(handler)
+	go func() { _ = proxy.Serve(sockets.TCP[netguard.PortGateway]) }()
+	defer proxy.Close()
+	direct := &http.Server{Handler: longAnswer(size), ReadHeaderTimeout: time.Minute}
+	go func() { _ = direct.Serve(sockets.TCP[netguard.PortProxy]) }()
+	defer direct.Close()
+
+	out, err := b.quiet(ctx, "docker", "run", "--rm", "--runtime=runsc", "--network="+network, b.image, "python3", "-c", downloadAnswers,
+		netguard.Address().String(), strconv.Itoa(netguard.PortGateway), strconv.Itoa(netguard.PortProxy), serverKey, strconv.Itoa(b.pairs))
+	if err != nil {
+		return nil, err
+	}
+	rates, err := readRates(out, size, b.pairs, "gateway", "direct")
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("gateway, %d MB into a sandbox", size>>20)
+	return []Row{versus(what, "the same sandbox straight from the model server, by a socket of its session", "MB/s", rates["gateway"], rates["direct"], target{least: 0.9})}, nil
+}
+
+// readRates reads lines of a way and its seconds for size bytes, and returns megabytes per
+// second. Each of the ways must be there once for each pair.
+func readRates(out string, size int64, pairs int, ways ...string) (map[string][]float64, error) {
+	rates := map[string][]float64{}
+	for line := range strings.Lines(out) {
+		var way string
+		var seconds float64
+		if _, err := fmt.Sscanf(line, "%s %g", &way, &seconds); err != nil {
+			return nil, fmt.Errorf("the sandbox printed %q: %w", line, err)
+		}
+		rates[way] = append(rates[way], float64(size)/1e6/seconds)
+	}
+	for _, way := range ways {
+		if len(rates[way]) != pairs {
+			return nil, fmt.Errorf("the sandbox printed %q", lastLines(out))
+		}
+	}
+	return rates, nil
+}
