@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// inspection are the controls about inspected TLS, SSH servers and the user's ssh-agent.
+// inspection are the controls about inspected TLS and the keys of SSH servers.
 func inspection() []control {
 	const inspect, secrets, http2, known = "netguard/egress/inspect/inspect.go", "netguard/egress/inspect/secrets.go", "netguard/egress/http2.go", "netguard/egress/sshkey/sshkey.go"
 	const in, certificate = "netguard/egress/inspect", "TestTheCertificateIsForTheTunnelsHostAlone"
@@ -37,7 +37,6 @@ func inspection() []control {
 		{name: "a changed host key is refused", file: known, text: "	default:\n		return fmt.Errorf(\"the host key", off: "	default:\n		return nil\n		return fmt.Errorf(\"the host key", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
 		{name: "a revoked host key is refused", file: known, text: `case errors.As(err, &revoked):`, off: "case errors.As(err, &revoked):\n		return nil\n	case false:", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
 		{name: "another kind of key is refused", file: known, text: `return known.Key.Type() == key.Type() }):`, off: "return known.Key.Type() == key.Type() }):\n		return nil\n	case false:", tests: "TestAServerThatIsNotKnownIsCutOffBeforeAuthentication"},
-		{name: "messages to the ssh-agent are bounded", file: "netguard/egress/sshagent/sshagent.go", text: ` || size > maxMessage {`, off: ` {`, tests: "TestALongMessageEndsTheConnection"},
 	}
 }
 

@@ -52,6 +52,7 @@ func TestAServerCannotHideItsKey(t *testing.T) {
 		"bad":                           {offer("curve25519-sha256"), join(offer("curve25519-sha256"), reply(31, bad), newKeys), false},
 		"no reply":                      {offer("curve25519-sha256"), join(offer("curve25519-sha256"), newKeys), false},
 		"two replies":                   {offer("curve25519-sha256"), join(offer("curve25519-sha256"), reply(31, good), reply(31, bad), newKeys), false},
+		"the same reply twice":          {offer("curve25519-sha256"), join(offer("curve25519-sha256"), reply(31, good), reply(31, good), newKeys), false},
 		"key as a group":                {offer("diffie-hellman-group-exchange-sha256"), join(offer("diffie-hellman-group-exchange-sha256"), reply(31, good), reply(33, bad), newKeys), false},
 		"key as a group, no reply":      {offer("diffie-hellman-group-exchange-sha256"), join(offer("diffie-hellman-group-exchange-sha256"), reply(31, good), newKeys), false},
 		"reply of another method":       {offer("curve25519-sha256"), join(offer("curve25519-sha256"), reply(33, good), reply(31, bad), newKeys), false},
@@ -65,7 +66,7 @@ func TestAServerCannotHideItsKey(t *testing.T) {
 		"a cut key":                     {offer("curve25519-sha256"), join(offer("curve25519-sha256"), packet(31, 0, 0, 1, 0, 1)), false},
 		"a key with a rest":             {offer("curve25519-sha256"), join(offer("curve25519-sha256"), packet(append([]byte{31}, sshString(append(good.Marshal(), 0))...)...)), false},
 		"no payload":                    {offer("curve25519-sha256"), []byte{0, 0, 0, 12, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, false},
-		"a huge packet":                 {offer("curve25519-sha256"), []byte{0xff, 0xff, 0xff, 0xff, 4, 1}, false},
+		"a huge packet":                 {offer("curve25519-sha256"), []byte{0x7f, 0xff, 0xff, 0xfc, 4, 1}, false},
 		"not in blocks":                 {offer("curve25519-sha256"), []byte{0, 0, 0, 6, 4, 2, 0, 0, 0, 0}, false},
 		"much before the offer":         {offer("curve25519-sha256"), bytes.Repeat(packet(append([]byte{msgIgnore}, make([]byte, 30<<10)...)...), 10), false},
 	} {
@@ -106,6 +107,7 @@ func TestOnlySSHPasses(t *testing.T) {
 		{"GET / HTTP/1.1\r\nHost: git.example.org\r\n\r\n", ""},
 		{"SSH-1.5-x\r\n", ""},
 		{"SSH-2.0-" + strings.Repeat("x", 300), ""},
+		{"SSH-2.0-" + strings.Repeat("x", 300) + "\r\n", ""},
 		{"\x16\x03\x01", ""},
 		{"SSH-2.0-x\r\n" + string(packet(50, 0, 0)), ""},
 		{strings.Repeat("x\n", 5000), ""},
@@ -143,7 +145,7 @@ func TestOnlySSHPasses(t *testing.T) {
 		if err == nil || len(refused) != 1 {
 			t.Errorf("%.40q, %.40q: %v, %v", c.client, c.server, err, refused)
 		}
-		if strings.Contains(string(sent), "GET") || strings.Contains(received, "secret") || strings.Contains(received, "GET") {
+		if strings.Contains(string(sent), "GET") || strings.Contains(string(sent), string(packet(50, 0, 0))) || strings.Contains(received, "secret") || strings.Contains(received, "GET") {
 			t.Errorf("%.40q passed as %.40q, %.40q as %.40q", c.client, sent, c.server, received)
 		}
 	}

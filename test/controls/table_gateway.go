@@ -1,0 +1,41 @@
+package main
+
+// bodies are the controls of the bodies of requests to models.
+func bodies() []control {
+	const folder = "netguard/gateway/schema/"
+	const rebuilt, complex = "TestBodyIsRebuiltFromItsListedParts", "TestTooComplexJSONIsRejected"
+	return []control{
+		{name: "nothing follows a body", file: folder + "walk.go", text: `if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {`, off: `if _, err := w.dec.ReadToken(); false && !errors.Is(err, io.EOF) {`, tests: rebuilt + " " + complex},
+		{name: "the depth of a body is bounded", file: folder + "walk.go", text: `if w.dec.StackDepth() > depthLimit {`, off: `if false {`, tests: complex},
+		{name: "the members of an object are bounded", file: folder + "walk.go", text: `n > 2*memberLimit {`, off: `n < 0 {`, tests: complex},
+		{name: "left out places are bounded", file: folder + "walk.go", text: `if len(w.leftOut) < leftOutLimit && `, off: `if `, tests: complex + " " + rebuilt + " FuzzForwardedBodyHasOnlyListedFields"},
+		{name: "a JSON schema has no reference outside", file: folder + "rule.go", text: `!strings.HasPrefix(ref, "#") {`, off: `ref == "never" {`, tests: rebuilt},
+		{name: "only listed kinds of parts", file: folder + "rule.go", text: "	if !known || tag == \"\" {\n", off: "	if !known {\n		return anything{}.apply(w)\n	}\n	if tag == \"\" {\n", tests: rebuilt},
+		{name: "a list of only closed tools is refused", file: folder + "rule.go", text: `if kept == 0 && len(w.offers) > 0 {`, off: `if false {`, tests: rebuilt},
+		{name: "a refused value is refused", file: folder + "rule.go", text: "	return false, refusal\n", off: "	return false, nil\n", tests: rebuilt},
+		{name: "a closed server tool is refused", file: folder + "tool.go", text: "	if w.policy.opens(s.kind) {", off: "	if true {", tests: rebuilt},
+		{name: "a closed tool is left out", file: folder + "tool.go", text: "	if w.policy.opens(o.kind) {", off: "	if true {", tests: rebuilt},
+		{name: "the history of a closed tool is left out", file: folder + "tool.go", text: "	if w.policy.opens(h.kind) {", off: "	if true {", tests: rebuilt},
+		{name: "only listed members", file: folder + "object.go", text: "	if !ok {\n		_, err := w.leave()\n		return \"\", err\n	}", off: "	if !ok {\n		r = anything{}\n	}", tests: rebuilt},
+		{name: "no member in two spellings", file: folder + "object.go", text: `if slices.Contains(passed, name) { // in two spellings`, off: `if false {`, tests: rebuilt},
+		{name: "needed members are there", file: folder + "object.go", text: `if !slices.Contains(passed, name) {`, off: `if false {`, tests: rebuilt},
+		{name: "forced members replace those of the agent", file: folder + "object.go", text: "	if _, ok := o.force[name]; ok {", off: "	if _, ok := o.force[name]; false && ok {", tests: rebuilt + " TestStreamedAnswerIsAskedForItsUsage"},
+		{name: "a body is an object", file: folder + "schema.go", text: `if w.dec.PeekKind() != '{' {`, off: `if false {`, tests: rebuilt + " " + complex},
+		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * max(1, w.choices)`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
+	}
+}
+
+// modelServers are the controls about the servers of models and their keys.
+func modelServers() []control {
+	const folder = "netguard/gateway/modelserver/"
+	const parse, trusted, connection = "TestInvalidInferenceValueIsExplained", "TestOwnersTrustedWithoutConfirmation", "TestEveryConnectionIsChecked TestAnotherUsersServerIsSkipped"
+	return []control{
+		{name: "the URL of a model server has no key", file: folder + "parse.go", text: `case root.User != nil:`, off: `case false:`, tests: parse},
+		{name: "a model server is called by HTTP", file: folder + "parse.go", text: `case root.Scheme != "http" && root.Scheme != "https", `, off: `case `, tests: parse},
+		{name: "an unknown owner is not trusted", file: folder + "owner.go", text: `case unknownOwner, overflowUID:`, off: `case -2:`, tests: trusted},
+		{name: "only system accounts are Ollama's", file: folder + "owner.go", text: ` && o.UID < firstPerson`, off: ` && firstPerson > 0`, tests: trusted},
+		{name: "only Ollama's own account is trusted", file: folder + "owner.go", text: ` && o.Name == "ollama"`, off: ``, tests: trusted},
+		{name: "a server of another user gets no prompt", file: folder + "owner.go", text: `if owner := ownerOf(conn, address); !u.admits(owner) {`, off: `if owner := ownerOf(conn, address); false && !u.admits(owner) {`, tests: connection},
+		{name: "a confirmed owner is known", file: folder + "owner.go", text: `u.Admits != nil && owner.UID != unknownOwner && `, off: `u.Admits != nil && `, tests: trusted + " " + connection},
+	}
+}
