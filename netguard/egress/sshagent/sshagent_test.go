@@ -348,6 +348,10 @@ func TestNoOtherMessageReachesTheUsersAgent(t *testing.T) {
 	}{"query"})); !bytes.Equal(response, []byte{msgFailure}) {
 		t.Errorf("another extension: %q", response)
 	}
+	renamed := bytes.Replace(proof(t, w.git, w.git, session("git"), session("git"), false), []byte(extensionBinding), []byte("session-bind@openssh.org"), 1)
+	if response := w.request(w.connect(), renamed); !bytes.Equal(response, []byte{msgFailure}) {
+		t.Errorf("an extension of another name: %q", response)
+	}
 	if keys, err := w.keyring.List(); err != nil || len(keys) != 1 {
 		t.Errorf("the user's agent has %v, %v", keys, err)
 	}

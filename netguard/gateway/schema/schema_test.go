@@ -101,6 +101,46 @@ func TestBodyIsRebuiltFromItsListedParts(t *testing.T) {
 	}
 }
 
+func TestWhatReachesBeyondTheModelIsRefusedOrLeftOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		endpoint   Endpoint
+		body, want string
+	}{
+		"a second body":                 {ChatCompletions, `{"model":"m"} {}`, "refused: the request's body has data after its JSON"},
+		"a list":                        {ChatCompletions, `[{"model":"m"}]`, "refused: the request's body is not a JSON object"},
+		"no model":                      {ChatCompletions, `{"seed":1}`, "refused: the request has no model"},
+		"a member in two spellings":     {GenerateContent, `{"generationConfig":{"topP":1,"top_p":2}}`, "refused: the request has generationConfig.topP twice"},
+		"a schema of another document":  {ChatCompletions, `{"model":"m","functions":[{"name":"f","parameters":{"$ref":"http://127.0.0.1/"}}]}`, "refused: aibox lets no JSON schema through that refers to another document"},
+		"a schema by a dynamic address": {ChatCompletions, `{"model":"m","functions":[{"name":"f","parameters":{"a":[{"$dynamicRef":"x.json#"}]}}]}`, "refused: aibox lets no JSON schema through that refers to another document"},
+		"a stored conversation":         {Responses, `{"model":"m","conversation":"conv_1"}`, "refused: aibox refused the request because of conversation: "},
+		"servers of MCP":                {Messages, `{"model":"m","mcp_servers":[{"type":"url","url":"http://127.0.0.1/"}]}`, "refused: aibox refused the request because mcp_servers asks the model's server for "},
+		"nothing but a closed tool":     {Messages, `{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search"}]}`, "refused: aibox refused the request because tools"},
+		"the result of a closed tool":   {GenerateContent, `{"contents":[{"parts":[{"text":"a"},{"executableCode":{"code":"x"}}]}]}`, `{"contents":[{"parts":[{"text":"a"}]}]}`},
+		"a part of an unlisted kind":    {Messages, `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"unknown","url":"http://127.0.0.1/"}]}]}`, `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`},
+	} {
+		if got := filtered(t, c.endpoint, c.body); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestTheListOfLeftOutPlacesIsBounded(t *testing.T) {
+	var body strings.Builder
+	body.WriteString(`{"model":"m"`)
+	for i := range 2 * leftOutLimit {
+		body.WriteString(`,"` + strings.Repeat("x", placeLimit) + jsonNumber(i) + `":0,"y` + jsonNumber(i) + `":0`)
+	}
+	result, err := Filter(ChatCompletions, []byte(body.String()+"}"), policyOfTests())
+	if err != nil || len(result.LeftOut) != leftOutLimit {
+		t.Fatalf("%d places, %v", len(result.LeftOut), err)
+	}
+	for _, place := range result.LeftOut {
+		if len(place) > placeLimit {
+			t.Errorf("a place of %d bytes", len(place))
+		}
+	}
+}
+
 func TestInlinePictureIsValidated(t *testing.T) {
 	for url, want := range map[string]bool{
 		"data:image/png;base64,iVBORw0KGgo=":           true,
