@@ -293,12 +293,7 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 	done(string(s.id))
 	s.began = time.Now()
 	s.ports.start() // before a client is notified that the sandbox runs
-	return s.save(func(st *session.State) {
-		st.Phase, st.Started = session.Running, s.began.UTC()
-		if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 && s.launch.Spec.IsSandbox() {
-			st.Expires = st.Started.Add(limit)
-		}
-	})
+	return nil
 }
 
 // startProgram starts the agent.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,29 @@ func TestLabelsOfARunningSandboxChange(t *testing.T) {
 	}
 	if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != "" || found.Labels().Metadata["a"] != "b" {
 		t.Errorf("%+v, %v", found.Labels(), err)
+	}
+}
+
+// A client can know the sandbox before it runs, from the list of sandboxes.
+func TestTheTimeOfASandboxThatDoesNotRunYetCannotBeChanged(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme"}, nil)
+	hour := time.Hour
+	if err := sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{Timeout: &hour}); !errors.Is(err, session.ErrWrongState) || !strings.Contains(err.Error(), "does not run yet") {
+		t.Errorf("a new time limit: %v", err)
+	}
+	if _, err := s.timeLimit.extend(hour); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("an extension: %v", err)
+	}
+	s.launch.Spec.Timeout = amount.Duration(hour)
+	if err := s.markRunning(); err != nil {
+		t.Fatal(err)
+	}
+	day := 24 * time.Hour
+	if err := sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{Timeout: &day}); err != nil {
+		t.Error(err)
+	}
+	if found, err := sessions.Load(s.id); err != nil || found.State.Phase != session.Running || time.Until(found.State.Expires) < 23*time.Hour {
+		t.Errorf("the record has %v, %v, %v", found.State.Phase, found.State.Expires, err)
 	}
 }
 

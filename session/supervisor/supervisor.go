@@ -181,6 +181,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err == nil {
 		err = s.checkClient()
 	}
+	if err == nil {
+		err = s.markRunning()
+	}
 	s.warm.result <- err // answers a claim, if there is one
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 // timeBudget tracks how long a session may run. It is a state machine without a clock:
 // callers pass the times of events. The zero value has no limit.
 type timeBudget struct {
-	began     time.Time
+	began     time.Time     // zero until the session runs
 	limit     time.Duration // the whole time
 	lastGiven time.Duration // the last extension
 	requested bool          // more time was requested since then
@@ -51,6 +51,8 @@ func (a *timeBudget) extend(by time.Duration) error {
 	switch {
 	case a.ended:
 		return fault.New(fault.Conflict, "the session is no longer running")
+	case a.began.IsZero():
+		return errNotRunning
 	case a.limit == 0:
 		return fault.New(fault.Usage, "the session has no time limit")
 	case a.over:
@@ -69,6 +71,8 @@ func (a *timeBudget) set(now time.Time, left time.Duration) error {
 	switch {
 	case a.ended:
 		return fault.New(fault.Conflict, "the session is no longer running")
+	case a.began.IsZero():
+		return errNotRunning
 	case a.over && a.paused.IsZero():
 		return fault.New(fault.Conflict, "the session's time is up")
 	case left < 0 || left > maxExtension:

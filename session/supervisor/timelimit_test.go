@@ -132,16 +132,17 @@ func TestExtendingTheTimeLimitAnswersThePendingRequest(t *testing.T) {
 
 func TestInvalidExtensionsAreRefused(t *testing.T) {
 	for _, by := range []time.Duration{0, -time.Second, maxExtension + 1, math.MaxInt64} {
-		a := timeBudget{limit: time.Hour}
+		a := timeBudget{began: time.Now(), limit: time.Hour}
 		if err := a.extend(by); fault.KindOf(err) != fault.Usage || a.limit != time.Hour {
 			t.Errorf("%v: %v, %v", by, err, a.limit)
 		}
 	}
-	a := timeBudget{limit: math.MaxInt64 - time.Hour}
+	a := timeBudget{began: time.Now(), limit: math.MaxInt64 - time.Hour}
 	if err := a.extend(2 * time.Hour); err == nil {
 		t.Error("the limit is past all time")
 	}
-	if err := new(timeBudget).extend(time.Hour); fault.KindOf(err) != fault.Usage {
+	a = timeBudget{began: time.Now()}
+	if err := a.extend(time.Hour); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a session without a limit: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/runtime"
+	"aibox/session"
 	"aibox/session/output"
 )
 
@@ -20,6 +21,21 @@ type sandboxOutcome struct {
 	exit  *lifeline.Exit // nil if the sandbox ended without a report
 	errs  []string       // errors of PID 1
 	cause error          // why the connection broke, if exit is nil
+}
+
+// markRunning starts the limits of time and stores that the session runs. From then on clients
+// can change these limits.
+func (s *supervisor) markRunning() error {
+	s.pauser.mu.Lock() // a change of the idle time comes before this or after it
+	defer s.pauser.mu.Unlock()
+	s.limitTime()
+	s.limitIdleTime()
+	return s.save(func(st *session.State) {
+		st.Phase, st.Started = session.Running, s.began.UTC()
+		if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 && s.launch.Spec.IsSandbox() {
+			st.Expires = st.Started.Add(limit)
+		}
+	})
 }
 
 // watch records the agent's output until it ends, and ends it when a limit is
@@ -40,8 +56,6 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel reports it before the daemon does
 	silent := s.pauser.start(watching, s, container)
 
-	s.limitTime()
-	s.limitIdleTime()
 	s.startOutputLimit()
 	s.publishing.start(s.publish)
 	s.publishing.trigger() // publishes the end of the time limit

@@ -40,8 +40,19 @@ func watchPeak(pid int) <-chan int {
 	return peaks
 }
 
-// within runs aibox and fails when it needs more memory than it may.
+// within runs aibox, fails when it needs more memory than it may, and returns its output.
 func (m *machine) within(args ...string) string {
+	m.t.Helper()
+	peak, out := m.measured(args...)
+	if peak == 0 {
+		m.t.Errorf("the memory of aibox %q could not be measured", args)
+	}
+	return out
+}
+
+// measured runs aibox, fails when it needs more memory than it may, and returns its peak in
+// KiB and its output. The peak is 0 if it ended before it was looked at.
+func (m *machine) measured(args ...string) (peak int, out string) {
 	m.t.Helper()
 	cmd := m.cmd(aibox, args...)
 	var stdout, stderr strings.Builder
@@ -51,15 +62,15 @@ func (m *machine) within(args ...string) string {
 	}
 	peaks := watchPeak(cmd.Process.Pid)
 	err := cmd.Wait()
-	peak := <-peaks
+	peak = <-peaks
 	m.t.Logf("aibox %s needs %d MB", strings.Join(args, " "), peak>>10)
 	if err != nil {
 		m.t.Errorf("aibox %q: %v\n%.2000s", args, err, stderr.String())
 	}
-	if peak == 0 || peak > memoryBound {
+	if peak > memoryBound {
 		m.t.Errorf("aibox %q needs %d MB, more than %d", args, peak>>10, memoryBound>>10)
 	}
-	return stdout.String()
+	return peak, stdout.String()
 }
 
 // flood makes 20,000 files whose paths are about 3,500 bytes long, and a small change.
@@ -92,7 +103,15 @@ func TestNoChangeSetNeedsMuchMemory(t *testing.T) {
 	if result := m.record(id).State.Result; result.Changes.Files != 20_002 || result.Changes.Unknown != "" {
 		t.Errorf("the changes are %+v", result.Changes)
 	}
-	m.within("ls")
+	peak = 0
+	for range 10 {
+		if peak == 0 {
+			peak, _ = m.measured("ls")
+		}
+	}
+	if peak == 0 {
+		t.Error("the memory of aibox ls could not be measured")
+	}
 	if stat := m.within("diff", id, "--stat"); !strings.Contains(stat, "work.txt") || !strings.Contains(stat, "20000 files") || strings.Count(stat, "\n") > 10 {
 		t.Errorf("the table is\n%.2000s", stat)
 	}
