@@ -25,10 +25,10 @@ import (
 // Random schedules of faults. The number and the seed determine a schedule; only the machine's
 // timing differs between two runs of it.
 var (
-	faultCount  = flag.Int("faults", 24, "how many schedules of faults to run")
+	faultCount  = flag.Int("faults", 100, "how many schedules of faults to run")
 	faultLanes  = flag.Int("faults.lanes", 3, "how many of them run side by side")
-	faultDaemon = flag.Int("faults.daemon", 4, "how many of them use a Docker of their own, which they may kill")
-	faultDisk   = flag.Int("faults.disk", 0, "how many of them use a small disk, which they may fill")
+	faultDaemon = flag.Int("faults.daemon", 8, "how many of them use a Docker of their own, which they may kill")
+	faultDisk   = flag.Int("faults.disk", 4, "how many of them use a small disk, which they may fill")
 	faultTime   = flag.Duration("faults.time", time.Hour, "start no more schedules after this time")
 	faultSeed   = flag.Uint64("faults.seed", uint64(time.Now().UnixNano()), "which schedules")
 	faultOnly   = flag.Int("faults.only", -1, "run only the schedule with this number")
@@ -52,6 +52,8 @@ type schedule struct {
 	n          int
 	random     *rand.Rand
 	args       []string
+	blocker    record // a session for whose end this one waits in the queue; zero if it does not
+	problems   []string
 	client     *background
 	clientGone bool
 	id         string
@@ -65,13 +67,17 @@ type schedule struct {
 	trace      []string
 }
 
-// moments are when a fault can happen: each reports whether it has come.
-var moments = []struct {
+// moment is when a fault can happen. come reports whether it has come.
+type moment struct {
 	name string
 	come func(*schedule, record) bool
-}{
+}
+
+// moments are all of them, in their order.
+var moments = []moment{
 	{"at once", func(*schedule, record) bool { return true }},
 	{"the record exists", func(_ *schedule, r record) bool { return r.State.Supervisor.PID > 0 }},
+	{queued, func(s *schedule, r record) bool { return s.blocker.ID == "" || r.State.Phase == "queued" }},
 	{"the network is taken", func(_ *schedule, r record) bool { return r.State.Network.ID != "" }},
 	{"the sandbox exists", func(_ *schedule, r record) bool { return r.State.Box != "" }},
 	{"the agent runs", func(_ *schedule, r record) bool { return r.State.Phase == "running" }},
@@ -84,6 +90,13 @@ var moments = []struct {
 	{"the session has ended", func(_ *schedule, r record) bool { return r.State.Phase == "ended" }},
 }
 
+// queued is the moment after which the blocker may end.
+const queued = "the session is queued"
+
+func isAfterQueued(at int) bool {
+	return !slices.ContainsFunc(moments[at:], func(m moment) bool { return m.name == queued })
+}
+
 func (l *lane) schedule(n int) *schedule {
 	s := &schedule{lane: l, n: n, random: rand.New(rand.NewPCG(*faultSeed, uint64(n)))}
 	s.args = []string{"run", "shell", "--network", "none", "--repo", l.repo, "--timeout", "2m"}
@@ -92,6 +105,9 @@ func (l *lane) schedule(n int) *schedule {
 	}
 	if s.random.IntN(6) == 0 {
 		s.args = append(s.args, "--verify", "sleep 0.2")
+	}
+	if l.disk == nil && s.random.IntN(4) == 0 {
+		s.block()
 	}
 	s.args = append(s.args, "--", "./worker", "lines")
 	return s
@@ -111,7 +127,7 @@ func (s *schedule) read() record {
 	if s.id == "" {
 		entries, _ := os.ReadDir(s.lane.m.sessions())
 		for _, entry := range entries {
-			if name := entry.Name(); entry.IsDir() && strings.HasSuffix(name, "-shell") {
+			if name := entry.Name(); entry.IsDir() && strings.HasSuffix(name, "-shell") && name != s.blocker.ID {
 				s.id = name
 			}
 		}
@@ -120,13 +136,20 @@ func (s *schedule) read() record {
 	if s.output == nil && s.id != "" && !s.outputDone {
 		s.output, _ = os.Open(filepath.Join(dir, "output.raw"))
 	}
-	r := record{ID: s.id}
-	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
-	if s.id == "" || err != nil || json.Unmarshal(data, &r.State) != nil {
-		return s.last
+	if r, err := s.stored(s.id); s.id != "" && err == nil {
+		s.last = r
 	}
-	s.last = r
-	return r
+	return s.last
+}
+
+// stored reads the state of a session of the lane.
+func (s *schedule) stored(id string) (record, error) {
+	r := record{ID: id}
+	data, err := os.ReadFile(filepath.Join(s.lane.m.sessions(), id, "state.json"))
+	if err != nil {
+		return record{}, err
+	}
+	return r, json.Unmarshal(data, &r.State)
 }
 
 // acknowledged is the number of the last line that the worker has synced, by what it printed.
@@ -154,6 +177,9 @@ func (s *schedule) run() []string {
 	}
 	slices.Sort(at)
 	for i, d := range picked {
+		if isAfterQueued(at[i]) {
+			s.release()
+		}
 		s.await(at[i])
 		s.pause(s.random.IntN(60))
 		hit := d.strike(s)
@@ -162,9 +188,44 @@ func (s *schedule) run() []string {
 			s.struck = append(s.struck, d)
 		}
 	}
-	problems := s.settle()
+	s.release()
+	problems := append(s.problems, s.settle()...)
+	problems = append(problems, s.removeBlocker()...)
 	problems = append(problems, s.check()...)
 	s.closeOutput()
+	return problems
+}
+
+// block starts the blocker, so that the session of the schedule is queued.
+func (s *schedule) block() {
+	args := append([]string{"-d"}, s.args[1:]...)
+	o := s.lane.m.exec(aibox, append(append([]string{"run"}, args...), "--", "sh", "-c", "until test -e go; do sleep 0.05; done")...)
+	id := strings.TrimSpace(o.stdout)
+	r, err := s.stored(id)
+	if o.code != 0 || err != nil {
+		s.problems = append(s.problems, fmt.Sprintf("starting the blocker: %s, %v", o, err))
+		return
+	}
+	s.blocker = r
+	s.args = append(s.args, "--max-parallel", "1")
+}
+
+// release lets the blocker end, and so the session start.
+func (s *schedule) release() {
+	if s.blocker.ID != "" {
+		_ = os.WriteFile(filepath.Join(s.blocker.State.Workspace.Path, "go"), nil, 0o600)
+	}
+}
+
+// removeBlocker removes the blocker, which a fault of the daemon may have ended.
+func (s *schedule) removeBlocker() (problems []string) {
+	if s.blocker.ID == "" {
+		return nil
+	}
+	_ = s.blocker.State.Supervisor.AwaitEnd(hung)
+	if o := s.lane.m.exec(aibox, "rm", "--force", s.blocker.ID); o.code != 0 {
+		problems = append(problems, "removing the blocker: "+o.String())
+	}
 	return problems
 }
 
@@ -178,9 +239,9 @@ func (s *schedule) closeOutput() {
 }
 
 // await waits for a moment, or until it can no longer come.
-func (s *schedule) await(moment int) {
+func (s *schedule) await(at int) {
 	deadline := time.Now().Add(30 * time.Second)
-	for !moments[moment].come(s, s.read()) && time.Now().Before(deadline) {
+	for !moments[at].come(s, s.read()) && time.Now().Before(deadline) {
 		select {
 		case <-s.client.done:
 			if r := s.read(); s.id == "" || !r.State.Supervisor.Alive() {
@@ -405,6 +466,7 @@ func newLane(t *testing.T, worker string, withDaemon, withDisk bool) *lane {
 type tally struct {
 	mu        sync.Mutex
 	schedules int
+	queued    int // of them
 	faults    map[string]int
 	failed    int
 }
@@ -413,6 +475,9 @@ func (c *tally) add(s *schedule, problems []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.schedules++
+	if s.blocker.ID != "" {
+		c.queued++
+	}
 	for _, d := range s.struck {
 		c.faults[d.name]++
 	}
@@ -424,7 +489,7 @@ func (c *tally) add(s *schedule, problems []string) {
 func (c *tally) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nschedules\t%d\nfailed\t%d\n\nFAULT\tTIMES\n", c.schedules, c.failed)
+	fmt.Fprintf(w, "\nschedules\t%d\nqueued first\t%d\nfailed\t%d\n\nFAULT\tTIMES\n", c.schedules, c.queued, c.failed)
 	total := 0
 	for _, d := range disasters {
 		fmt.Fprintf(w, "%s\t%d\n", d.name, c.faults[d.name])
