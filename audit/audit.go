@@ -4,7 +4,7 @@
 // that Verify detects a log that was cut at its end. The log never holds secrets: callers
 // pass only what every reader of the session may see.
 //
-// The hashes have no key: whoever may write all files of a session can write a new log.
+// The hashes have no key: a process that can write all files of a session can write a new log.
 package audit
 
 import (

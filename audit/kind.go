@@ -30,7 +30,7 @@ var kinds = []struct {
 	types []Type
 }{
 	{KindLifecycle, []Type{
-		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, BoxStarted, AgentStarted, SandboxClaimed, SandboxCreated, SandboxRefused, SandboxEnded, SandboxPaused, SandboxResumed, SandboxSnapshot, SandboxRestored, StopRequested, AgentEnded, BoxDestroyed,
+		SessionStarted, SessionQueued, SessionAdmitted, WorkspacePrepared, NetworkGuarded, SandboxStarted, AgentStarted, SandboxClaimed, SandboxCreated, SandboxRefused, SandboxEnded, SandboxPaused, SandboxResumed, SandboxSnapshot, SandboxRestored, StopRequested, AgentEnded, SandboxDestroyed,
 		SessionRepaired, SessionForked, SessionContinued, SessionReturned, SessionRemoved, LogCut,
 	}},
 	{KindProcesses, []Type{ProcessStarted, ProcessEnded, FilesCopied, FileChanged}},

@@ -53,7 +53,7 @@ func auditedSessions(t *testing.T) {
 		logEntry{audit.DNSRefused, audit.Query{Name: "a.example\n\x1b]52;c;x\a", Record: "TXT", Reason: "outside names are not resolved (TXT)"}})
 	logged(t, "0dq4f-shell", logEntry{audit.EgressRefused, audit.Egress{Host: "evil.example", Port: 25, Method: "CONNECT", Reason: "the port is not allowed"}},
 		logEntry{audit.EgressClosed, audit.EgressEnd{Allowed: 1, Host: "registry.example", Port: 443, Method: "CONNECT", BytesUp: 1200, BytesDown: 3_400_000, Millis: 2500}},
-		logEntry{audit.BoxDestroyed, session.Totals{Refused: map[string]int{"egress": 7}}})
+		logEntry{audit.SandboxDestroyed, session.Totals{Refused: map[string]int{"egress": 7}}})
 }
 
 // auditOn runs `aibox audit` with the words of line on a terminal, and returns its standard output

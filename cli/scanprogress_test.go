@@ -29,6 +29,6 @@ func TestOnlyALongScanOfAWorkspaceIsShown(t *testing.T) {
 func TestScanProgressIsShownOnlyOnATerminal(t *testing.T) {
 	a := &console{err: new(bytes.Buffer)}
 	if progress, over := a.watchScan(); progress != nil || over == nil {
-		t.Error("progress is told to a pipe")
+		t.Error("progress is written to a pipe")
 	}
 }

@@ -43,7 +43,7 @@ func TestTheDetachKeysAreFoundHoweverTheyAreSplit(t *testing.T) {
 				got, wished = append(got, send...), errors.Join(wished, wish)
 			}
 			if string(got) != c.send || !errors.Is(wished, c.wish) || (wished == nil) != (c.wish == nil) {
-				t.Errorf("the agent gets %q, and the person wants %v", got, wished)
+				t.Errorf("the agent gets %q, and the user wants %v", got, wished)
 			}
 		})
 	}

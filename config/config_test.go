@@ -99,7 +99,7 @@ func TestLaterSourceWinsAndProvenanceIsRecorded(t *testing.T) {
 		set = append(set, setting.Key)
 	}
 	if !slices.Equal(set, []string{"agents.painter.color", "agents.painter.layers", "agents.painter.tone"}) {
-		t.Errorf("the agent's options that somebody set are %q", set)
+		t.Errorf("the agent's options that are set are %q", set)
 	}
 }
 

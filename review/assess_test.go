@@ -37,16 +37,16 @@ func TestEachChangeIsJudgedByItsAddedLines(t *testing.T) {
 	b.WantRisks(cs, "Makefile", "make")
 	b.WantRisks(cs, "link", "symlink-outside")
 	if r := reviewtest.RisksOf(t, cs, "new.py")[0]; r.Line != 3 || r.Severity != risk.High {
-		t.Errorf("the secret is told as %+v", r)
+		t.Errorf("the secret is reported as %+v", r)
 	}
 	for _, c := range cs.Changes {
 		if want := !slices.Contains([]string{"main.go", "old.py", "gone"}, c.Path.Raw()); c.Risky() != want {
 			t.Errorf("%s: risky is %v", c.Path, c.Risky())
 		}
 	}
-	told, err := json.Marshal(cs)
+	encoded, err := json.Marshal(cs)
 	reviewtest.Must(t, err)
-	if strings.Contains(string(told), token) {
+	if strings.Contains(string(encoded), token) {
 		t.Error("the secret is in the JSON of the change set")
 	}
 	if !cs.Assessed() {
@@ -80,7 +80,7 @@ func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 	b.WantRisks(cs, "tools/test.js")
 	b.WantRisks(cs, "other.rb")
 	if r := reviewtest.RisksOf(t, cs, "team/clean.rb")[0]; !strings.Contains(r.Found, "filter.tidy.clean") || r.Severity != risk.High {
-		t.Errorf("told as %+v", r)
+		t.Errorf("reported as %+v", r)
 	}
 
 	// A change set read from disk lacks the callers in the baseline, and finds them again.

@@ -23,22 +23,22 @@ const patchSeed = ":100644 100644 1111 2222 M\t\"a\\nb\"\n" +
 	"diff --git a/old b/new\nold mode 100644\nnew mode 100755\nsimilarity index 90%\nBinary files a/old and b/new differ\n" +
 	"diff --git a/empty b/empty\nnew file mode 100644\n"
 
-// heard records the parts of a patch.
-type heard struct {
+// recordedPatch records the parts of a patch.
+type recordedPatch struct {
 	list     []string
 	sections []patchSection
 	ended    bool
 }
 
-func (h *heard) raw(line string) error { h.list = append(h.list, line); return nil }
-func (h *heard) section(s *patchSection) error {
+func (h *recordedPatch) raw(line string) error { h.list = append(h.list, line); return nil }
+func (h *recordedPatch) section(s *patchSection) error {
 	h.sections = append(h.sections, *s)
 	return nil
 }
-func (h *heard) end() error { h.ended = true; return nil }
+func (h *recordedPatch) end() error { h.ended = true; return nil }
 
 func TestPatchContentIsNotParsedAsAHeader(t *testing.T) {
-	var got heard
+	var got recordedPatch
 	if err := readPatch(strings.NewReader(patchSeed), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func FuzzPatchReader(f *testing.F) {
 	f.Add([]byte("diff --git a/f b/f\n@@ -1 +1 @@\n\\ No newline at end of file\n-x\n+y\n"), []byte("x\n"))
 	f.Add([]byte("diff --git a/f b/f\n@@ -9223372036854775807,1 +1 @@\n"), []byte("\n"))
 	f.Fuzz(func(t *testing.T, patch, baseline []byte) {
-		var got heard
+		var got recordedPatch
 		if readPatch(bytes.NewReader(patch), &got) != nil {
 			return
 		}

@@ -216,7 +216,7 @@ func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
 		}
 		sum.Add(audit.Event{Type: kind, Data: raw})
 	}
-	sum.Add(audit.Event{Type: audit.BoxDestroyed, Data: []byte(`{"calls":3,"input_tokens":9,"refused":{"name":40,"tcp":2,"udp":5,"model":8,"egress":1},"egress":{"allowed":4,"refused":3}}`)})
+	sum.Add(audit.Event{Type: audit.SandboxDestroyed, Data: []byte(`{"calls":3,"input_tokens":9,"refused":{"name":40,"tcp":2,"udp":5,"model":8,"egress":1},"egress":{"allowed":4,"refused":3}}`)})
 	want := AuditSummary{Allowed: 4, Refused: 10, BytesDown: 7, Names: 40, Calls: 3, Input: 9, Probes: 2, Failed: 1}
 	if sum != want {
 		t.Errorf("%+v", sum)

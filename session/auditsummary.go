@@ -47,7 +47,7 @@ func (a *AuditSummary) Add(e audit.Event) {
 		a.Accepted++
 	case audit.ChangesDiscarded:
 		a.Discarded++
-	case audit.BoxDestroyed:
+	case audit.SandboxDestroyed:
 		a.addTotals(e)
 	default:
 		if access, ok := AccessOf("", e); ok {

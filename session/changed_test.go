@@ -14,27 +14,27 @@ func TestAWatcherOfSessionsIsNotifiedOfEachNewState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(what string) {
+	notified := func(what string) {
 		t.Helper()
 		select {
 		case <-changed:
 		case <-time.After(time.Minute):
-			t.Fatal("nobody is told that " + what)
+			t.Fatal("no notification that " + what)
 		}
 	}
 	id, err := sessions.store.Create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	told("there is a new session")
+	notified("there is a new session")
 	if err := sessions.store.write(id, stateFile, State{Phase: Ended}); err != nil {
 		t.Fatal(err)
 	}
-	told("it has another state")
+	notified("it has another state")
 	if err := os.RemoveAll(sessions.store.Dir(id)); err != nil {
 		t.Fatal(err)
 	}
-	told("it is gone")
+	notified("it is gone")
 	cancel()
 	for range changed { //nolint:revive // until it is closed
 	}

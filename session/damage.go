@@ -70,7 +70,7 @@ func (s Store) history(id ID) history {
 		switch e.Type {
 		case audit.SessionStarted:
 			h.started = e
-		case audit.BoxStarted:
+		case audit.SandboxStarted:
 			h.container, h.sandbox = data.ID, data.Sandbox
 		case audit.AgentStarted:
 			h.agent = e.Time

@@ -187,7 +187,7 @@ func TestDiscardedWorkIsAcceptedOnlyAfterRecovery(t *testing.T) {
 		t.Errorf("accepting discarded work gives %v, and the review is %q", err, d.reviewOf("00001-a"))
 	}
 	if _, err := d.PlanWorktree(t.Context(), "00001-a", set, review.Choice{All: true}); err == nil {
-		t.Error("what accepting discarded work would do is told")
+		t.Error("a preview of accepting discarded work was returned")
 	}
 	_, err = d.RestoreWorkspace(t.Context(), "00001-a", *saved)
 	d.must(err)

@@ -27,7 +27,7 @@ func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 		t.Errorf("started %q, %v", id, err)
 	}
 	if hints := fault.Hints(err); !slices.Contains(hints, "its last message: flag provided but not defined: -no-such-flag") {
-		t.Errorf("told is %q", hints)
+		t.Errorf("the hints are %q", hints)
 	}
 	if written, err := os.ReadFile(file); err != nil || len(written) > 0 {
 		t.Errorf("on the terminal is %q, %v", written, err)

@@ -94,7 +94,7 @@ func (o *observed) add(e audit.Event) error {
 			use.counted = &count
 		}
 		o.others = o.others || count.Others
-	case audit.BoxDestroyed:
+	case audit.SandboxDestroyed:
 		var totals Totals
 		if len(e.Data) > 0 && json.Unmarshal(e.Data, &totals) == nil {
 			o.total = totals.Egress.Allowed

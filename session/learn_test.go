@@ -56,7 +56,7 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 		{audit.EgressClosed, audit.EgressEnd{Host: "dead.example.org", Port: 443, BytesUp: 7}},
 		{audit.EgressRefused, audit.Egress{Host: "refused.example.org", Port: 443}},
 		{audit.EgressAllowed, audit.Egress{Host: "not a host", Port: 0}},
-		{audit.BoxDestroyed, Totals{Egress: Egress{Allowed: 4}}},
+		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 4}}},
 	}...)
 	if want := []string{"a.example.org 2 7 70"}; !slices.Equal(got, want) || incomplete {
 		t.Errorf("%q, want %q, %v", got, want, incomplete)
@@ -70,7 +70,7 @@ func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 2, BytesUp: 7, BytesDown: 70}},
 		{audit.EgressCounted, audit.EgressCount{Host: "late.example.org", Port: 443, Requests: 1}},
 		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 9, BytesUp: 8, BytesDown: 80}},
-		{audit.BoxDestroyed, Totals{Egress: Egress{Allowed: 10}}},
+		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 10}}},
 	}
 	got, incomplete := learned(t, counts...)
 	if want := []string{"a.example.org 9 8 80", "late.example.org 1 0 0"}; !slices.Equal(got, want) || incomplete {
@@ -78,7 +78,7 @@ func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 	}
 	for name, log := range map[string][]logEntry{
 		"too many destinations": append(slices.Clone(counts), logEntry{audit.EgressCounted, audit.EgressCount{Others: true, Requests: 1}}),
-		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.BoxDestroyed, Totals{Egress: Egress{Allowed: 2}}}),
+		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 2}}}),
 	} {
 		if _, incomplete := learned(t, log...); !incomplete {
 			t.Errorf("%s: the list counts as complete", name)

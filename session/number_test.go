@@ -127,7 +127,7 @@ func TestWorkOfTwoSessionsWithTheSameIDIsReachable(t *testing.T) {
 	all, err := d.Recoverable(t.Context(), "00001-a")
 	d.must(err)
 	if len(all) != 2 || all[0].Handle == all[1].Handle {
-		t.Fatalf("these cannot be told apart: %+v", all)
+		t.Fatalf("these cannot be distinguished: %+v", all)
 	}
 	repos := map[string]string{"one.txt": first, "two.txt": d.repo}
 	for _, saved := range all {

@@ -231,11 +231,11 @@ func TestAFailedRestoreChangesNothing(t *testing.T) {
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")
 	d.must(err)
-	told := errors.New("told")
+	reported := errors.New("reported")
 	_, err = workspace.Rebuild(t.Context(), workspace.RebuildRequest{
-		Of: ws, Tree: saved.Commit, Dirs: d.dirs, Made: func(*workspace.Workspace) error { return told },
+		Of: ws, Tree: saved.Commit, Dirs: d.dirs, Made: func(*workspace.Workspace) error { return reported },
 	})
-	if !errors.Is(err, told) {
+	if !errors.Is(err, reported) {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(d.dirs.Workspace)

@@ -164,7 +164,7 @@ func TestVerificationNeedsACommand(t *testing.T) {
 func TestVerificationIDsMatchNoSessionPrefix(t *testing.T) {
 	id := newVerificationID(144003)
 	if !id.Hidden() || newID("verify", 144000).Hidden() {
-		t.Error("verifications and other sessions are not told apart")
+		t.Error("verifications and other sessions are not distinguished")
 	}
 	if !isID(string(id)) {
 		t.Errorf("%s is no id", id)

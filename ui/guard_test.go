@@ -62,15 +62,15 @@ func runFaulty() int {
 // faulty is a screen that panics at a key.
 type faulty struct {
 	page.Page
-	broken bool
-	told   string
+	broken   bool
+	returned string
 }
 
 const evil = "a \x1b]0;owned\x07 title"
 
 func (f *faulty) Update(msg tea.Msg) tea.Cmd {
 	if back, ok := msg.(page.Returned); ok {
-		f.told = fmt.Sprint(back.Err)
+		f.returned = fmt.Sprint(back.Err)
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok {
@@ -104,7 +104,7 @@ func (f *faulty) View() string {
 	if f.broken {
 		panic(evil)
 	}
-	return "a screen that works\ntold: " + f.told
+	return "a screen that works\nreturned: " + f.returned
 }
 
 func (*faulty) SetSize(int, int)      {}
@@ -170,7 +170,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 			}
 			ends(ctx, t, on, 3, `ended: the terminal UI failed: a .*owned.* title`)
 			if text := on.Text(); strings.Contains(text, "goroutine") {
-				t.Errorf("a person reads the stack:\n%s", text)
+				t.Errorf("the user sees the stack:\n%s", text)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 func TestAPanicOfACommandThatHasTheTerminalIsItsError(t *testing.T) {
 	t.Parallel()
 	on, ctx := faultyTerminal(t)
-	for _, step := range [][2]string{{"x", `told: .*in a command that has the terminal`}, {"q", `ended: <nil>`}} {
+	for _, step := range [][2]string{{"x", `returned: .*in a command that has the terminal`}, {"q", `ended: <nil>`}} {
 		if err := on.Press(step[0]); err != nil {
 			t.Fatal(err)
 		}

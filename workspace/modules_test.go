@@ -68,7 +68,7 @@ func TestSubmoduleFilesAreCopied(t *testing.T) {
 	visible, hidden, err := workspace.Files(t.Context(), workspace.Request{Repo: repo, Hide: workspace.DefaultHide(), Dirs: dirsIn(t.TempDir())})
 	must(t, err)
 	if len(visible) != ws.Files || !slices.Contains(visible, "libs/outer/inner/inner.txt") || !slices.Equal(hidden, sorted(ws.Hidden)) {
-		t.Errorf("the form is told of %v, hidden %v", visible, hidden)
+		t.Errorf("the form gets %v, hidden %v", visible, hidden)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestTagErrorNamesStructFieldAndKey(t *testing.T) {
 	type leaky struct {
 		X secret.Value `label:"X" help:"h" secret:"true" flag:"--x"`
 	}
-	type told struct {
+	type secretWithDefault struct {
 		X secret.Value `label:"X" help:"h" secret:"true" default:"x"`
 	}
 	type open struct {
@@ -174,7 +174,7 @@ func TestTagErrorNamesStructFieldAndKey(t *testing.T) {
 		{stopped{}, `stopped.X: tag key "help" ends in a full stop`},
 		{typed{}, `typed.X: type float64 is no option`},
 		{leaky{}, `leaky.X: tag key "flag": a secret never`},
-		{told{}, `told.X: tag key "default": a secret has none`},
+		{secretWithDefault{}, `secretWithDefault.X: tag key "default": a secret has none`},
 		{open{}, `open.X: tag key "secret"`},
 		{closed{}, `closed.X: tag key "secret"`},
 		{halfSecret{}, `halfSecret.X: tag key "secret"`},

@@ -162,7 +162,7 @@ func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 	d.write(filepath.Join(ws.GitDir, "aibox/.snapshot-1"), "x")
 	d.write(filepath.Join(d.dirs.Workspace, "mine/notes"), "mine")
 	if r := d.collect(func(o *Options) { o.minScratchAge = 0 }); len(r.Freed) > 0 {
-		t.Errorf("scratch may be somebody's, and yet freed is\n%s", freed(r))
+		t.Errorf("scratch that may be in use was freed:\n%s", freed(r))
 	}
 	r := d.collect()
 	if want := "scratch 6: .aibox-removed-x .aibox-restoring-x empty .clone-1 .snapshot-1 .aibox-removed-z"; freed(r) != want {

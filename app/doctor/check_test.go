@@ -15,10 +15,10 @@ func named(names ...string) []Finding {
 }
 
 func TestFindingsAreReportedAtOnceAndListedInOrder(t *testing.T) {
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	checks := []Check{
 		{Name: "slow", Part: Docker, Run: func(context.Context) []Finding {
-			<-told // ends only after the other finding was reported
+			<-reported // ends only after the other finding was reported
 			return named("a", "b")
 		}},
 		{Name: "none", Run: func(context.Context) []Finding { return nil }},
@@ -29,11 +29,11 @@ func TestFindingsAreReportedAtOnceAndListedInOrder(t *testing.T) {
 	Examine(t.Context(), checks, func(i int, found []Finding) {
 		order, each[i] = append(order, i), found
 		if i == 2 {
-			close(told)
+			close(reported)
 		}
 	})
 	if len(order) != 3 || slices.Index(order, 2) > slices.Index(order, 0) {
-		t.Errorf("told in the order %v", order)
+		t.Errorf("reported in the order %v", order)
 	}
 	if each[0][1].Part != Docker || each[2][0].Part != Model {
 		t.Errorf("found %v", each)

@@ -127,10 +127,10 @@ func notStarted(probing Probing, err error) (*Proof, error) {
 // readProof adds the data of one event of the log.
 func readProof(p *Proof, e audit.Event) error {
 	switch e.Type {
-	case audit.BoxStarted:
-		var box struct{ Kernel string }
-		err := json.Unmarshal(e.Data, &box)
-		p.Kernel = box.Kernel
+	case audit.SandboxStarted:
+		var sandbox struct{ Kernel string }
+		err := json.Unmarshal(e.Data, &sandbox)
+		p.Kernel = sandbox.Kernel
 		return err
 	case audit.ProbesRan:
 		if err := json.Unmarshal(e.Data, p); err != nil {

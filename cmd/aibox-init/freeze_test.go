@@ -221,7 +221,7 @@ func TestARestoredSandboxContinuesForItsNewSupervisor(t *testing.T) {
 	ended := p.NewFlow().ID // a process that has ended
 	p = p.reconnect(listener)
 	if ids := stateOfDescendants(p.init.Process.Pid); strings.Contains(ids, "running") {
-		t.Errorf("before it is told who it is: %s", ids)
+		t.Errorf("before it has its identity: %s", ids)
 	}
 	restore := lifeline.Restore{Env: []string{"KEY=new"}, Unset: []string{"GONE"}}
 	restored, flows, err := p.Restore(t.Context(), restore, []uint32{counts.flow.ID, echo.flow.ID, ended})

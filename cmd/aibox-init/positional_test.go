@@ -32,7 +32,7 @@ func writeAtPositions() {
 }
 
 func TestStandardOutputOnATerminalIsNotSeekable(t *testing.T) {
-	told := func(tty bool) string {
+	errorsOf := func(tty bool) string {
 		p := newPeer(t)
 		p.start(lifeline.Start{
 			Argv: []string{"sh", "-c", `exec "$0" ` + asWriter + ` > "$HOME/file"`, os.Args[0]}, TTY: tty,
@@ -41,10 +41,10 @@ func TestStandardOutputOnATerminalIsNotSeekable(t *testing.T) {
 		return strings.TrimSpace(o.stdout.String() + o.stderr.String())
 	}
 	const refused = "illegal seek illegal seek illegal seek <nil> <nil>"
-	if got := told(true); got != refused {
-		t.Errorf("on a terminal it is told %q, not %q", got, refused)
+	if got := errorsOf(true); got != refused {
+		t.Errorf("on a terminal the errors are %q, not %q", got, refused)
 	}
-	if got := told(false); got != "<nil> <nil> <nil> <nil> <nil>" {
-		t.Errorf("without a terminal it is told %q", got)
+	if got := errorsOf(false); got != "<nil> <nil> <nil> <nil> <nil>" {
+		t.Errorf("without a terminal the errors are %q", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 func TestAmountsParseAsUsersWriteThem(t *testing.T) {
 	for got, want := range map[string]string{
-		Of(1, "file"): "1 file", Of(0, "file"): "0 files", Of(2, "branch"): "2 branches", Of(3, "box"): "3 boxes", Of(4, "hash"): "4 hashes",
+		Of(1, "file"): "1 file", Of(0, "file"): "0 files", Of(2, "branch"): "2 branches", Of(3, "prefix"): "3 prefixes", Of(4, "hash"): "4 hashes",
 		Short(0): "0", Short(9999): "9999", Short(12_345): "12k", Short(34_567_890): "34M",
 		Age(-time.Second): "0s", Age(59 * time.Second): "59s", Age(90 * time.Second): "1m", Age(47 * time.Hour): "47h", Age(72 * time.Hour): "3d",
 		Took(440 * time.Millisecond): "0.4s", Took(12_340 * time.Millisecond): "12.3s", Took(250_400 * time.Millisecond): "4m10s",

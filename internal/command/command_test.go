@@ -84,7 +84,7 @@ func TestProgramThatExitsBeforeItsInputEndsTheRun(t *testing.T) {
 		t.Error("the run waits for input that nobody takes")
 	}
 	if _, err := write.Write([]byte("more")); err == nil {
-		t.Error("whoever writes more does not learn that the program has ended")
+		t.Error("a later writer does not learn that the program has ended")
 	}
 }
 

@@ -22,7 +22,7 @@ func TestDiskErrorNamesTheDiskAndTheFix(t *testing.T) {
 	} {
 		explained := Explain(err, "/data")
 		if !Is(err) || !strings.HasPrefix(explained.Error(), want) || fault.KindOf(explained) != fault.Environment || len(fault.Hints(explained)) != 1 {
-			t.Errorf("%v is told as %v, %q", err, explained, fault.Hints(explained))
+			t.Errorf("%v is reported as %v, %q", err, explained, fault.Hints(explained))
 		}
 		if strings.Contains(fmt.Sprint(fault.Hints(explained)), "%!") {
 			t.Errorf("the hint is %q", fault.Hints(explained))
@@ -36,7 +36,7 @@ func TestDiskErrorNamesTheDiskAndTheFix(t *testing.T) {
 func TestOtherErrorsAreUnchanged(t *testing.T) {
 	for _, err := range []error{nil, syscall.EIO, errors.New("the disk")} {
 		if Is(err) || Explain(err, "/data") != err { //nolint:errorlint // the identical error
-			t.Errorf("%v is told as %v", err, Explain(err, "/data"))
+			t.Errorf("%v is reported as %v", err, Explain(err, "/data"))
 		}
 	}
 }

@@ -186,24 +186,24 @@ func twoProbes() (plan probe.Plan, first, second ProbeResult) {
 func TestResultsAreReportedAtOnceAndReturnedInOrder(t *testing.T) {
 	a, b := pair(t)
 	plan, first, second := twoProbes()
-	firstTold := make(chan struct{})
+	firstReported := make(chan struct{})
 	go func() {
 		_, _ = b.Receive()
 		_ = b.SendMessage(TypeProbeResult, second)
-		<-firstTold
+		<-firstReported
 		_ = b.SendMessage(TypeProbeResult, first)
 	}()
-	var told []int
+	var reported []int
 	results, err := a.Probe(t.Context(), plan, func(place int, r probe.Result) {
 		if r.Name != plan.Probes[place].Name {
 			t.Errorf("%q is at place %d", r.Name, place)
 		}
-		if told = append(told, place); len(told) == 1 {
-			close(firstTold)
+		if reported = append(reported, place); len(reported) == 1 {
+			close(firstReported)
 		}
 	})
-	if err != nil || !slices.Equal(told, []int{1, 0}) || !slices.Equal(results, []probe.Result{first.Result, second.Result}) {
-		t.Errorf("told %v, returned %+v, %v", told, results, err)
+	if err != nil || !slices.Equal(reported, []int{1, 0}) || !slices.Equal(results, []probe.Result{first.Result, second.Result}) {
+		t.Errorf("reported %v, returned %+v, %v", reported, results, err)
 	}
 }
 

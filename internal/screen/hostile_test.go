@@ -132,7 +132,7 @@ func FuzzScreen(f *testing.F) {
 		}
 		size := Size{int(rows % 40), int(cols % 100)}
 		s, colors := New(size), []Colors{NoColors, Colors16, Colors256, TrueColors}[cut%4]
-		p := newPerson(size.Bound(), colors)
+		p := newViewer(size.Bound(), colors)
 		half := int(cut) % (len(data) + 1)
 		for _, step := range []struct {
 			data []byte

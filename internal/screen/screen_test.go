@@ -9,25 +9,25 @@ import (
 
 // terminal is the user's terminal that shows the output of a Painter: another emulator,
 // which supports everything that Enter, a Painter and Leave use.
-type person struct {
+type viewer struct {
 	*Painter
 	shows *Screen
 	got   bytes.Buffer // all that reached it
 }
 
-func newPerson(size Size, colors Colors) *person {
-	p := &person{Painter: NewPainter(size, colors), shows: New(size)}
+func newViewer(size Size, colors Colors) *viewer {
+	p := &viewer{Painter: NewPainter(size, colors), shows: New(size)}
 	p.take(Enter)
 	return p
 }
 
-func (p *person) take(out string) {
+func (p *viewer) take(out string) {
 	p.got.WriteString(out)
 	_, _ = p.shows.Write([]byte(out))
 }
 
 // look paints the current screen.
-func (p *person) look(s *Screen) {
+func (p *viewer) look(s *Screen) {
 	out, _ := p.Paint(s)
 	p.take(string(out))
 }
@@ -132,7 +132,7 @@ func TestEndlessTerminalQueriesGetBoundedAnswers(t *testing.T) {
 
 func TestTerminalShowsTheScreenAfterEachPaint(t *testing.T) {
 	s := New(Size{5, 12})
-	p := newPerson(Size{5, 12}, TrueColors)
+	p := newViewer(Size{5, 12}, TrueColors)
 	for _, step := range []string{
 		"hello", "\r\n\x1b[1;38;2;10;20;30mcolor\x1b[m plain", "\x1b[2;1H漢字", "\x1b[2;2Hx", "\x1b[?1049h\x1b[44mblue\x1b[K",
 		"\x1b[2J", "\x1b[3;4H\x1b[7mreverse\x1b[m", "\x1b[?1049l", "\x1b[5;11Hab\ncd", "\x1b[4:3;9;38;5;200mz\x1b[0m", "\x1bc",
@@ -150,7 +150,7 @@ func TestTerminalShowsTheScreenAfterEachPaint(t *testing.T) {
 
 func TestNothingIsSentWhenNothingHasChanged(t *testing.T) {
 	s := written(Size{5, 12}, "hello\x1b[?2004h")
-	p := newPerson(Size{5, 12}, TrueColors)
+	p := newViewer(Size{5, 12}, TrueColors)
 	if _, full := p.Paint(s); !full {
 		t.Error("the first paint is not of everything")
 	}
@@ -165,12 +165,12 @@ func TestNothingIsSentWhenNothingHasChanged(t *testing.T) {
 
 func TestTerminalOfAnotherSizeShowsThePartThatFits(t *testing.T) {
 	s := written(Size{4, 10}, "0123456789\r\nab\x1b[4;10HZ")
-	small := newPerson(Size{2, 4}, NoColors)
+	small := newViewer(Size{2, 4}, NoColors)
 	small.look(s)
 	if got := plain(small.shows); got != "0123\nab\n" || !small.shows.modes.hidden {
 		t.Errorf("a small one shows %q, the cursor hidden: %v", got, small.shows.modes.hidden)
 	}
-	large := newPerson(Size{9, 20}, NoColors)
+	large := newViewer(Size{9, 20}, NoColors)
 	large.take("\x1b[Hrubbish everywhere")
 	large.look(s)
 	if got := plain(large.shows); got != "0123456789\nab\n\n         Z\n" {
@@ -187,7 +187,7 @@ func TestTerminalOfAnotherSizeShowsThePartThatFits(t *testing.T) {
 
 func TestHarmlessModesAreMirroredAndReset(t *testing.T) {
 	s := New(Size{4, 10})
-	p := newPerson(Size{4, 10}, NoColors)
+	p := newViewer(Size{4, 10}, NoColors)
 	before := p.shows.modes
 	for _, modes := range []string{
 		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q",

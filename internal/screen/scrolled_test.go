@@ -28,7 +28,7 @@ func TestNoScrolledLineIsLost(t *testing.T) {
 			t.Errorf("%q: %q is off and %q shown, not %q and %q", test.in, off, shown, test.off, test.shown)
 		}
 		if again := s.Scrolled(); again != nil {
-			t.Errorf("%q: %q is told twice", test.in, again)
+			t.Errorf("%q: %q is returned twice", test.in, again)
 		}
 	}
 }

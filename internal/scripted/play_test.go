@@ -200,13 +200,13 @@ func TestNewPromptRestartsTheScriptButAFrameDoesNot(t *testing.T) {
 		"<system-reminder>\nmind\n</system-reminder>", "<environment_context>x</environment_context> <b>y</b>", " ",
 	} {
 		if c.addPrompt(frame); len(c.Results) != 1 {
-			t.Errorf("%q started anew", frame)
+			t.Errorf("%q started again", frame)
 		}
 	}
 	for _, prompt := range []string{"<b>bold</b> request", "1 < 2", "<a>", "more"} {
 		c.Results = []string{"ok"}
 		if c.addPrompt(prompt); len(c.Results) != 0 {
-			t.Errorf("%q did not start anew", prompt)
+			t.Errorf("%q did not start again", prompt)
 		}
 	}
 }

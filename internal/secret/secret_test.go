@@ -28,7 +28,7 @@ func TestNoFormattingPrintsTheSecret(t *testing.T) {
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", value, "holder", holder)
 	for _, p := range append(printed, string(text), log.String()) {
 		if strings.Contains(p, canary) || strings.Contains(p, fmt.Sprintf("%x", canary)) {
-			t.Errorf("told in %q", p)
+			t.Errorf("printed by %q", p)
 		}
 	}
 	if value.Reveal() != canary || New("").String() != "" || !New("").Empty() {

@@ -16,7 +16,7 @@ import (
 
 // start serves on loopback and returns the address, the same for UDP and TCP by name of the
 // network, and a function that returns the log.
-func start(t *testing.T) (udp, tcp string, told func() []Query) {
+func start(t *testing.T) (udp, tcp string, queries func() []Query) {
 	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func ask(t *testing.T, network, address, name string, kind uint16) *dns.Msg {
 }
 
 func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
-	udp, tcp, told := start(t)
+	udp, tcp, queries := start(t)
 	for network, address := range map[string]string{"udp": udp, "tcp": tcp} {
 		for _, name := range []string{"aibox", "gateway.aibox.internal", "GateWay.AIBOX.internal"} {
 			reply := ask(t, network, address, name, dns.TypeA)
@@ -80,20 +80,20 @@ func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
 			}
 		}
 	}
-	if len(told()) != 9 {
-		t.Errorf("each refused question is told once, got %v", told())
+	if len(queries()) != 9 {
+		t.Errorf("each refused question is reported once, got %v", queries())
 	}
 }
 
 func TestQueriedNameIsReportedEscapedAndBounded(t *testing.T) {
-	udp, _, told := start(t)
+	udp, _, queries := start(t)
 	long := strings.Repeat(strings.Repeat(`\255`, 60)+".", 4) // 244 bytes in a packet, four times as many as text
 	ask(t, "udp", udp, `e\027[31m\009\255vil.example`, dns.TypeA)
 	ask(t, "udp", udp, long, dns.TypeA)
-	if len(told()) != 2 {
-		t.Errorf("%v", told())
+	if len(queries()) != 2 {
+		t.Errorf("%v", queries())
 	}
-	for _, q := range told() {
+	for _, q := range queries() {
 		for _, c := range q.Name {
 			if c < ' ' || c > '~' {
 				t.Errorf("%q holds %q", q.Name, c)
@@ -130,14 +130,14 @@ func TestUnknownVersionOfEDNSIsRefused(t *testing.T) {
 }
 
 func TestFloodOfNamesIsAnsweredButNotAllReported(t *testing.T) {
-	udp, _, told := start(t)
+	udp, _, queries := start(t)
 	for i := range 500 {
 		if reply := ask(t, "udp", udp, fmt.Sprintf("x%d.attacker.example", i), dns.TypeA); reply.Rcode != dns.RcodeNameError {
 			t.Fatal(reply)
 		}
 	}
-	if n := len(told()); n == 0 || n >= 500 {
-		t.Errorf("%d of 500 told", n)
+	if n := len(queries()); n == 0 || n >= 500 {
+		t.Errorf("%d of 500 reported", n)
 	}
 }
 

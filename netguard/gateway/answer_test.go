@@ -106,9 +106,9 @@ func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 		"generate, nothing": {pathGenerate, `{"response":"","done":true}`, NoAnswer, "its JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var heard atomic.Int64
+			var received atomic.Int64
 			b := newBench(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.body) },
-				func(c *Config) { c.OnAnswer = func() { heard.Add(1) } })
+				func(c *Config) { c.OnAnswer = func() { received.Add(1) } })
 			if body := text(t, b.send(t, "POST", test.path, `{"model":"m"}`)); body != test.body {
 				t.Errorf("the agent got %q", body)
 			}
@@ -116,8 +116,8 @@ func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 			if event.Outcome != test.want || event.Status != 200 || !strings.HasPrefix(event.Error, test.why) || (event.Error == "") != (test.why == "") {
 				t.Errorf("%v: %+v", event.Outcome, event)
 			}
-			if (heard.Load() > 0) != (test.want == Answered) {
-				t.Errorf("heard %d pieces", heard.Load())
+			if (received.Load() > 0) != (test.want == Answered) {
+				t.Errorf("received %d pieces", received.Load())
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestAnswersAreRecognizedInEveryAPI(t *testing.T) {
 
 // Requests about models, token counts and embeddings do not affect the outcome of answers.
 func TestOtherRequestsAreNotClassifiedByTheirAnswer(t *testing.T) {
-	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.OnAnswer = func() { t.Error("heard") } })
+	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.OnAnswer = func() { t.Error("received an answer") } })
 	for _, request := range []string{
 		"GET /openai/v1/models", "POST /openai/v1/embeddings", "POST /openai/v1/responses/input_tokens", "POST /anthropic/v1/messages/count_tokens",
 		"POST /gemini/v1beta/models/m:countTokens", "POST /ollama/api/show", "POST /ollama/api/embed",
@@ -170,17 +170,17 @@ func TestUnreportedTokensAreUnknown(t *testing.T) {
 
 // Each piece of a slow stream is reported, not only its end.
 func TestUsageUpdatesWithEveryPiece(t *testing.T) {
-	heard, next := make(chan struct{}, 8), make(chan struct{})
+	received, next := make(chan struct{}, 8), make(chan struct{})
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {
 			_, _ = io.WriteString(w, ": ping\n\n"+events(`{"choices":[{"delta":{"content":"a"}}]}`))
 			_ = http.NewResponseController(w).Flush()
 			<-next
 		}
-	}, func(c *Config) { c.OnAnswer = func() { heard <- struct{}{} } })
+	}, func(c *Config) { c.OnAnswer = func() { received <- struct{}{} } })
 	response := b.send(t, "POST", pathChat, `{"model":"m"}`)
 	for range 3 {
-		<-heard
+		<-received
 		next <- struct{}{}
 	}
 	_ = text(t, response)

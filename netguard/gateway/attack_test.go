@@ -191,21 +191,21 @@ func TestNoRequestReachesBeyondTheModel(t *testing.T) {
 		t.Run(strings.Trim(a.path, "/")+" "+a.name, func(t *testing.T) {
 			got = nil
 			answer := b.send(t, "POST", a.path, a.body, "Content-Type", "application/json")
-			told := text(t, answer)
+			reply := text(t, answer)
 			arrived := strings.Join(got, "\n")
 			if strings.Contains(arrived, "CANARY") || strings.Contains(arrived, ":online") {
 				t.Errorf("it reached the model's server: %s", arrived)
 			}
 			switch {
 			case a.without && (answer.StatusCode != 200 || len(got) != 1):
-				t.Errorf("the rest did not pass: %d %s", answer.StatusCode, told)
+				t.Errorf("the rest did not pass: %d %s", answer.StatusCode, reply)
 			case !a.without && (answer.StatusCode < 400 || answer.StatusCode > 404 || len(got) != 0):
-				t.Errorf("it was not refused: %d %s %s", answer.StatusCode, told, arrived)
-			case !a.without && !strings.Contains(told, a.why):
-				t.Errorf("the refusal does not say why: %s", told)
+				t.Errorf("it was not refused: %d %s %s", answer.StatusCode, reply, arrived)
+			case !a.without && !strings.Contains(reply, a.why):
+				t.Errorf("the refusal does not say why: %s", reply)
 			}
-			if strings.Contains(told, "CANARY") && !strings.Contains(told, "not one of this session's") {
-				t.Errorf("the refusal repeats the body: %s", told)
+			if strings.Contains(reply, "CANARY") && !strings.Contains(reply, "not one of this session's") {
+				t.Errorf("the refusal repeats the body: %s", reply)
 			}
 		})
 	}

@@ -28,9 +28,9 @@ type bench struct {
 	url      string
 	upstream *httptest.Server
 
-	mu     sync.Mutex
-	events []Event
-	told   chan struct{} // has a value when an event has arrived
+	mu      sync.Mutex
+	events  []Event
+	arrived chan struct{} // has a value when an event has arrived
 }
 
 func (b *bench) log(e Event) {
@@ -38,7 +38,7 @@ func (b *bench) log(e Event) {
 	defer b.mu.Unlock()
 	b.events = append(b.events, e)
 	select {
-	case b.told <- struct{}{}:
+	case b.arrived <- struct{}{}:
 	default:
 	}
 }
@@ -54,7 +54,7 @@ func (b *bench) last(t *testing.T) Event {
 			return events[n-1]
 		}
 		select {
-		case <-b.told:
+		case <-b.arrived:
 		case <-time.After(30 * time.Second):
 			t.Fatal("no event")
 		}
@@ -63,7 +63,7 @@ func (b *bench) last(t *testing.T) Event {
 
 func newBench(t testing.TB, handler http.HandlerFunc, change func(*Config)) *bench {
 	t.Helper()
-	b := &bench{upstream: httptest.NewServer(handler), told: make(chan struct{}, 1)}
+	b := &bench{upstream: httptest.NewServer(handler), arrived: make(chan struct{}, 1)}
 	t.Cleanup(b.upstream.Close)
 	root, err := url.Parse(b.upstream.URL)
 	if err != nil {

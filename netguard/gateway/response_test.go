@@ -191,9 +191,9 @@ func TestNoServerAnswerGivesTheKeyToTheAgent(t *testing.T) {
 			if strings.HasPrefix(answer, "HTTP/1.1 1") {
 				t.Errorf("the agent got an informational answer:\n%s", answer)
 			}
-			told, _ := json.Marshal(event)
-			if found := leaked(string(told)); found != "" {
-				t.Errorf("the event is\n%s", told)
+			encoded, _ := json.Marshal(event)
+			if found := leaked(string(encoded)); found != "" {
+				t.Errorf("the event is\n%s", encoded)
 			}
 		})
 	}

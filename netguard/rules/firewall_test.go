@@ -71,25 +71,25 @@ func TestFirewallAcceptsOnlyThePolicysPorts(t *testing.T) {
 // port of the bridge.
 func visit(t *testing.T, script string) {
 	t.Helper()
-	box := exec.Command("unshare", "-n", "bash", "-c", "echo here; read _; ip addr add 172.31.240.2/29 dev box; ip link set box up; ip route add default via 172.31.240.1\n"+script)
-	in, err := box.StdinPipe()
+	sandbox := exec.Command("unshare", "-n", "bash", "-c", "echo here; read _; ip addr add 172.31.240.2/29 dev box; ip link set box up; ip route add default via 172.31.240.1\n"+script)
+	in, err := sandbox.StdinPipe()
 	must(t, err)
-	out, err := box.StdoutPipe()
+	out, err := sandbox.StdoutPipe()
 	must(t, err)
-	must(t, box.Start())
+	must(t, sandbox.Start())
 	if _, err := io.ReadFull(out, make([]byte, len("here\n"))); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, "ip link add port type veth peer name box; ip link set port master aibox-test0 up; ip link set box netns "+strconv.Itoa(box.Process.Pid))
+	sh(t, "ip link add port type veth peer name box; ip link set port master aibox-test0 up; ip link set box netns "+strconv.Itoa(sandbox.Process.Pid))
 	if _, err := io.WriteString(in, "go\n"); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(out)
-	err = box.Wait()
+	err = sandbox.Wait()
 	// The kernel removes the veth pair some time after the namespace's last process has ended.
 	sh(t, "ip link del port 2>/dev/null || true")
 	if err != nil {
-		t.Fatalf("in the box: %v\n%s", err, text)
+		t.Fatalf("in the sandbox: %v\n%s", err, text)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestDockerJumpCoversForwardOnlyWithItsRules(t *testing.T) {
 		{"Docker's first, and ours second in it", jump(user, in, out), jump("-j ACCEPT", in, out), false},
 		{"Docker's first, and nothing after", jump(user), jump(in, out), false},
 		{"a conditional jump first", jump("-i eth0 "+user, "-j ACCEPT", in, out), jump(in, out), false},
-		{"somebody else's first", jump("-j ACCEPT", user, in, out), jump(in, out), false},
+		{"another rule is first", jump("-j ACCEPT", user, in, out), jump(in, out), false},
 	} {
 		f := &firewall{chains: map[string][]listedRule{"INPUT": jump("-i aibox-+ -j AIBOX-INPUT"), "FORWARD": test.forward, chainDocker: test.own}}
 		for chain, rules := range f.own() {
@@ -284,6 +284,6 @@ func TestTransactionKeepsCorrectRules(t *testing.T) {
 		}
 	}
 	if jumps := f.restoreScript(true); strings.Contains(jumps, "[0:0]") || strings.Contains(jumps, "-A ") || !strings.Contains(jumps, "-I INPUT 1 ") {
-		t.Errorf("chains that hold what they should are made anew:\n%s", jumps)
+		t.Errorf("complete chains are written again:\n%s", jumps)
 	}
 }

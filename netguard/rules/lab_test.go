@@ -68,8 +68,8 @@ func site(t testing.TB) Site {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// needBoxes skips a test that needs real sandboxes if only the quick tests run.
-func needBoxes(t testing.TB) {
+// needSandboxes skips a test that needs real sandboxes if only the quick tests run.
+func needSandboxes(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs rootless Docker and runsc; go test without -short runs it")
@@ -139,15 +139,15 @@ func newLab(t testing.TB, prefix, image string, options ...string) *lab {
 	return l
 }
 
-// box runs the prober in a sandbox on the lab's network.
-func (l *lab) box(args ...string) *exec.Cmd {
+// sandbox runs the prober in a sandbox on the lab's network.
+func (l *lab) sandbox(args ...string) *exec.Cmd {
 	run := []string{"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL", l.image, "/prober"}
 	return exec.Command("docker", append(run, args...)...)
 }
 
 // run runs a sandbox to its end, and returns its output and its errors.
 func (l *lab) run(what string, args ...string) (out []byte, said string, err error) {
-	cmd := l.box(append([]string{what}, args...)...)
+	cmd := l.sandbox(append([]string{what}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err = cmd.Output()

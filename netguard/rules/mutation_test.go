@@ -14,12 +14,12 @@ import (
 	"aibox/netguard"
 )
 
-// world is a namespace with a guarded bridge, a box behind it, another sandbox, a machine
+// world is a namespace with a guarded bridge, a sandbox behind it, another sandbox, a machine
 // outside, and listeners everywhere.
 type world struct {
 	t       *testing.T
 	prober  string
-	box     int // a process in the box
+	sandbox int // a process in the sandbox
 	allowed []string
 	denied  []string
 }
@@ -55,7 +55,7 @@ ip addr add 172.31.241.1/29 dev aibox-test1
 ip -6 addr add fd00:1::1/64 dev aibox-test0 nodad
 ip addr add 10.9.9.1/32 dev lo; ip addr add 10.200.200.1/32 dev lo; ip -6 addr add fd00:9::1/128 dev lo nodad`)
 	w := &world{t: t, prober: buildProber(t)}
-	w.box = room(t, "vbox", "aibox-test0", "ip addr add 172.31.240.2/29 dev eth0; ip route add default via 172.31.240.1; ip -6 addr add fd00:1::2/64 dev eth0 nodad; ip -6 route add default via fd00:1::1")
+	w.sandbox = room(t, "vbox", "aibox-test0", "ip addr add 172.31.240.2/29 dev eth0; ip route add default via 172.31.240.1; ip -6 addr add fd00:1::2/64 dev eth0 nodad; ip -6 route add default via fd00:1::1")
 	other := room(t, "vother", "aibox-test1", "ip addr add 172.31.241.2/29 dev eth0; ip route add default via 172.31.241.1")
 	outside := room(t, "vout", "", "ip addr add 192.0.2.2/24 dev eth0; ip route add default via 192.0.2.1; ip -6 addr add fd00:2::2/64 dev eth0 nodad; ip -6 route add default via fd00:2::1")
 	sh(t, "ip addr add 192.0.2.1/24 dev vout; ip -6 addr add fd00:2::1/64 dev vout nodad")
@@ -96,12 +96,12 @@ ip addr add 10.9.9.1/32 dev lo; ip addr add 10.200.200.1/32 dev lo; ip -6 addr a
 	return w
 }
 
-// open returns the targets that answer the box.
+// open returns the targets that answer the sandbox.
 func (w *world) open() []string {
 	w.t.Helper()
 	targets := append(slices.Clone(w.allowed), w.denied...)
-	sh(w.t, fmt.Sprintf("nsenter -t %d -n ip neigh flush all", w.box))
-	cmd := exec.Command("nsenter", append([]string{"-t", strconv.Itoa(w.box), "-n", w.prober, "probe"}, targets...)...)
+	sh(w.t, fmt.Sprintf("nsenter -t %d -n ip neigh flush all", w.sandbox))
+	cmd := exec.Command("nsenter", append([]string{"-t", strconv.Itoa(w.sandbox), "-n", w.prober, "probe"}, targets...)...)
 	cmd.Env = append(cmd.Environ(), "PATIENCE=300ms")
 	out, err := cmd.Output()
 	must(w.t, err)
@@ -132,7 +132,7 @@ var covered = map[string]string{
 }
 
 // Each rule of each lock is removed by itself. With the other lock, no removal opens
-// anything; without it, each removal changes what the box can reach.
+// anything; without it, each removal changes what the sandbox can reach.
 func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; go test without -short runs it")
@@ -150,13 +150,13 @@ func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 		w.allowed = append(w.allowed, fmt.Sprintf("udp %s:%d", netguard.Address(), port))
 	}
 	if open := w.open(); !slices.Equal(open, w.denied) {
-		t.Fatalf("without a guard, the box must reach all the rest, or the test proves nothing: %q", open)
+		t.Fatalf("without a guard, the sandbox must reach all the rest, or the test proves nothing: %q", open)
 	}
 	sockets, err := here.Guard(ctx, "aibox-test0", request)
 	must(t, err)
 	answer(t, sockets, false)
 	if open := w.open(); !slices.Equal(open, w.allowed) {
-		t.Fatalf("under both locks the box reaches %q", open)
+		t.Fatalf("under both locks the sandbox reaches %q", open)
 	}
 
 	tables := map[string]string{"iptables": sh(t, "iptables-save -t filter"), "ip6tables": sh(t, "ip6tables-save -t filter")}
@@ -191,14 +191,14 @@ func TestEveryRuleIsNeededAndNoneAlone(t *testing.T) {
 		remove()
 		for _, target := range w.open() {
 			if slices.Contains(w.denied, target) {
-				t.Errorf("without %q, and under the other lock, the box reaches %s", name, target)
+				t.Errorf("without %q, and under the other lock, the sandbox reaches %s", name, target)
 			}
 		}
 		restore()
 		otherOff()
 		defer otherOn()
 		if open := w.open(); !slices.Equal(open, w.allowed) {
-			t.Errorf("under the lock of %q alone, the box reaches %q", name, open)
+			t.Errorf("under the lock of %q alone, the sandbox reaches %q", name, open)
 		}
 		remove()
 		defer restore()

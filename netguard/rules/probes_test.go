@@ -134,7 +134,7 @@ func (s scene) failed(t *testing.T, image string) map[string]string {
 	}
 	plan, err := json.Marshal(probes)
 	must(t, err)
-	cmd := l.box("plan")
+	cmd := l.sandbox("plan")
 	cmd.Stdin = bytes.NewReader(plan)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -157,7 +157,7 @@ func everything(program string) func(t *testing.T, l *lab, image string) runtime
 	return func(t *testing.T, l *lab, image string) runtime.Network {
 		startServer(t, atSite(t, program, "serve", l.gateway+":22"))
 		other := newLab(t, unmatched, image)
-		startServer(t, other.box("serve", fmt.Sprint(":", netguard.PortGateway)))
+		startServer(t, other.sandbox("serve", fmt.Sprint(":", netguard.PortGateway)))
 		letPast(t, l.bridge, other.bridge)
 		network := l.asNetwork()
 		before := netip.MustParseAddr(other.gateway).Prev().Prev() // the last address of the network before it
@@ -180,7 +180,7 @@ func ipv6(program string) func(t *testing.T, l *lab, image string) runtime.Netwo
 // Each probe of doctor --probe and of every start fails if the control that it checks is
 // missing. The controls are really removed, for one bridge of the tests.
 func TestEachProbeFailsWithoutItsControl(t *testing.T) {
-	needBoxes(t)
+	needSandboxes(t)
 	must(t, (Client{Site: site(t)}).Up(context.Background()))
 	program, image := newProber(t)
 	without := func(mode netguard.Mode, change func(*scene)) scene {

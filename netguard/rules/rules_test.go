@@ -24,7 +24,7 @@ iptables -N DOCKER; iptables -N DOCKER-USER; iptables -A DOCKER-USER -j RETURN
 iptables -P FORWARD DROP
 iptables -A FORWARD -j DOCKER-USER
 iptables -A FORWARD -o docker0 -j DOCKER
-iptables -A INPUT -s 192.0.2.7/32 -m comment --comment "somebody's own" -j DROP
+iptables -A INPUT -s 192.0.2.7/32 -m comment --comment "the user's own" -j DROP
 ip link add aibox-test0 type bridge
 ip addr add 172.31.240.1/29 dev aibox-test0
 ip link set aibox-test0 up

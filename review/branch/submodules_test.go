@@ -93,7 +93,7 @@ func TestChangesInASubmoduleBecomeABranchThere(t *testing.T) {
 		t.Errorf("status was %q, is %q", statusBefore, got)
 	}
 	if len(a.Modules) != 2 || a.Modules[0].Path != "lib" || a.Modules[0].Commit != libTip || a.Modules[0].Uncommitted == "" || a.Modules[1].Commit != deepTip {
-		t.Errorf("told of %+v", a.Modules)
+		t.Errorf("reported %+v", a.Modules)
 	}
 	// The branch also works in git itself.
 	reviewtest.GitIn(t, lib, "checkout", "-q", "--", ".")

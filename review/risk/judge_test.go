@@ -35,13 +35,13 @@ func TestSecretsAreFoundByFormatAlone(t *testing.T) {
 		if !slices.Contains(names(found), "secret") {
 			t.Errorf("%s: no secret among %v", f.Path, names(found))
 		}
-		told, err := json.Marshal(found)
+		encoded, err := json.Marshal(found)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i+8 <= len(token)-4; i++ {
-			if strings.Contains(string(told), token[4+i:4+i+8]) {
-				t.Errorf("%s: a part of the secret is told: %s", f.Path, told)
+			if strings.Contains(string(encoded), token[4+i:4+i+8]) {
+				t.Errorf("%s: a part of the secret is printed: %s", f.Path, encoded)
 				break
 			}
 		}
@@ -50,13 +50,13 @@ func TestSecretsAreFoundByFormatAlone(t *testing.T) {
 		plain("go.mod", "module a\nreplace b => "+token+" v1\n"),
 		plain("yarn.lock", "resolved https://"+token+".example/a\n"),
 	} {
-		if told := fmt.Sprint(Judge(f)); strings.Contains(strings.ToLower(told), strings.ToLower(token[10:18])) {
-			t.Errorf("%s: a part of the secret is told: %s", f.Path, told)
+		if encoded := fmt.Sprint(Judge(f)); strings.Contains(strings.ToLower(encoded), strings.ToLower(token[10:18])) {
+			t.Errorf("%s: a part of the secret is printed: %s", f.Path, encoded)
 		}
 	}
 	r := find(t, plain("a.py", "\ntoken = \""+token+"\"\n"), "secret")
 	if r.Line != 2 || r.Title != "a secret: github-pat" || r.Found != "ghp_… (40 characters)" || r.Severity != High {
-		t.Errorf("told as %+v", r)
+		t.Errorf("reported as %+v", r)
 	}
 }
 

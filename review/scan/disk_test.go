@@ -53,7 +53,7 @@ func computes(b *reviewtest.Fixture, words ...string) computed {
 	b.T.Helper()
 	text, err := json.Marshal(b.Workspace)
 	reviewtest.Must(b.T, err)
-	file := filepath.Join(b.T.TempDir(), "told")
+	file := filepath.Join(b.T.TempDir(), "outcome")
 	words = append(words, os.Args[0], "-test.run=^TestComputeHelper$")
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute) // a full disk must not make it wait
 	defer cancel()

@@ -25,8 +25,8 @@ type elsewhere struct {
 	Before, After string
 }
 
-// told is its report.
-type told struct {
+// outcome is the report of that process.
+type outcome struct {
 	Kind, Message string
 	Touched       string // how the files differ from before
 	Left          []string
@@ -53,7 +53,7 @@ func TestDeliveryHelper(t *testing.T) {
 	if err == nil {
 		t.Fatal("it goes through")
 	}
-	result := told{Kind: fault.KindOf(err).String(), Message: err.Error(), Touched: cmp.Diff(before, readable())}
+	result := outcome{Kind: fault.KindOf(err).String(), Message: err.Error(), Touched: cmp.Diff(before, readable())}
 	result.Left, _ = filepath.Glob(filepath.Join(job.Workspace.Repo, ".aibox-*"))
 	data, err := json.Marshal(result)
 	reviewtest.Must(t, err)
@@ -61,12 +61,12 @@ func TestDeliveryHelper(t *testing.T) {
 }
 
 // deliver runs the delivery in a process started with these words of a command line.
-func deliver(b *reviewtest.Fixture, words ...string) told {
+func deliver(b *reviewtest.Fixture, words ...string) outcome {
 	b.T.Helper()
 	cs := b.Compute()
 	text, err := json.Marshal(elsewhere{b.Workspace, cs.BaseTree, cs.Tree})
 	reviewtest.Must(b.T, err)
-	file := filepath.Join(b.T.TempDir(), "told")
+	file := filepath.Join(b.T.TempDir(), "outcome")
 	words = append(words, os.Args[0], "-test.run=^TestDeliveryHelper$")
 	cmd := exec.CommandContext(b.T.Context(), words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_ELSEWHERE="+string(text), "AIBOX_TEST_TOLD="+file)
@@ -75,7 +75,7 @@ func deliver(b *reviewtest.Fixture, words ...string) told {
 	}
 	data, err := os.ReadFile(file)
 	reviewtest.Must(b.T, err)
-	var result told
+	var result outcome
 	reviewtest.Must(b.T, json.Unmarshal(data, &result))
 	if result.Touched != "" || len(result.Left) > 0 {
 		b.T.Errorf("it touched %s and left %q", result.Touched, result.Left)

@@ -16,14 +16,14 @@ func BenchmarkSandboxAgainstDockerRun(b *testing.B) {
 	var ours, plain, up, agent []time.Duration
 	for b.Loop() {
 		begin := time.Now()
-		if out, err := exec.Command("docker", "run", "--rm", "--runtime=runsc", string(p.image), "/box", "exit", "0").CombinedOutput(); err != nil {
+		if out, err := exec.Command("docker", "run", "--rm", "--runtime=runsc", string(p.image), "/workload", "exit", "0").CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
 		plain = append(plain, time.Since(begin))
 
 		r := p.boot(b, nil)
 		begin = time.Now()
-		if _, exit := r.run(lifeline.Start{Argv: []string{"/box", "exit", "0"}}); exit.Code != 0 {
+		if _, exit := r.run(lifeline.Start{Argv: []string{"/workload", "exit", "0"}}); exit.Code != 0 {
 			b.Fatal(exit)
 		}
 		agent = append(agent, time.Since(begin))
@@ -36,7 +36,7 @@ func BenchmarkSandboxAgainstDockerRun(b *testing.B) {
 	}
 	ms := func(d []time.Duration) float64 { return float64(median(d).Microseconds()) / 1000 }
 	b.ReportMetric(ms(plain), "docker-run-ms")
-	b.ReportMetric(ms(ours), "box-ms")
+	b.ReportMetric(ms(ours), "sandbox-ms")
 	b.ReportMetric(ms(up), "create-to-hello-ms")
 	b.ReportMetric(ms(agent), "agent-ms")
 	b.ReportMetric(ms(ours)/ms(plain), "ratio")

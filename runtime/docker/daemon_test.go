@@ -108,7 +108,7 @@ func (d *daemon) end() {
 func (d *daemon) prepare() programs {
 	d.t.Helper()
 	b := d.open()
-	sandbox := build(d.t, "./testdata/box")
+	sandbox := build(d.t, "./testdata/workload")
 	id, err := b.Image(context.Background(), importInto(d.t, b, sandbox))
 	if err != nil {
 		d.t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSandboxCanBeKilledAfterItsDaemonDied(t *testing.T) {
 			}
 			r, guarded := p.boot(t, nil), p.boot(t, nil)
 			for _, each := range []*rig{r, guarded} {
-				if err := each.Start(lifeline.Start{Argv: []string{"/box", "wait"}}); err != nil {
+				if err := each.Start(lifeline.Start{Argv: []string{"/workload", "wait"}}); err != nil {
 					t.Fatal(err)
 				}
 			}

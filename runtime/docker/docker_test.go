@@ -89,7 +89,7 @@ func importImage(t testing.TB, b *Backend, program string) string {
 	return ref
 }
 
-// importInto makes an image that holds one program, /box, and nothing else, so
+// importInto makes an image that holds one program, /workload, and nothing else, so
 // that the tests need no registry.
 func importInto(t testing.TB, b *Backend, program string) string {
 	t.Helper()
@@ -104,7 +104,7 @@ func importInto(t testing.TB, b *Backend, program string) string {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string][]byte{"box": data, "etc/passwd": []byte("root:x:0:0:root:/root:/bin/sh\n")} {
+	for name, content := range map[string][]byte{"workload": data, "etc/passwd": []byte("root:x:0:0:root:/root:/bin/sh\n")} {
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func pool(t testing.TB, b *Backend) *Networks {
 
 func TestDockerPassesTheSuite(t *testing.T) {
 	b := open(t)
-	program := build(t, "./testdata/box")
+	program := build(t, "./testdata/workload")
 	networks := pool(t, b)
 	other := newNetworks(b, Options{Leases: networks.dir, Pool: networks.pool})
 	runtimetest.Suite(t, runtimetest.Harness{

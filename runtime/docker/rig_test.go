@@ -40,7 +40,7 @@ type programs struct {
 func prepare(t testing.TB) programs {
 	t.Helper()
 	b := open(t)
-	id, err := b.Image(context.Background(), importImage(t, b, build(t, "./testdata/box")))
+	id, err := b.Image(context.Background(), importImage(t, b, build(t, "./testdata/workload")))
 	if err != nil {
 		t.Fatal(err)
 	}

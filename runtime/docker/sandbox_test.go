@@ -42,7 +42,7 @@ func TestSandboxHasTheDocumentedProperties(t *testing.T) {
 	if r.state.Status != runtime.Running || !r.state.Process.Alive() {
 		t.Errorf("the state is %+v", r.state)
 	}
-	out, exit := r.run(lifeline.Start{Argv: []string{"/box", "facts"}, Env: []string{"OWN=value"}})
+	out, exit := r.run(lifeline.Start{Argv: []string{"/workload", "facts"}, Env: []string{"OWN=value"}})
 	if exit.Code != 0 {
 		t.Errorf("exit is %+v", exit)
 	}
@@ -84,7 +84,7 @@ func TestStoppedSandboxIsDestroyedAtOnce(t *testing.T) {
 
 func TestRootInTheSandboxCannotTouchPID1(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "attack"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "attack"}}); err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
@@ -113,7 +113,7 @@ func TestRootInTheSandboxCannotTouchPID1(t *testing.T) {
 // notices.
 func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "9"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "kill", "9"}}); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -128,7 +128,7 @@ func TestAgentThatKillsPID1EndsItsSandbox(t *testing.T) {
 
 func TestStoppedPID1IsDetected(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "19"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "kill", "19"}}); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -145,7 +145,7 @@ func TestStoppedPID1IsDetected(t *testing.T) {
 
 func TestBusySandboxIsNotReportedAsSilent(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "wait"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "wait"}}); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -164,7 +164,7 @@ func TestBusySandboxIsNotReportedAsSilent(t *testing.T) {
 
 func TestStopKillsChildrenThatIgnoreIt(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "sleepers"}}); err != nil {
 		t.Fatal(err)
 	}
 	_, exit := r.finish(func(f lifeline.Frame) {
@@ -183,7 +183,7 @@ func TestStopKillsChildrenThatIgnoreIt(t *testing.T) {
 
 func TestForkBombHitsItsLimitAndCanBeStopped(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "forks"}, Nproc: 100}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "forks"}, Nproc: 100}); err != nil {
 		t.Fatal(err)
 	}
 	out, exit := r.finish(func(f lifeline.Frame) {
@@ -198,7 +198,7 @@ func TestForkBombHitsItsLimitAndCanBeStopped(t *testing.T) {
 
 func TestLostLifelineEndsTheSandbox(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "sleepers"}}); err != nil {
 		t.Fatal(err)
 	}
 	if f, err := r.Receive(); err != nil || f.Type != lifeline.TypeStarted {
@@ -226,7 +226,7 @@ func TestKillingTheSandboxProcessEndsTheSandbox(t *testing.T) {
 
 func TestTerminalWorksUnderGVisor(t *testing.T) {
 	r := prepare(t).boot(t, nil)
-	out, exit := r.run(lifeline.Start{Argv: []string{"/box", "facts"}, TTY: true, Rows: 30, Cols: 90})
+	out, exit := r.run(lifeline.Start{Argv: []string{"/workload", "facts"}, TTY: true, Rows: 30, Cols: 90})
 	if exit.Code != 0 || !strings.Contains(out, "uid 0 pid") || !strings.Contains(out, "\r\n") {
 		t.Errorf("exit %+v, output %q", exit, out)
 	}
@@ -262,7 +262,7 @@ func TestProbesRunInTheSandbox(t *testing.T) {
 func TestLargeOutputLeavesTheSandboxWhole(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	const size = 100 << 20
-	if err := r.Start(lifeline.Start{Argv: []string{"/box", "flood", fmt.Sprint(size)}}); err != nil {
+	if err := r.Start(lifeline.Start{Argv: []string{"/workload", "flood", fmt.Sprint(size)}}); err != nil {
 		t.Fatal(err)
 	}
 	total, begin := 0, time.Now()

@@ -32,7 +32,7 @@ type Fake struct {
 	// soon after ctx ends, which is the sandbox being killed. Nil means RunArgs.
 	Run func(ctx context.Context, spec runtime.Spec) int
 	// Fail may return an error for a call with one of the names "info", "image", "create",
-	// "start", "state", "wait", "destroy", "boxes", "acquire", "checkpoint"; nil lets it
+	// "start", "state", "wait", "destroy", "sandboxes", "acquire", "checkpoint"; nil lets it
 	// pass.
 	Fail func(call string) error
 
@@ -147,7 +147,7 @@ func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Sandbox, 
 
 // Sandboxes lists the sandboxes by session.
 func (f *Fake) Sandboxes(context.Context) ([]runtime.Sandbox, error) {
-	if err := f.fail("boxes"); err != nil {
+	if err := f.fail("sandboxes"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()

@@ -41,7 +41,7 @@ func Suite(t *testing.T, h Harness) {
 		{"ABoxNeverStartedCanBeDestroyed", destroyCreated},
 		{"ACreateThatIsGivenUpLeavesNoBox", givenUp},
 		{"DestroyTwiceIsNoError", destroyTwice},
-		{"OneSessionHasOneBox", oneBoxPerSession},
+		{"OneSessionHasOneSandbox", oneSandboxPerSession},
 		{"AWaitEndsWithItsContext", waitEndsWithContext},
 		{"ASandboxContinuesFromACheckpointAndTheOtherRunsOn", checkpoints},
 		{"WithoutACheckpointNothingStarts", noCheckpoint},
@@ -257,7 +257,7 @@ func destroyTwice(t *testing.T, h Harness) {
 	}
 }
 
-func oneBoxPerSession(t *testing.T, h Harness) {
+func oneSandboxPerSession(t *testing.T, h Harness) {
 	spec := h.spec(t, "wait")
 	h.create(t, spec)
 	if sandbox, err := h.Backend.Create(t.Context(), spec); err == nil {

@@ -91,7 +91,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 		}
 	}
 	s.logDestinations()
-	s.audit(audit.BoxDestroyed, s.counters.totals())
+	s.audit(audit.SandboxDestroyed, s.counters.totals())
 	return result
 }
 

@@ -58,7 +58,7 @@ func environmentText(asked session.Spec) string {
 		line("You are ended after %s.", amount.Span(limit))
 	}
 	line("The user reviews your changes as a diff against the repository. Commit or not, as you like: both are seen.")
-	line("When a limit keeps you from the task, do what can be done and say in your last message exactly what you lack (host, file, program, time) and what for: the person can grant it for the next run.")
+	line("When a limit keeps you from the task, do what can be done and say in your last message exactly what you lack (host, file, program, time) and what for: the user can grant it for the next run.")
 	return strings.TrimRight(b.String(), "\n")
 }
 

@@ -21,28 +21,28 @@ func refused(reason string) session.ModelCall {
 func TestADeadModelIsReportedOnceAfterItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v modelHealth
-		told := make(chan session.ModelCall, 2)
+		reported := make(chan session.ModelCall, 2)
 		begin := time.Now()
-		v.onDeath(func(last session.ModelCall) { told <- last })
+		v.onDeath(func(last session.ModelCall) { reported <- last })
 		v.began()
 		v.ended(refused("no such key"))
 		time.Sleep(3 * time.Second)
 		v.began() // a slow second attempt
 		time.Sleep(20 * time.Second)
 		select {
-		case <-told:
+		case <-reported:
 			t.Fatal("dead while a request was in flight")
 		default:
 		}
 		v.ended(refused("still none"))
-		if last := <-told; last.Reason != "still none" || time.Since(begin) != 23*time.Second {
+		if last := <-reported; last.Reason != "still none" || time.Since(begin) != 23*time.Second {
 			t.Errorf("%+v after %v", last, time.Since(begin))
 		}
 		v.began()
 		v.ended(refused("again"))
 		time.Sleep(time.Minute)
-		if len(told) > 0 {
-			t.Error("told twice")
+		if len(reported) > 0 {
+			t.Error("reported twice")
 		}
 	})
 }
@@ -53,7 +53,7 @@ func TestADeadModelEndsTheSessionOnlyWhileTheAgentRuns(t *testing.T) {
 		v.began()
 		v.ended(refused("x"))
 		time.Sleep(time.Minute)
-		v.onDeath(func(session.ModelCall) { t.Error("told after its end") })
+		v.onDeath(func(session.ModelCall) { t.Error("reported after its end") })
 		v.stop()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -62,16 +62,16 @@ func TestADeadModelEndsTheSessionOnlyWhileTheAgentRuns(t *testing.T) {
 
 func TestEachModelFailureIsReportedOnceUpToALimit(t *testing.T) {
 	var c counters
-	var told []string
+	var reported []string
 	for i := range 40 {
 		call := refused(fmt.Sprintf("reason %d", i/4))
 		if _, tell := c.addCall(call); tell {
-			told = append(told, failureText(call))
+			reported = append(reported, failureText(call))
 		}
 	}
 	want := "the model server answered 401: reason 0"
-	if len(told) != maxNotices || told[0] != want {
-		t.Errorf("%q", told)
+	if len(reported) != maxNotices || reported[0] != want {
+		t.Errorf("%q", reported)
 	}
 	if f := c.modelCalls().failures(); f == nil || f.Count != 40 || f.Status != 401 || !strings.HasSuffix(f.Message, "reason 9") {
 		t.Errorf("%+v", f)
@@ -80,7 +80,7 @@ func TestEachModelFailureIsReportedOnceUpToALimit(t *testing.T) {
 		{Generates: true, Status: 200}, {Generates: true, Status: 499, Outcome: session.GivenUp}, {Status: 404, Outcome: session.Refused},
 	} {
 		if _, tell := c.addCall(quiet); tell {
-			t.Errorf("told: %+v", quiet)
+			t.Errorf("reported: %+v", quiet)
 		}
 	}
 }

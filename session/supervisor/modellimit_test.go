@@ -49,7 +49,7 @@ func TestEgressPathsAreListedOnlyWithAModel(t *testing.T) {
 	spec.MaxTokens = 5000
 	for _, want := range []string{"are open to you: web-search, mcp.", "You are ended after 5000 tokens"} {
 		if text := environmentText(spec); !strings.Contains(text, want) {
-			t.Errorf("the agent is not told %q:\n%s", want, text)
+			t.Errorf("the agent does not receive %q:\n%s", want, text)
 		}
 	}
 	spec.Network = netguard.None.String()

@@ -40,15 +40,15 @@ func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 		timeout amount.Duration // time limit of the model
 		want    error
 		took    time.Duration
-		told    string
+		notice  string
 	}{
 		"one that is ready at once":     {ready: time.Nanosecond},
-		"one that starts":               {ready: 12 * time.Second, took: 12 * time.Second, told: "the server is not ready; waiting for it, 30 s at most"},
-		"one that never answers":        {want: starting{}, took: 30 * time.Second, told: "30 s at most"},
-		"one that loads its model":      {loads: true, timeout: amount.Duration(10 * time.Minute), ready: 5 * time.Minute, took: 5 * time.Minute, told: "10 min at most"},
-		"one that loads for too long":   {loads: true, timeout: amount.Duration(time.Minute), want: starting{true}, took: time.Minute, told: "60 s at most"},
-		"one that is waited for":        {loads: true, ready: time.Hour, took: time.Hour, told: "waiting for it\""},
-		"one that ends while it starts": {ready: 3 * time.Second, after: gone, want: gone, took: 3 * time.Second, told: "not ready"},
+		"one that starts":               {ready: 12 * time.Second, took: 12 * time.Second, notice: "the server is not ready; waiting for it, 30 s at most"},
+		"one that never answers":        {want: starting{}, took: 30 * time.Second, notice: "30 s at most"},
+		"one that loads its model":      {loads: true, timeout: amount.Duration(10 * time.Minute), ready: 5 * time.Minute, took: 5 * time.Minute, notice: "10 min at most"},
+		"one that loads for too long":   {loads: true, timeout: amount.Duration(time.Minute), want: starting{true}, took: time.Minute, notice: "60 s at most"},
+		"one that is waited for":        {loads: true, ready: time.Hour, took: time.Hour, notice: "waiting for it\""},
+		"one that ends while it starts": {ready: 3 * time.Second, after: gone, want: gone, took: 3 * time.Second, notice: "not ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 				if !errors.Is(err, test.want) || time.Since(begin) != test.took {
 					t.Errorf("%v after %v", err, time.Since(begin))
 				}
-				if !strings.Contains(out.String(), test.told) || (out.Len() > 0) != (test.told != "") || strings.Count(out.String(), "not ready") > 1 {
-					t.Errorf("told %s", out.String())
+				if !strings.Contains(out.String(), test.notice) || (out.Len() > 0) != (test.notice != "") || strings.Count(out.String(), "not ready") > 1 {
+					t.Errorf("the output is %s", out.String())
 				}
 			})
 		})

@@ -13,15 +13,15 @@ import (
 // hearing holds the reports about a model: how long it was silent, and the last call before
 // it counted as dead, each with the second.
 type hearing struct {
-	told []string
-	dead []string
+	notices []string
+	dead    []string
 }
 
 // listening holds a modelHealth with its reports.
 func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	v, h, begin := new(modelHealth), new(hearing), time.Now()
 	at := func() string { return " at " + time.Since(begin).String() }
-	v.onSilence(limit, func(silent time.Duration) { h.told = append(h.told, formatWait(silent)+at()) })
+	v.onSilence(limit, func(silent time.Duration) { h.notices = append(h.notices, formatWait(silent)+at()) })
 	if watched {
 		v.onDeath(func(last session.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
 	}
@@ -60,7 +60,7 @@ func TestASilentModelIsReportedAndThenConsideredDead(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
 		limit      time.Duration
-		told       []string
+		notices    []string
 		dead       string
 	}{
 		{"one that hangs", "+ 700", limit, all, "no answer from the model for 10 min at 10m0s"},
@@ -82,8 +82,8 @@ func TestASilentModelIsReportedAndThenConsideredDead(t *testing.T) {
 				v, h := listening(test.limit, true)
 				v.run(t, test.text)
 				dead := strings.Join(h.dead, ", ")
-				if !slices.Equal(h.told, test.told) || dead != test.dead {
-					t.Errorf("told %q, dead %q", h.told, dead)
+				if !slices.Equal(h.notices, test.notices) || dead != test.dead {
+					t.Errorf("notices %q, dead %q", h.notices, dead)
 				}
 			})
 		})
@@ -96,8 +96,8 @@ func TestSilenceIsReportedEvenIfItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, h := listening(10*time.Minute, false)
 		v.run(t, "+ 1200")
-		if len(h.dead) > 0 || len(h.told) != 5 {
-			t.Errorf("told %q, dead %q", h.told, h.dead)
+		if len(h.dead) > 0 || len(h.notices) != 5 {
+			t.Errorf("notices %q, dead %q", h.notices, h.dead)
 		}
 	})
 }

@@ -26,11 +26,11 @@ func (s *run) resourceLimits() limit.Limits {
 func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.Process) error {
 	limits := s.resourceLimits()
 	meter := limit.NewMeter(process)
-	box := limit.Sandbox{ID: id, Session: string(s.id), Process: process}
+	target := limit.Sandbox{ID: id, Session: string(s.id), Process: process}
 	if spec := s.launch.Spec.Sandbox; spec != nil && spec.Parent != nil {
-		box.Within = spec.Parent.Sandbox
+		target.Within = spec.Parent.Sandbox
 	}
-	control, err := s.deps.Limits().Enforce(ctx, box, limits)
+	control, err := s.deps.Limits().Enforce(ctx, target, limits)
 	if err != nil {
 		return fault.New(fault.Environment, "the limits of the sandbox could not be set: %w", err).
 			Hint("`aibox doctor` reports what enforces limits on this machine").

@@ -241,7 +241,7 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 	if err != nil {
 		_ = s.line.Close() // ends the probes
 	} else {
-		s.audit(audit.BoxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": res.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
+		s.audit(audit.SandboxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": res.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
 	}
 	results, proofErr := proven()
 	if results != nil {

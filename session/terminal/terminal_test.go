@@ -220,7 +220,7 @@ func TestAnAgentThatDoesNotReadInputBlocksNoViewer(t *testing.T) {
 			t.Error("an agent that reads nothing has taken it all")
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("a person cannot leave an agent that does not read")
+		t.Fatal("a user cannot leave an agent that does not read")
 	}
 }
 
@@ -261,7 +261,7 @@ func TestEveryViewerSeesTheEndWithoutDelayingIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if view, err := late.Next(); err != nil || !view.Ended {
-		t.Errorf("who comes too late is told %+v, %v", view, err)
+		t.Errorf("a viewer who comes too late receives %+v, %v", view, err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // TestEveryListOfTheTerminalUISaysWhichRowsAreHidden looks for lists that scroll by a cursor
 // and never show its position.
 func TestEveryListOfTheTerminalUISaysWhichRowsAreHidden(t *testing.T) {
-	scroll, told := map[string]token.Position{}, map[string]bool{}
+	scroll, shown := map[string]token.Position{}, map[string]bool{}
 	files := token.NewFileSet()
 	err := filepath.WalkDir("../../ui", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "widget/cursor/cursor.go") {
@@ -51,9 +51,9 @@ func TestEveryListOfTheTerminalUISaysWhichRowsAreHidden(t *testing.T) {
 				switch call.Sel.Name {
 				case "Window":
 					scroll[list] = files.Position(call.Pos())
-					told[list] = told[list] || ranges
+					shown[list] = shown[list] || ranges
 				case "Position":
-					told[list] = true
+					shown[list] = true
 				}
 				return true
 			})
@@ -66,9 +66,9 @@ func TestEveryListOfTheTerminalUISaysWhichRowsAreHidden(t *testing.T) {
 	if len(scroll) < 12 {
 		t.Errorf("only the lists %v were found", scroll)
 	}
-	told["filetree.cursor"] = told["changes.cursor"] // which shows it above the tree
+	shown["filetree.cursor"] = shown["changes.cursor"] // which shows it above the tree
 	for list, at := range scroll {
-		if !told[list] {
+		if !shown[list] {
 			t.Errorf("%s: the list %s never shows which of its rows are hidden: see cursor.Position", at, list)
 		}
 	}

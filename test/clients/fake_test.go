@@ -368,8 +368,8 @@ func (f folder) at(path files.Path) string {
 	return filepath.Join(f.dir, string(path))
 }
 
-// told converts the error of a file to that of a sandbox.
-func told(err error) error {
+// sandboxError converts the error of a file to that of a sandbox.
+func sandboxError(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.NotFound, "the file does not exist")
 	}
@@ -379,7 +379,7 @@ func told(err error) error {
 func (f folder) Stat(_ context.Context, path files.Path, _ bool) (files.Entry, error) {
 	info, err := os.Lstat(f.at(path))
 	if err != nil {
-		return files.Entry{}, told(err)
+		return files.Entry{}, sandboxError(err)
 	}
 	kind := files.Regular
 	if info.IsDir() {
@@ -405,7 +405,7 @@ func (f folder) List(ctx context.Context, path files.Path, o files.ListOptions) 
 			page.Entries = append(page.Entries, described)
 		}
 	}
-	return page, told(err)
+	return page, sandboxError(err)
 }
 
 func (f folder) MakeFolder(ctx context.Context, path files.Path, _ files.MakeOptions) (files.Entry, error) {
@@ -420,7 +420,7 @@ func (f folder) Move(ctx context.Context, from, to files.Path, replace bool) (fi
 		return files.Entry{}, fault.New(fault.Conflict, "the file exists")
 	}
 	if err := os.Rename(f.at(from), f.at(to)); err != nil {
-		return files.Entry{}, told(err)
+		return files.Entry{}, sandboxError(err)
 	}
 	return f.Stat(ctx, to, false)
 }
@@ -429,13 +429,13 @@ func (f folder) Remove(_ context.Context, path files.Path, deep bool) error {
 	if deep {
 		return os.RemoveAll(f.at(path))
 	}
-	return told(os.Remove(f.at(path)))
+	return sandboxError(os.Remove(f.at(path)))
 }
 
 func (f folder) Read(ctx context.Context, path files.Path, part files.Range) (files.Entry, io.ReadCloser, error) {
 	file, err := os.Open(f.at(path))
 	if err != nil {
-		return files.Entry{}, nil, told(err)
+		return files.Entry{}, nil, sandboxError(err)
 	}
 	length := part.Length
 	if length == 0 {

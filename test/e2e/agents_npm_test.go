@@ -44,13 +44,13 @@ func agentContinues(t *testing.T, agent string) {
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
 	talk := m.script(`
 [[step]]
-write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
+write = { path = "received.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
 `)
 	args := []string{"run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json", "--inference", talk}
 	o := m.aibox(0, append(args, imageArgs(agent)...)...)
 	first := m.ended(o)
-	if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
-		t.Errorf("the model received %q, not %q:\n%s", told, want, o)
+	if received, want := m.read(m.record(first.ID).State.Workspace.Path, "received.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; received != want {
+		t.Errorf("the model received %q, not %q:\n%s", received, want, o)
 	}
 	if len(first.Files) != 1 {
 		t.Errorf("the agent left more than its work: %+v", first.Files)
@@ -61,8 +61,8 @@ write = { path = "again.txt", content = "before {received:& $HOME}, now {receive
 `+stalled))
 	ws := m.record(first.ID).State.Workspace.Path
 	second.awaitFile(filepath.Join(ws, "again.txt"))
-	if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
-		t.Errorf("the model received %q, not %q", told, want)
+	if received, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; received != want {
+		t.Errorf("the model received %q, not %q", received, want)
 	}
 	_ = second.Process.Signal(interrupt)
 	m.interrupted(second)
@@ -77,12 +77,12 @@ func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
 			m := newMachine(t)
 			s := m.onTerminal("run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it", "--inference", m.script(`
 [[step]]
-write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}\n" }
+write = { path = "made.txt", content = "sandbox {received:short-lived Linux sandbox}\n" }
 `+stalled))
 			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
 			s.awaitFile(made)
-			if told := m.read(made); told != "box yes\n" {
-				t.Errorf("the model received %q", told)
+			if received := m.read(made); received != "sandbox yes\n" {
+				t.Errorf("the model received %q", received)
 			}
 			m.stopped(s.background)
 			s.restored()
@@ -95,7 +95,7 @@ write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}
 func TestGeminiWorksWithAServerOfTheUserInItsDialect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {received:You are terse.} {received:/usr/share}\\n\" }\n"), "scripted:")
+	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"received.txt\", content = \"{tools}: {received:You are terse.} {received:/usr/share}\\n\" }\n"), "scripted:")
 	script, err := scripted.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func TestGeminiWorksWithAServerOfTheUserInItsDialect(t *testing.T) {
 	o = m.aibox(0, "run", "gemini", "--repo", repo, "--prompt", "go", "--json", "--core-tools", "write_file", "--system-prompt", "You are terse.",
 		"--inference", server.URL+"/team/v1beta", "--", "--include-directories=/usr/share")
 	r := m.ended(o)
-	if told := m.read(m.record(r.ID).State.Workspace.Path, "told.txt"); told != "write_file: yes yes\n" {
-		t.Errorf("the model received %q:\n%s", told, o)
+	if received := m.read(m.record(r.ID).State.Workspace.Path, "received.txt"); received != "write_file: yes yes\n" {
+		t.Errorf("the model received %q:\n%s", received, o)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -32,7 +32,7 @@ func (h *modelRecorder) start(t *testing.T) string {
 		h.requests = append(h.requests, string(body))
 		h.mu.Unlock()
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"error":{"message":"heard you"}}`)
+		fmt.Fprint(w, `{"error":{"message":"request received"}}`)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/v1"

@@ -71,8 +71,8 @@ func TestARealAgentsChangeIsDeliveredAsABranch(t *testing.T) {
 					t.Errorf("%s on %s is %q", file, branch, got)
 				}
 			}
-			if told := m.git(repo, "show", branch+":ran.txt"); !strings.Contains(told, "refused") {
-				t.Errorf("the agent received %q", told)
+			if received := m.git(repo, "show", branch+":ran.txt"); !strings.Contains(received, "refused") {
+				t.Errorf("the agent received %q", received)
 			}
 			if kernel := m.git(repo, "show", branch+":kernel.txt"); !strings.Contains(strings.ToLower(kernel), "gvisor") {
 				t.Errorf("the agent's kernel is not gVisor's:\n%s", kernel)

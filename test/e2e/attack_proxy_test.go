@@ -277,7 +277,7 @@ func TestNoTrickGetsPastTheProxy(t *testing.T) {
 	defer m.aibox(0, "stop", neighbor)
 	watcher := m.start("logs", "-f", neighbor)
 	watcher.stdout.await(t, "\n")
-	box, _, _ := strings.Cut(strings.TrimSpace(watcher.stdout.String()), " ")
+	sandbox, _, _ := strings.Cut(strings.TrimSpace(watcher.stdout.String()), " ")
 	bridge := m.record(neighbor).State.Network.Gateway.String()
 
 	for _, policy := range []string{"allowlist", "public", "local", "none"} {
@@ -286,7 +286,7 @@ func TestNoTrickGetsPastTheProxy(t *testing.T) {
 			m := newMachine(t)
 			allowed, denied, unlisted := newCanary(t, 22, 80, 443, 8080), newCanary(t, 22, 80, 443, 8080), newCanary(t, 22, 80, 443, 6379)
 			secret := hex.EncodeToString(sha256.New().Sum([]byte(policy)))[:40]
-			all := append(directRoutes(bridge, box), lookups(secret+".exfil.example")...)
+			all := append(directRoutes(bridge, sandbox), lookups(secret+".exfil.example")...)
 			all = append(all, lookups(allowed.Name)[:2]...)
 			args := []string{"--network", policy}
 			if policy == "allowlist" || policy == "public" {

@@ -223,8 +223,8 @@ func (m *machine) attacks(all []attack, hosts, silent []*canary, args ...string)
 			t.Errorf("%s: it has no result: %s", a.name, o)
 			continue
 		}
-		heard := slices.ContainsFunc(hosts, func(c *canary) bool { return c.has(a.marker()) || c.has([]byte(mark(a.name))) })
-		if problem := a.judge(r, heard, reasons); problem != "" {
+		received := slices.ContainsFunc(hosts, func(c *canary) bool { return c.has(a.marker()) || c.has([]byte(mark(a.name))) })
+		if problem := a.judge(r, received, reasons); problem != "" {
 			t.Errorf("%s: %s\nopened %t, error %s, after %d ms: %.1000q", a.name, problem, r.Opened, r.Error, r.Ms, r.Got)
 		}
 	}
@@ -236,9 +236,9 @@ func (m *machine) attacks(all []attack, hosts, silent []*canary, args ...string)
 }
 
 // judge returns the difference between a result and the expected one, or "".
-func (a attack) judge(r played, heard bool, reasons []string) string {
+func (a attack) judge(r played, received bool, reasons []string) string {
 	answered := bytes.Contains(r.Got, []byte("canary\n"))
-	if a.want != reaches && (heard || answered) {
+	if a.want != reaches && (received || answered) {
 		return "it reached the host"
 	}
 	why, tunnel := strings.CutPrefix(a.want, onlyLog)

@@ -46,21 +46,21 @@ func TestACheckNamesWhatNoChecksumPins(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.stdout), &states); err != nil {
 		t.Fatalf("%v\n%s", err, o)
 	}
-	told := map[string]string{}
+	unpinned := map[string]string{}
 	for _, s := range states {
-		told[s.Name] = strings.Join(s.Unpinned, "; ")
-		if s.Pinned != (told[s.Name] == "") {
-			t.Errorf("%s: pinned %v, and not pinned %q", s.Name, s.Pinned, told[s.Name])
+		unpinned[s.Name] = strings.Join(s.Unpinned, "; ")
+		if s.Pinned != (unpinned[s.Name] == "") {
+			t.Errorf("%s: pinned %v, and not pinned %q", s.Name, s.Pinned, unpinned[s.Name])
 		}
 	}
 	for name, want := range map[string]string{"base": "Debian's packages", "codex": "codex 0.1.0: the lock is of version "} {
-		if !strings.Contains(told[name], want) {
-			t.Errorf("of %s it says %q", name, told[name])
+		if !strings.Contains(unpinned[name], want) {
+			t.Errorf("of %s it says %q", name, unpinned[name])
 		}
 	}
 	for _, name := range []string{"claude", "gemini", "copilot", "crush"} {
-		if told[name] != "" {
-			t.Errorf("of %s it says %q", name, told[name])
+		if unpinned[name] != "" {
+			t.Errorf("of %s it says %q", name, unpinned[name])
 		}
 	}
 	o = m.aibox(0, "bake", "--check", "--version", "codex=0.1.0")

@@ -166,7 +166,7 @@ func TestACheckReportsWhatIsWrongWithAnAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		old, by string // the change to the example
 		step    string // the one that fails
-		told    string
+		want    string
 		args    []string
 	}{
 		"mangles":  {"sys.stdin.read()", `sys.stdin.read().replace("$HOME", "/root")`, "run failed", "did not reach the model byte for byte", nil},
@@ -186,8 +186,8 @@ func TestACheckReportsWhatIsWrongWithAnAgent(t *testing.T) {
 			if c.OK || !slices.Contains(steps, test.step) {
 				t.Errorf("steps: %q, want %q\n%s", steps, test.step, o)
 			}
-			if !strings.Contains(o.stdout, test.told) {
-				t.Errorf("it is not told that it %s (%q):\n%s", name, test.told, o)
+			if !strings.Contains(o.stdout, test.want) {
+				t.Errorf("the report does not say that it %s (%q):\n%s", name, test.want, o)
 			}
 			if !strings.Contains(o.stderr, name+" failed the check: ") {
 				t.Errorf("the step is not named:\n%s", o)

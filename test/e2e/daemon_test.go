@@ -214,7 +214,7 @@ func TestKillingDockerEndsTheSandboxAndKeepsTheWork(t *testing.T) {
 	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker stopped") || !strings.Contains(client.stderr.String(), "→") {
 		t.Errorf("the client exits with %d and prints\n%s", code, client.stderr.String())
 	}
-	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
+	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)
 	}
@@ -255,7 +255,7 @@ func TestKillingDockerAndTheSupervisorEndsTheSandboxAndIsRepaired(t *testing.T) 
 	kill(t, r.State.Supervisor)
 	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
-	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
+	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	<-d.exited
 	m.exec(aibox, "ls") // without Docker it may repair only a part, but must not lose anything
 	d.start()

@@ -162,14 +162,14 @@ func aiderContinues(t *testing.T) {
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
 	talk := m.script(`
 [[step]]
-write = { path = "told.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
+write = { path = "received.txt", content = "{agent}, {model}: task {received:-- do \"it\" & $HOME}, sandbox {received:short-lived Linux sandbox}, rules {received:Keep it tidy.}\n" }
 `)
 	args := []string{"run", "aider", "--repo", repo, "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json", "--inference", talk}
 	o := m.aibox(0, append(args, imageArgs("aider")...)...)
 	first := m.ended(o)
 	ws := m.record(first.ID).State.Workspace.Path
-	if told, want := m.read(ws, "told.txt"), "aider, team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
-		t.Errorf("the model received %q, not %q:\n%s", told, want, o)
+	if received, want := m.read(ws, "received.txt"), "aider, team-model:8b: task yes, sandbox yes, rules yes\n"; received != want {
+		t.Errorf("the model received %q, not %q:\n%s", received, want, o)
 	}
 	if len(first.Files) != 1 || first.result().Fault != nil {
 		t.Errorf("the agent left more than its work, %+v, or failed: %+v", first.Files, first.result().Fault)
@@ -191,8 +191,8 @@ write = { path = "again.txt", content = "before {received:& $HOME}, now {receive
 `))
 	second := m.ended(o)
 	ws = m.record(second.ID).State.Workspace.Path
-	if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
-		t.Errorf("the model received %q, not %q:\n%s", told, want, o)
+	if received, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; received != want {
+		t.Errorf("the model received %q, not %q:\n%s", received, want, o)
 	}
 	if got := m.read(ws, "main.go"); got != mended {
 		t.Errorf("main.go is %q:\n%s", got, o)
@@ -234,7 +234,7 @@ func TestAnAgentFromElsewhereThatAsksOnATerminalWaits(t *testing.T) {
 			m := newMachine(t)
 			s := m.onTerminal(append([]string{"run", agent, "-i", "--repo", m.repo("p", map[string]string{"main.go": greeting}), "--inference", m.script(`
 [[step]]
-write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}\n" }
+write = { path = "made.txt", content = "sandbox {received:short-lived Linux sandbox}\n" }
 `)}, imageArgs(agent)...)...)
 			s.awaitShown(asked[agent].ready)
 			id := m.stored()[0].ID
@@ -253,8 +253,8 @@ write = { path = "made.txt", content = "box {received:short-lived Linux sandbox}
 				return err == nil
 			})
 			s.awaitFile(made)
-			if told := m.read(made); told != "box yes\n" {
-				t.Errorf("the model received %q", told)
+			if received := m.read(made); received != "sandbox yes\n" {
+				t.Errorf("the model received %q", received)
 			}
 			m.awaitWaiting(id, false)
 			t.Logf("it rests\n%s", s.shown())

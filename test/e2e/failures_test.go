@@ -73,11 +73,11 @@ func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
 	if r.Fault.Kind != "agent-failed" || !strings.Contains(r.Fault.Message, said) || len(r.Fault.Hints) < 2 {
 		t.Errorf("the fault is %+v, and the model's failure %q", r.Fault, said)
 	}
-	told := said
+	warned := said
 	if f.silent {
-		told = "no answer from the model for " // it is not 15 s yet
+		warned = "no answer from the model for " // it is not 15 s yet
 	}
-	if !strings.Contains(o.stderr, "! "+told) || !strings.Contains(o.stderr, "aibox: "+r.Fault.Message+"\n  → ") {
+	if !strings.Contains(o.stderr, "! "+warned) || !strings.Contains(o.stderr, "aibox: "+r.Fault.Message+"\n  → ") {
 		t.Errorf("the output is\n%s", o)
 	}
 	if strings.Count(o.stderr, "! the model") > 3 {

@@ -101,11 +101,11 @@ func (s *schedule) signalClient(signal syscall.Signal) bool {
 
 // keeper finds a process on the host that belongs to the sandbox.
 func (s *schedule) keeper(kind string) runtime.Process {
-	box := s.read().State.Box
-	if box == "" {
+	container := s.read().State.Container
+	if container == "" {
 		return runtime.Process{}
 	}
-	all, _ := runtime.Belonging(box)
+	all, _ := runtime.Belonging(container)
 	for _, p := range all {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		if args := strings.Split(string(line), "\x00"); strings.Contains(args[0], kind) || slices.Contains(args, kind) {

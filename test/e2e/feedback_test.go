@@ -158,10 +158,10 @@ func TestWorkIsSentBackFromTheTerminalUIWithFeedbackFromTheEditor(t *testing.T) 
 		t.Fatal(err)
 	}
 	m.env = append(m.env, "EDITOR="+filepath.Join(m.home, "editor"))
-	script := m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{received:make it blue}\\n\" }\n")
+	script := m.script("[[step]]\nwrite = { path = \"received.txt\", content = \"{received:make it blue}\\n\" }\n")
 	first := m.ended(m.aibox(0, "run", "codex", "--repo", m.repo("p", nil), "--prompt", "go", "--inference", script, "--json"))
-	if told := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"); told != "no\n" {
-		t.Fatalf("the first session was told %q", told)
+	if received := m.read(m.record(first.ID).State.Workspace.Path, "received.txt"); received != "no\n" {
+		t.Fatalf("the first session received %q", received)
 	}
 	s := m.onTerminal()
 	s.awaitShown(first.ID)
@@ -177,8 +177,8 @@ func TestWorkIsSentBackFromTheTerminalUIWithFeedbackFromTheEditor(t *testing.T) 
 	if !strings.Contains(spec, `"resumes": "`+first.ID+`"`) || !strings.Contains(spec, `"prompt": "make it blue"`) {
 		t.Errorf("the second session is %s", spec)
 	}
-	if told := m.read(m.record(all[1].ID).State.Workspace.Path, "told.txt"); told != "yes\n" {
-		t.Errorf("the second session was told %q", told)
+	if received := m.read(m.record(all[1].ID).State.Workspace.Path, "received.txt"); received != "yes\n" {
+		t.Errorf("the second session received %q", received)
 	}
 	if shown := m.read(m.home, "shown"); !strings.Contains(shown, "what codex should do now") || !strings.Contains(shown, "An empty text sends nothing") {
 		t.Errorf("the editor shows %q", shown)

@@ -240,8 +240,8 @@ func TestACleanUpRemovesOutdatedImagesAndKeepsNeededOnes(t *testing.T) {
 	}
 	// The first two can go; the third has a container, a session names the fourth, and
 	// the fifth is the newest.
-	box := strings.TrimSpace(m.exec("docker", "create", "--runtime", "runc", refs[2], "/nothing").stdout)
-	defer m.exec("docker", "rm", box)
+	container := strings.TrimSpace(m.exec("docker", "create", "--runtime", "runc", refs[2], "/nothing").stdout)
+	defer m.exec("docker", "rm", container)
 	id := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--json", "--", "true")).ID
 	m.tidied()
 	spec := filepath.Join(m.sessions(), id, "spec.json")

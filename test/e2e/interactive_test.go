@@ -100,10 +100,10 @@ func TestAnInteractiveShellWorksAsOnATerminal(t *testing.T) {
 	s.awaitShown(`(?m)^39 120\nxterm-256color\nall three$`)
 	s.resize(30, 100)
 	s.awaitSize("29 100")
-	s.typed("trap 'echo told; stty size' WINCH; sleep 1000 & echo wait''ing; wait; kill $!; echo ov''er\r")
+	s.typed("trap 'echo resized; stty size' WINCH; sleep 1000 & echo wait''ing; wait; kill $!; echo ov''er\r")
 	s.awaitShown(`(?m)^waiting$`)
 	s.resize(25, 90)
-	s.awaitShown(`(?s)told\n24 90\n.*over\n`)
+	s.awaitShown(`(?s)resized\n24 90\n.*over\n`)
 	// What is typed is shown before the shell has made its program the terminal's own.
 	s.typed("sh -c 'echo slee\"\"ping; exec sleep 1000'\r")
 	s.awaitShown(`(?m)^sleeping$`)
@@ -183,8 +183,8 @@ func TestAnAttachedUserScrollsBackWhileTheAgentContinues(t *testing.T) {
 	})
 	s.typed("touch typed-there.txt\rq")
 	s.awaitShown(`(?s)300 a step\n.*meanwhile\n.*ctrl-p ctrl-q`)
-	s.typed("ls; echo hea''rd\r")
-	s.awaitShown(`(?m)^heard$`)
+	s.typed("ls; echo typed''-here\r")
+	s.awaitShown(`(?m)^typed-here$`)
 	if text := s.shown(); strings.Contains(text, "typed-there") {
 		t.Errorf("what was typed elsewhere reached the agent:\n%s", text)
 	}
@@ -195,7 +195,7 @@ func TestAnAttachedUserScrollsBackWhileTheAgentContinues(t *testing.T) {
 	s.typed("\x03")
 	s.ends(130)
 	s.givenBack()
-	if text := s.stdout.String(); !strings.Contains(text[strings.LastIndex(text, emulator.Leave):], "heard") {
+	if text := s.stdout.String(); !strings.Contains(text[strings.LastIndex(text, emulator.Leave):], "typed-here") {
 		t.Errorf("the last screen is not left on the terminal:\n%s", s.shown())
 	}
 }
@@ -251,7 +251,7 @@ func TestNothingAnInteractiveAgentPrintsControlsTheTerminal(t *testing.T) {
 	again := m.onTerminal("attach", r.ID)
 	again.awaitShown(`ished`)
 	if text := m.aibox(0, "logs", r.ID).stdout; !strings.Contains(text, `033   [   2   ;   3   R`) {
-		t.Errorf("the agent is not told where its cursor is:\n%s", text)
+		t.Errorf("the agent gets no cursor position:\n%s", text)
 	}
 	again.typed("\x10\x11")
 	again.wait()

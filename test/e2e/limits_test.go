@@ -166,7 +166,7 @@ func TestTheVolumesOfAnImageHaveALimit(t *testing.T) {
 		t.Errorf("the output is\n%s", o)
 	}
 	id := m.detached("shell", "--network", "none", "--image", ref, "--repo", repo, "--", "sleep", "1000")
-	if box := m.record(id).State.Box; strings.Contains(m.exec("docker", "inspect", "--format", "{{json .Mounts}}", box).stdout, `"volume"`) {
+	if container := m.record(id).State.Container; strings.Contains(m.exec("docker", "inspect", "--format", "{{json .Mounts}}", container).stdout, `"volume"`) {
 		t.Error("Docker has made a volume")
 	}
 	m.aibox(0, "stop", id)

@@ -115,9 +115,9 @@ func (m *machine) tidied() {
 // containers are the ids of containers that mount something of this home.
 func (m *machine) containers() []string {
 	var ids []string
-	boxes := m.exec("docker", "ps", "-a", "--no-trunc", "--filter", "label=aibox.session", "--format", "{{.ID}} {{.Mounts}}").stdout
-	for box := range strings.Lines(boxes) {
-		if id, mounts, _ := strings.Cut(box, " "); strings.Contains(mounts, m.home+"/") {
+	containers := m.exec("docker", "ps", "-a", "--no-trunc", "--filter", "label=aibox.session", "--format", "{{.ID}} {{.Mounts}}").stdout
+	for container := range strings.Lines(containers) {
+		if id, mounts, _ := strings.Cut(container, " "); strings.Contains(mounts, m.home+"/") {
 			ids = append(ids, id)
 		}
 	}

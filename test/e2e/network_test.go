@@ -67,12 +67,12 @@ func TestASandboxReachesOnlyTheGatewayUnderLocal(t *testing.T) {
 	defer m.aibox(0, "stop", neighbor)
 	watcher := m.start("logs", "-f", neighbor)
 	watcher.stdout.await(t, "\n")
-	box, _, _ := strings.Cut(strings.TrimSpace(watcher.stdout.String()), " ")
+	sandbox, _, _ := strings.Cut(strings.TrimSpace(watcher.stdout.String()), " ")
 	bridge := m.record(neighbor).State.Network.Gateway.String()
 
 	for _, policy := range []string{"local", "none"} {
 		targets := append([]string{
-			"http 10.200.200.1 11434", "tcp " + box + " 8000", "tcp " + bridge + " 8000", "tcp " + bridge + " 11434", "tcp " + bridge + " 11435",
+			"http 10.200.200.1 11434", "tcp " + sandbox + " 8000", "tcp " + bridge + " 8000", "tcp " + bridge + " 11434", "tcp " + bridge + " 11435",
 		}, closed...)
 		repo := m.repo("probe-"+policy, map[string]string{"probe.py": prober, "targets": strings.Join(targets, "\n") + "\n"})
 		o := m.aibox(0, "run", "shell", "--network", policy, "--inference", inference, "--repo", repo, "--", "python3", "probe.py", "targets")
@@ -99,7 +99,7 @@ func TestASandboxReachesOnlyTheGatewayUnderLocal(t *testing.T) {
 		}
 		for _, want := range []string{"example.com", "1.1.1.1:443", "169.254.169.254:80"} {
 			if !strings.Contains(o.stderr, want) {
-				t.Errorf("%s: the person is not told that %s was refused:\n%s", policy, want, o.stderr)
+				t.Errorf("%s: the user is not warned that %s was refused:\n%s", policy, want, o.stderr)
 			}
 		}
 		all := m.stored()

@@ -48,7 +48,7 @@ func TestFiftyMegabytesArriveCompleteAtASlowReader(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, diagnosis.String())
 	}
-	// The session ends while its client sits on the first page.
+	// The session ends while its client shows the first page.
 	eventually(t, limit, "the session ends", func() bool {
 		all := m.stored()
 		return len(all) == 1 && all[0].State.Phase == "ended"

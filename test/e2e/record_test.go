@@ -21,7 +21,7 @@ type record struct {
 		Supervisor runtime.Process `json:"supervisor"`
 		Sandbox    runtime.Process `json:"sandbox"`
 		Watchdog   runtime.Process `json:"watchdog"`
-		Box        string          `json:"box"`
+		Container  string          `json:"box"`
 		Network    runtime.Network `json:"network"`
 		Workspace  struct {
 			Path   string `json:"path"`

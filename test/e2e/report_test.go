@@ -78,7 +78,7 @@ type report struct {
 		ImageID     string          `json:"image_id"`
 		Network     json.RawMessage `json:"network"`
 		Lists       json.RawMessage `json:"lists"`
-		Box         string          `json:"box"`
+		Container   string          `json:"box"`
 		Sandbox     json.RawMessage `json:"sandbox"`
 		Watchdog    json.RawMessage `json:"watchdog"`
 		Workspace   json.RawMessage `json:"workspace"`

@@ -84,7 +84,7 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 	})
 	t.Run("one that hears ctrl-c and goes on", func(t *testing.T) {
 		pager := filepath.Join(m.home, "pager")
-		m.write(pager, "#!/bin/sh\ntrap 'echo heard it' INT\ncat\necho press a key\nuntil read -r key < /dev/tty; do :; done\necho left by $key\n")
+		m.write(pager, "#!/bin/sh\ntrap 'echo received it' INT\ncat\necho press a key\nuntil read -r key < /dev/tty; do :; done\necho left by $key\n")
 		if err := os.Chmod(pager, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 		s := m.onTerminal("diff", id)
 		s.stdout.await(t, "press a key")
 		// Some shells miss a signal that comes just before they read.
-		s.insists("\x03", func() bool { return strings.Contains(s.stdout.String(), "heard it") })
+		s.insists("\x03", func() bool { return strings.Contains(s.stdout.String(), "received it") })
 		s.typed("q\r")
 		if said := s.ends(0); !strings.Contains(said, "left by q") {
 			t.Errorf("it printed\n%s", said)

@@ -79,7 +79,7 @@ var moments = []moment{
 	{"the record exists", func(_ *schedule, r record) bool { return r.State.Supervisor.PID > 0 }},
 	{queued, func(s *schedule, r record) bool { return s.blocker.ID == "" || r.State.Phase == "queued" }},
 	{"the network is taken", func(_ *schedule, r record) bool { return r.State.Network.ID != "" }},
-	{"the sandbox exists", func(_ *schedule, r record) bool { return r.State.Box != "" }},
+	{"the sandbox exists", func(_ *schedule, r record) bool { return r.State.Container != "" }},
 	{"the agent runs", func(_ *schedule, r record) bool { return r.State.Phase == "running" }},
 	{"the agent works", func(s *schedule, _ record) bool { return s.acknowledged() > 3 }},
 	{"the agent has worked", func(s *schedule, _ record) bool { return s.acknowledged() > 20 }},

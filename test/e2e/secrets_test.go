@@ -100,14 +100,14 @@ func searchForKeys(t *testing.T, m *machine, key, inference string, asked *atomi
 	}
 
 	r := m.stored()[0]
-	boxes := m.containers()
-	if len(boxes) != 1 {
-		t.Fatalf("containers: %q", boxes)
+	containers := m.containers()
+	if len(containers) != 1 {
+		t.Fatalf("containers: %q", containers)
 	}
 	places := map[string]string{
-		"docker inspect":       m.exec("docker", "inspect", boxes[0]).stdout,
-		"docker image history": m.exec("docker", "history", "--no-trunc", imageOf(m, boxes[0])).stdout + m.exec("docker", "image", "inspect", imageOf(m, boxes[0])).stdout,
-		"docker logs":          m.exec("docker", "logs", boxes[0]).stdout,
+		"docker inspect":       m.exec("docker", "inspect", containers[0]).stdout,
+		"docker image history": m.exec("docker", "history", "--no-trunc", imageOf(m, containers[0])).stdout + m.exec("docker", "image", "inspect", imageOf(m, containers[0])).stdout,
+		"docker logs":          m.exec("docker", "logs", containers[0]).stdout,
 		"networks":             m.exec("docker", "network", "inspect", r.State.Network.ID).stdout,
 	}
 	for _, file := range []string{"environ", "cmdline"} {
@@ -146,8 +146,8 @@ func searchForKeys(t *testing.T, m *machine, key, inference string, asked *atomi
 	}
 }
 
-func imageOf(m *machine, box string) string {
-	return strings.TrimSpace(m.exec("docker", "inspect", "--format", "{{.Image}}", box).stdout)
+func imageOf(m *machine, container string) string {
+	return strings.TrimSpace(m.exec("docker", "inspect", "--format", "{{.Image}}", container).stdout)
 }
 
 // holding are the files of this home that contain text.

@@ -117,7 +117,7 @@ func cloudy(t *testing.T) (host string) {
 		case "/api/show":
 			fmt.Fprint(w, `{"model_info":{"gptoss.context_length":131072}}`)
 		default:
-			answering(400, `{"error":"heard you"}`)(w, r)
+			answering(400, `{"error":"request received"}`)(w, r)
 		}
 	}))
 	t.Cleanup(server.Close)

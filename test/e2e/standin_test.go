@@ -186,15 +186,15 @@ func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesWork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := m.aibox(0, append([]string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--"}, inBox(inv)...)...)
+			o := m.aibox(0, append([]string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--"}, inSandbox(inv)...)...)
 			golden.Check(t, "standin-"+name+suffix+".golden", agentOutput(o.stdout+o.stderr))
 		}
 	}
 }
 
-// inBox is an invocation as one command for the agent "shell": it makes the files
+// inSandbox is an invocation as one command for the agent "shell": it makes the files
 // and runs the program.
-func inBox(inv agents.Invocation) []string {
+func inSandbox(inv agents.Invocation) []string {
 	var script strings.Builder
 	script.WriteString("set -e\n")
 	for _, file := range inv.Files {

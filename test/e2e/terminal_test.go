@@ -129,10 +129,10 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 	repo := m.repo("p", nil)
 	t.Run("once", func(t *testing.T) {
 		s := m.onTerminal("run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c",
-			`trap 'echo heard it; exit 0' INT; echo rea""dy; while :; do sleep 0.1; done`)
+			`trap 'echo received it; exit 0' INT; echo rea""dy; while :; do sleep 0.1; done`)
 		s.stdout.await(t, "ready")
 		s.typed("\x03")
-		if code := s.wait(); code != 130 || !strings.Contains(s.stdout.String(), "heard it") {
+		if code := s.wait(); code != 130 || !strings.Contains(s.stdout.String(), "received it") {
 			t.Errorf("exit %d:\n%s", code, s.stdout.String())
 		}
 		s.sane()

@@ -17,7 +17,7 @@ func TestTheReviewShowsEveryKindOfChangeInATerminal(t *testing.T) {
 	id := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c",
 		`printf 'one\n    two\n' > blanks.txt; echo 'sum := three + four' > cart.go; sed -i 's/end/finish/' long.txt; ln -s cart.go link`)).ID
 	for _, size := range []terminal.Size{{Rows: 24, Cols: 80}, {Rows: 40, Cols: 120}} {
-		p := m.sits(size, aibox, "review", id)
+		p := m.opensTerminal(size, aibox, "review", id)
 		p.sees(`file 1/4, hunk 1/1`)
 		p.sees(`-one··`)
 		p.sees(`-→   two`)
@@ -65,7 +65,7 @@ func TestLinesTakenOntoTheWorkingTreeShowOnEveryScreen(t *testing.T) {
 			t.Errorf("aibox ls --json lacks %q:\n%s", review, o.stdout)
 		}
 	}
-	p := m.sits(usualSize, aibox)
+	p := m.opensTerminal(usualSize, aibox)
 	p.sees(`▲ to review`)
 	p.does("r")
 	p.sees(`(?s)Review.*\+ONE`)

@@ -28,7 +28,7 @@ func TestEveryScreenRestoresTheTerminalAtItsEnd(t *testing.T) {
 	} {
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 			t.Run(fmt.Sprintf("%s, %v", name, signal), func(t *testing.T) {
-				p := m.sitsOn(t, open[0], open[1])
+				p := m.opensScreen(t, open[0], open[1])
 				if err := p.Process().Signal(signal); err != nil {
 					t.Fatal(err)
 				}
@@ -36,7 +36,7 @@ func TestEveryScreenRestoresTheTerminalAtItsEnd(t *testing.T) {
 			})
 		}
 		t.Run(name+", its window closed", func(t *testing.T) {
-			p := m.sitsOn(t, open[0], open[1])
+			p := m.opensScreen(t, open[0], open[1])
 			if err := p.Hangup(); err != nil {
 				t.Fatal(err)
 			}
@@ -47,10 +47,10 @@ func TestEveryScreenRestoresTheTerminalAtItsEnd(t *testing.T) {
 	}
 }
 
-// sitsOn starts aibox and goes from the list of sessions to a screen.
-func (m *machine) sitsOn(t *testing.T, key, pattern string) *person {
+// opensScreen starts aibox and goes from the list of sessions to a screen.
+func (m *machine) opensScreen(t *testing.T, key, pattern string) *user {
 	t.Helper()
-	p := m.sits(usualSize, aibox)
+	p := m.opensTerminal(usualSize, aibox)
 	p.t = t
 	p.sees(`▲ to review`)
 	if key != "" {
@@ -66,7 +66,7 @@ func TestASignalEndsACommandThatHasTheTerminal(t *testing.T) {
 	repo := m.repo("p", nil)
 	id := m.detached("shell", "-i", "--network", "none", "--repo", repo)
 	t.Run("which takes part in a session", func(t *testing.T) {
-		p := m.sits(usualSize, aibox)
+		p := m.opensTerminal(usualSize, aibox)
 		p.t = t
 		p.sees(`running +` + id)
 		p.does("enter")
@@ -82,7 +82,7 @@ func TestASignalEndsACommandThatHasTheTerminal(t *testing.T) {
 	m.aibox(0, "stop", id)
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "echo work > work.txt")
 	t.Run("which has ended and waits to be read", func(t *testing.T) {
-		p := m.sitsOn(t, "d", `(?s)\+work.*enter goes back`)
+		p := m.opensScreen(t, "d", `(?s)\+work.*enter goes back`)
 		if err := p.Process().Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestTheNextStartWorksAfterAKill(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.detached("shell", "-i", "--network", "none", "--repo", m.repo("p", nil))
-	p := m.sits(usualSize, "sh", "-c", `"$1"; printf '\033[2J\033[Hkil''led\n'; read -r line; "$1"; printf 'ov''er\n'; read -r line`, "sh", aibox)
+	p := m.opensTerminal(usualSize, "sh", "-c", `"$1"; printf '\033[2J\033[Hkil''led\n'; read -r line; "$1"; printf 'ov''er\n'; read -r line`, "sh", aibox)
 	p.sees(`running +` + id)
 	if err := child(t, p.Process().Pid).Kill(); err != nil {
 		t.Fatal(err)
@@ -132,14 +132,14 @@ func TestManyChangesOfTheSizeLeaveTheScreenIntact(t *testing.T) {
 	m := newMachine(t)
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", "seq 300 > work.txt; seq 50")
 	random := rand.New(rand.NewPCG(5, 6))
-	for name, open := range map[string]func(p *person){
-		"sessions": func(p *person) { p.sees(`(?s)▲ to review.*work\.txt`) },
-		"help":     func(p *person) { p.does("?"); p.sees(`(?s)Keys.*up`) },
-		"review":   func(p *person) { p.does("r"); p.sees(`(?s)Review.*work\.txt.*new file`) },
+	for name, open := range map[string]func(p *user){
+		"sessions": func(p *user) { p.sees(`(?s)▲ to review.*work\.txt`) },
+		"help":     func(p *user) { p.does("?"); p.sees(`(?s)Keys.*up`) },
+		"review":   func(p *user) { p.does("r"); p.sees(`(?s)Review.*work\.txt.*new file`) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := func(size terminal.Size) *person {
-				p := m.sits(size, aibox)
+			start := func(size terminal.Size) *user {
+				p := m.opensTerminal(size, aibox)
 				p.t = t
 				p.sees(`▲ to review`)
 				open(p)
@@ -156,7 +156,7 @@ func TestManyChangesOfTheSizeLeaveTheScreenIntact(t *testing.T) {
 			}
 			calm := start(terminal.Size{Rows: 30, Cols: 100})
 			calm.settles(stormy)
-			for _, p := range []*person{stormy, calm} {
+			for _, p := range []*user{stormy, calm} {
 				p.does("ctrl+c")
 				p.leaves(0)
 			}

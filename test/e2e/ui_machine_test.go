@@ -106,7 +106,7 @@ func TestANewUserIsLedToAReviewedChangeWithoutAShellCommand(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", map[string]string{"README": "a project\n"})
-	p := m.sits(terminal.Size{Rows: 24, Cols: 80}, "sh", "-c", "cd "+repo+" && exec "+aibox)
+	p := m.opensTerminal(terminal.Size{Rows: 24, Cols: 80}, "sh", "-c", "cd "+repo+" && exec "+aibox)
 	p.sees(`Steps to your first session`)
 	p.sees(`1 ✓ this machine +ready: Docker`)
 	p.sees(`2 ✓ an agent`)

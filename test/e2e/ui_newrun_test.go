@@ -122,7 +122,7 @@ func TestAMissingImageIsBakedForAStartOnAKey(t *testing.T) {
 			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "network = \"none\"\n")
 			// The folder makes the recipe one that was never baked.
 			m.customAgent("unbaked", bot("~/.bot")+fmt.Sprintf("[image]\nrun = ['echo %s > /opt/baked']\n", m.home))
-			p := m.sits(test.size, aibox)
+			p := m.opensTerminal(test.size, aibox)
 			p.sees(`No sessions yet`)
 			p.does("n")
 			p.asked(`Which repository`, repo, `▸ +\S*/shop +repository`, "enter")
@@ -168,7 +168,7 @@ func TestARunThatDeliversAtItsEndIsFollowedOnTheWholeTerminal(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("shop", map[string]string{"cart.txt": "empty\n"})
 	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"scripted\"\naccept = \"branch\"\n")
-	p := m.sits(usualSize, aibox)
+	p := m.opensTerminal(usualSize, aibox)
 	p.sees(`No sessions yet`)
 	started := func(task string) {
 		p.asked(`hich command should run`, task, `sh -c`, "ctrl+s")

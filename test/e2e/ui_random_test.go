@@ -39,7 +39,7 @@ var (
 
 // monkey presses keys at random and answers no question but with no.
 type monkey struct {
-	*person
+	*user
 	random *rand.Rand
 	done   []string // what it did and saw, the last of it
 	seen   map[string]int
@@ -161,7 +161,7 @@ func TestRandomKeysDoNothingWithoutItsQuestion(t *testing.T) {
 	})
 	starts := 0
 	for over := time.Now().Add(*monkeyTime); time.Now().Before(over); {
-		k.person = m.sits(usualSize, aibox)
+		k.user = m.opensTerminal(usualSize, aibox)
 		ctx, cancel := context.WithTimeout(context.Background(), *monkeyTime+time.Minute)
 		t.Cleanup(cancel)
 		k.ctx, starts = ctx, starts+1

@@ -13,8 +13,8 @@ import (
 	"aibox/test/terminal"
 )
 
-// person is a user who uses aibox in a terminal.
-type person struct {
+// user is a user who uses aibox in a terminal.
+type user struct {
 	*terminal.Terminal
 	t   testing.TB
 	ctx context.Context //nolint:containedctx // it ends with the test's patience
@@ -23,8 +23,8 @@ type person struct {
 // usualSize is the size of most tests' terminals.
 var usualSize = terminal.Size{Rows: 40, Cols: 120}
 
-// sits starts a program, aibox or a shell that starts it, on a terminal.
-func (m *machine) sits(size terminal.Size, name string, args ...string) *person {
+// opensTerminal starts a program, aibox or a shell that starts it, on a terminal.
+func (m *machine) opensTerminal(size terminal.Size, name string, args ...string) *user {
 	m.t.Helper()
 	on, err := terminal.Start(m.cmd(name, args...), size)
 	if err != nil {
@@ -33,11 +33,11 @@ func (m *machine) sits(size terminal.Size, name string, args ...string) *person 
 	m.t.Cleanup(func() { _ = on.Close() })
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	m.t.Cleanup(cancel)
-	return &person{Terminal: on, t: m.t, ctx: ctx}
+	return &user{Terminal: on, t: m.t, ctx: ctx}
 }
 
 // sees waits until the screen matches pattern.
-func (p *person) sees(pattern string) {
+func (p *user) sees(pattern string) {
 	p.t.Helper()
 	if err := p.Await(p.ctx, pattern); err != nil {
 		p.t.Fatal(err)
@@ -45,7 +45,7 @@ func (p *person) sees(pattern string) {
 }
 
 // does presses keys by name.
-func (p *person) does(names ...string) {
+func (p *user) does(names ...string) {
 	p.t.Helper()
 	if err := p.Press(names...); err != nil {
 		p.t.Fatal(err)
@@ -54,7 +54,7 @@ func (p *person) does(names ...string) {
 
 // asked answers a question: it types text when the screen matches question, and presses key
 // when it matches ready.
-func (p *person) asked(question, text, ready, key string) {
+func (p *user) asked(question, text, ready, key string) {
 	p.t.Helper()
 	p.sees(question)
 	if err := p.Type(text); err != nil {
@@ -66,7 +66,7 @@ func (p *person) asked(question, text, ready, key string) {
 
 // until presses keys again and again until the screen matches pattern, because a question
 // that has just appeared ignores keys.
-func (p *person) until(pattern string, names ...string) {
+func (p *user) until(pattern string, names ...string) {
 	p.t.Helper()
 	for {
 		p.does(names...)
@@ -86,7 +86,7 @@ func (p *person) until(pattern string, names ...string) {
 const patience = 500 * time.Millisecond
 
 // settles waits until both screens are equal.
-func (p *person) settles(other *person) {
+func (p *user) settles(other *user) {
 	p.t.Helper()
 	for p.Text() != other.Text() {
 		if p.ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (p *person) settles(other *person) {
 }
 
 // leaves checks that the program ends with code and has given the terminal back.
-func (p *person) leaves(code int) {
+func (p *user) leaves(code int) {
 	p.t.Helper()
 	if got, err := p.Wait(p.ctx); err != nil || got != code {
 		p.t.Errorf("it ends with %d instead of %d, %v:\n%s", got, code, err, p.Text())

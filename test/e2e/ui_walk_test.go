@@ -40,7 +40,7 @@ func TestAWalkFromAnEmptyMachineToABranchIsTimed(t *testing.T) {
 		newDaemon(m)
 	}
 	repo := m.repo("shop", map[string]string{"README": "a project\n"})
-	p := m.sits(terminal.Size{Rows: 30, Cols: 100}, "sh", "-c", "cd "+repo+" && exec "+aibox)
+	p := m.opensTerminal(terminal.Size{Rows: 30, Cols: 100}, "sh", "-c", "cd "+repo+" && exec "+aibox)
 	if timed {
 		ctx, cancel := context.WithTimeout(context.Background(), longestWalk)
 		t.Cleanup(cancel)

@@ -24,7 +24,7 @@ done = "Both lines are other ones now."
 [[step]]
 run = "sed -i '3s/.*/three/; 50s/.*/fifty/' numbers.txt"
 `)))
-			p := m.sits(size, aibox)
+			p := m.opensTerminal(size, aibox)
 			p.sees(`No sessions yet`)
 			p.does("n")
 			p.asked(`Which repository`, repo, `▸ +\S*/shop +repository`, "enter")

@@ -274,7 +274,7 @@ func TestAHostileMakefileReachesNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	secret, canary := filepath.Join(m.home, "secret"), filepath.Join(m.home, "canary")
-	m.write(secret, "the person's own")
+	m.write(secret, "the user's own")
 	repo := m.repo("p", map[string]string{"a.txt": "a\n", "sub/b.txt": "b\n"})
 	hostile := strings.NewReplacer("HOME", m.home).Replace(`test:
 	-cat HOME/secret link; cat /proc/1/root/HOME/secret
@@ -306,7 +306,7 @@ func TestAHostileMakefileReachesNothing(t *testing.T) {
 			t.Errorf("%s was written", path)
 		}
 	}
-	if m.read(secret) != "the person's own" || strings.Contains(o.stderr, "the person's own") {
+	if m.read(secret) != "the user's own" || strings.Contains(o.stderr, "the user's own") {
 		t.Error("the user's file was read")
 	}
 	ws := m.record(r.ID).State.Workspace.Path

@@ -41,7 +41,7 @@ func TestTheSandboxEndsWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	// Without any command, the remains end by themselves, too.
-	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
+	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleaned up after "+r.ID) {
 		t.Errorf("the repair is not reported:\n%s", o)

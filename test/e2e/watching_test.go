@@ -65,7 +65,7 @@ func TestASessionAsksForMoreTimeBeforeItsLimitAndGetsIt(t *testing.T) {
 		}
 	}
 	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 1m") {
-		t.Errorf("nobody who follows is told:\n%s", o)
+		t.Errorf("no follower is notified:\n%s", o)
 	}
 	if o := m.aibox(2, "extend", asks, "1m"); !strings.Contains(o.stderr, "has ended") {
 		t.Errorf("extend prints:\n%s", o)

@@ -18,7 +18,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-var update = flag.Bool("update", false, "write the rules anew")
+var update = flag.Bool("update", false, "write the rules again")
 
 const (
 	module = "github.com/zricethezav/gitleaks/v8"

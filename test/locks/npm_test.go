@@ -79,7 +79,7 @@ func (l *npmLock) prune() []string {
 	var missing []string
 	for key, entry := range l.Packages {
 		delete(entry, "funding")
-		if key != "" && !runsInBox(key, entry) {
+		if key != "" && !runsInSandbox(key, entry) {
 			delete(l.Packages, key)
 		}
 	}
@@ -105,8 +105,8 @@ func (l *npmLock) prune() []string {
 
 var nativeName = regexp.MustCompile(`linux-(x64|arm64)(?:-|$)`)
 
-// runsInBox reports whether a package is for Linux with glibc on one of the processors.
-func runsInBox(name string, entry map[string]any) bool {
+// runsInSandbox reports whether a package is for Linux with glibc on one of the processors.
+func runsInSandbox(name string, entry map[string]any) bool {
 	allows := func(field string, wanted ...string) bool {
 		list, ok := entry[field].([]any)
 		return !ok || slices.ContainsFunc(list, func(v any) bool { return slices.Contains(wanted, v.(string)) })

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// boxPython is the Python of the base image: what a package needs depends on it.
-const boxPython = "3.11"
+// imagePython is the Python of the base image: what a package needs depends on it.
+const imagePython = "3.11"
 
 // pipLock resolves requirements as pip does, and answers a requirements file with the
 // SHA-256 of every file of every package, those for other processors included. index is
@@ -124,8 +124,8 @@ func pipLockIsWhole(t *testing.T) {
 	if *update {
 		write(t, "aider", map[string][]byte{"requirements.in": []byte("aider-chat==" + version + "\n")})
 		version, err := python("import sys; print('%d.%d' % sys.version_info[:2])")
-		if err != nil || strings.TrimSpace(string(version)) != boxPython {
-			t.Fatalf("aider stays without checksums: Python %s has to resolve them, as in the base image; this is %s%v", boxPython, version, err)
+		if err != nil || strings.TrimSpace(string(version)) != imagePython {
+			t.Fatalf("aider stays without checksums: Python %s has to resolve them, as in the base image; this is %s%v", imagePython, version, err)
 		}
 		files := map[string][]byte{}
 		for _, name := range []string{"requirements", "build"} {

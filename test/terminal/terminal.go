@@ -96,18 +96,18 @@ func (t *Terminal) settings() (state *term.State, err error) {
 
 // Open opens a pseudo-terminal of this size and returns both sides. Closing the user's side
 // ends pending reads. The caller closes both.
-func Open(size Size) (person, program *os.File, err error) {
+func Open(size Size) (user, program *os.File, err error) {
 	master, slave, err := pty.Open()
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening a pseudo-terminal: %w", err)
 	}
-	if person, err = pollable(master); err != nil {
+	if user, err = pollable(master); err != nil {
 		return nil, nil, errors.Join(err, slave.Close())
 	}
-	if err := pty.Setsize(person, winsize(size)); err != nil {
-		return nil, nil, errors.Join(err, person.Close(), slave.Close())
+	if err := pty.Setsize(user, winsize(size)); err != nil {
+		return nil, nil, errors.Join(err, user.Close(), slave.Close())
 	}
-	return person, slave, nil
+	return user, slave, nil
 }
 
 // pollable is file again, so that closing it ends a read that waits.

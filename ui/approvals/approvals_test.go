@@ -50,16 +50,16 @@ func asks(id session.ID, number int) session.Request {
 	}
 }
 
-// person uses a screen over which questions appear.
-type person struct {
+// user uses a screen over which questions appear.
+type user struct {
 	t            testing.TB
 	m            *Model
 	fakeSessions *fakeSessions
 	now          time.Time
 }
 
-func sit(t testing.TB, open ...session.Request) *person {
-	p := &person{t: t, fakeSessions: &fakeSessions{open: open}, now: noon}
+func newUser(t testing.TB, open ...session.Request) *user {
+	p := &user{t: t, fakeSessions: &fakeSessions{open: open}, now: noon}
 	p.m = New(t.Context(), p.fakeSessions)
 	p.m.Now = func() time.Time { return p.now }
 	p.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
@@ -69,12 +69,12 @@ func sit(t testing.TB, open ...session.Request) *person {
 }
 
 // look loads the currently open questions.
-func (p *person) look(busy bool) {
+func (p *user) look(busy bool) {
 	p.run(p.m.list())
 	p.m.Let(busy)
 }
 
-func (p *person) run(cmd tea.Cmd) {
+func (p *user) run(cmd tea.Cmd) {
 	p.t.Helper()
 	if cmd == nil {
 		return
@@ -91,20 +91,20 @@ func (p *person) run(cmd tea.Cmd) {
 }
 
 // press presses keys with long pauses between them.
-func (p *person) press(names ...string) {
+func (p *user) press(names ...string) {
 	for _, name := range names {
 		p.now = p.now.Add(dialog.Grace)
 		p.run(p.m.Press(keymap.Press(name)))
 	}
 }
 
-func (p *person) view() string {
+func (p *user) view() string {
 	return ansi.Strip(p.m.View(strings.Repeat(strings.Repeat(".", p.m.width)+"\n", p.m.height-1) + strings.Repeat(".", p.m.width)))
 }
 
 func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 	for key, want := range map[string]string{"y": "0a-x 1 yes", "n": "0a-x 1 no"} {
-		p := sit(t, asks("0a-x", 1))
+		p := newUser(t, asks("0a-x", 1))
 		if !p.m.Open() || !strings.Contains(p.view(), "0a-x asks") || !strings.Contains(p.view(), "at 12:01:00") {
 			t.Fatalf("it does not appear:\n%s", p.view())
 		}
@@ -120,7 +120,7 @@ func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 }
 
 func TestKeysMeantForTheScreenDoNotAnswerAQuestion(t *testing.T) {
-	p := sit(t, asks("0a-x", 1))
+	p := newUser(t, asks("0a-x", 1))
 	for range 50 { // the user keeps typing
 		p.now = p.now.Add(dialog.Grace - time.Millisecond)
 		for _, name := range []string{"y", "n", "enter", "esc"} {
@@ -137,7 +137,7 @@ func TestKeysMeantForTheScreenDoNotAnswerAQuestion(t *testing.T) {
 }
 
 func TestAQuestionWaitsWhileTheUserTypes(t *testing.T) {
-	p := sit(t)
+	p := newUser(t)
 	p.fakeSessions.open = []session.Request{asks("0a-x", 1)}
 	p.look(true)
 	if p.m.Open() || !strings.Contains(p.m.Mark(), "! 1 question") {
@@ -150,7 +150,7 @@ func TestAQuestionWaitsWhileTheUserTypes(t *testing.T) {
 }
 
 func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
-	p := sit(t, asks("0a-x", 1), asks("0b-y", 3))
+	p := newUser(t, asks("0a-x", 1), asks("0b-y", 3))
 	if !strings.Contains(p.view(), "one of 2 questions") {
 		t.Error(p.view())
 	}
@@ -174,7 +174,7 @@ func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
 }
 
 func TestAQuestionThatIsAnsweredElsewhereCloses(t *testing.T) {
-	p := sit(t, asks("0a-x", 1))
+	p := newUser(t, asks("0a-x", 1))
 	p.fakeSessions.open = nil
 	p.look(false)
 	if !strings.Contains(p.view(), "! No longer open: the question from 0a-x was answered elsewhere") || p.m.Mark() != "" || p.m.Open() {
@@ -207,7 +207,7 @@ func TestAQuestionThatIsAnsweredElsewhereCloses(t *testing.T) {
 }
 
 func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
-	p := sit(t)
+	p := newUser(t)
 	early := p.m.list()() // sees nothing
 	p.fakeSessions.open = []session.Request{asks("0a-x", 1)}
 	p.look(false)
@@ -218,7 +218,7 @@ func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
-	p := sit(t, asks("0a-x", 1))
+	p := newUser(t, asks("0a-x", 1))
 	p.fakeSessions.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")
 	if p.m.Open() || !strings.Contains(p.view(), "Your answer was not accepted") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
@@ -236,7 +236,7 @@ func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
 }
 
 func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
-	p := sit(t, asks("0a-x", 1))
+	p := newUser(t, asks("0a-x", 1))
 	click := func(text string) {
 		t.Helper()
 		p.now = p.now.Add(dialog.Grace)
@@ -262,7 +262,7 @@ func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
 func TestAQuestionIsSafeToShowAndFits(t *testing.T) {
 	r := asks("0a-x", 1)
 	r.Question, r.Yes, r.No = "\x1b]0;CANARY\x07"+strings.Repeat("wörter ", 20), "\x1b[2Jyes", strings.Repeat("no ", 30)
-	p := sit(t, r)
+	p := newUser(t, r)
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {200, 60}} {
 		p.m.SetSize(size[0], size[1])
 		if strings.Contains(p.m.box(), "\x1b]") || strings.Contains(p.m.box(), "\x1b[2J") {
@@ -282,7 +282,7 @@ func TestAQuestionIsSafeToShowAndFits(t *testing.T) {
 
 func TestTheQuestionLooksAsItDid(t *testing.T) {
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
-		p := sit(t, asks("0abcd-codex", 1))
+		p := newUser(t, asks("0abcd-codex", 1))
 		p.m.SetSize(size[0], size[1])
 		golden.Check(t, fmt.Sprintf("%dx%d.golden", size[0], size[1]), p.view()+"\n")
 	}
@@ -292,7 +292,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		p := sit(t, asks("0a-x", 1), asks("0b-y", 1))
+		p := newUser(t, asks("0a-x", 1), asks("0b-y", 1))
 		names := []string{"y", "n", "enter", "esc", "tab", "left", "q", "x", "!"}
 		for range 60 { // faster than the grace: nothing may be answered
 			p.now = p.now.Add(dialog.Grace / 3)
@@ -316,7 +316,7 @@ func asksAccess(id session.ID, number int, host string) session.Request {
 
 func TestAQuestionAboutAccessHasFourAnswers(t *testing.T) {
 	for key, want := range map[string]string{"o": "once", "s": "session", "d": "deny", "a": "always"} {
-		p := sit(t, asksAccess("0a-x", 1, "example.org"))
+		p := newUser(t, asksAccess("0a-x", 1, "example.org"))
 		remembered := ""
 		p.m.Remember = func(_ context.Context, _ session.ID, entry string) (string, error) {
 			remembered = entry
@@ -346,7 +346,7 @@ func TestAQuestionAboutAccessHasFourAnswers(t *testing.T) {
 }
 
 func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.T) {
-	p := sit(t, asksAccess("0a-x", 1, "example.org"))
+	p := newUser(t, asksAccess("0a-x", 1, "example.org"))
 	if strings.Contains(p.view(), "always") {
 		t.Error(p.view())
 	}
@@ -364,7 +364,7 @@ func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.
 }
 
 func TestTheRemainingTimeCountsDown(t *testing.T) {
-	p := sit(t, asksAccess("0a-x", 1, "example.org"))
+	p := newUser(t, asksAccess("0a-x", 1, "example.org"))
 	ticks := 0
 	p.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { ticks++; return nil }
 	p.m.ticking = false
@@ -387,7 +387,7 @@ func TestTheRemainingTimeCountsDown(t *testing.T) {
 }
 
 func TestSeveralQuestionsAreSteppedThrough(t *testing.T) {
-	p := sit(t, asksAccess("0a-x", 1, "one.example"), asksAccess("0a-x", 2, "two.example"), asks("0b-y", 1))
+	p := newUser(t, asksAccess("0a-x", 1, "one.example"), asksAccess("0a-x", 2, "two.example"), asks("0b-y", 1))
 	p.press("esc")
 	p.look(false)
 	p.press("esc")
@@ -412,7 +412,7 @@ func TestAHostileHostIsSafeToShowAndKeepsItsEnd(t *testing.T) {
 	r := asksAccess("0a-x", 1, strings.Repeat("google.com.", 40)+"evil.example")
 	r.Access.Method, r.Access.Agent, r.Access.Reason = "GET\x1b]0;CANARY\x07\n", "x\x1b[2J", "\u202ereversed"
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {200, 60}} {
-		p := sit(t, r)
+		p := newUser(t, r)
 		p.m.SetSize(size[0], size[1])
 		box := p.m.box()
 		if strings.Contains(box, "\x1b]") || strings.Contains(box, "\x1b[2J") || strings.Contains(box, "\u202e") || strings.Count(box, "\n")+1 > size[1] || !strings.Contains(strings.Join(strings.Fields(ansi.Strip(box)), ""), "evil.") {
@@ -432,7 +432,7 @@ func TestAHostileHostIsSafeToShowAndKeepsItsEnd(t *testing.T) {
 
 func TestTheQuestionAboutAccessLooksAsItDid(t *testing.T) {
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
-		p := sit(t, asksAccess("0abcd-codex", 1, "registry.example.org"), asksAccess("0abcd-codex", 2, "other.example.org"))
+		p := newUser(t, asksAccess("0abcd-codex", 1, "registry.example.org"), asksAccess("0abcd-codex", 2, "other.example.org"))
 		p.m.Remember = func(context.Context, session.ID, string) (string, error) { return "", nil }
 		p.m.SetSize(size[0], size[1])
 		golden.Check(t, fmt.Sprintf("access-%dx%d.golden", size[0], size[1]), p.view()+"\n")

@@ -101,7 +101,7 @@ func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 
 func TestTheLastQuestionIgnoresKeysTypedAhead(t *testing.T) {
 	p, services := open(t)
-	p.Person.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
+	p.User.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
 	if len(services.accepts) > 0 {
 		t.Fatal("what was typed ahead accepted")
 	}

@@ -15,14 +15,14 @@ import (
 func TestADialogThatAppearsByItselfIgnoresKeysMeantForTheScreen(t *testing.T) {
 	p, services := open(t)
 	p.Press("A")
-	p.Person.Press("enter", "x", "esc", "ctrl+t") // at once
+	p.User.Press("enter", "x", "esc", "ctrl+t") // at once
 	target := p.m.draft.Target()
 	if !p.m.delivery.asks() || p.m.delivery.question.message.Value() != p.m.delivery.question.proposed || target != p.m.draft.Target() {
 		t.Fatalf("the last question took a key: open %v", p.m.delivery.asks())
 	}
 	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/r", Conflicts: []worktree.Step{{Path: "README.md", Action: worktree.ActionConflict, Reason: "r"}}})
 	p.wait()
-	p.Person.Press("ctrl+s", "l", "b", "esc", "enter")
+	p.User.Press("ctrl+s", "l", "b", "esc", "enter")
 	if p.m.conflict == nil || p.m.draft.Target() != target {
 		t.Fatal("the conflict took a key")
 	}
@@ -65,7 +65,7 @@ func TestTheResultOfADeliveryClosesOnlyOnceItCanBeRead(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/blob.bin")
 	p.Press("y", "enter")
-	p.Person.Press("ctrl+s", "y", "enter", "q")
+	p.User.Press("ctrl+s", "y", "enter", "q")
 	if p.m.result == nil || p.m.result.copied || len(p.Asked) > 0 {
 		t.Fatalf("the result took a key: %v", p.Asked)
 	}
@@ -84,7 +84,7 @@ func TestAKeyThatStopsAVerificationHasNoEffectAfterItsEnd(t *testing.T) {
 	p := newUser(t, services, 120, 40)
 	p.Press("v")
 	p.Type("make")
-	p.Person.Press("enter", "v", "esc")
+	p.User.Press("enter", "v", "esc")
 	if !p.m.verify.shown() || p.m.verify.asks() {
 		t.Error("the result took a key")
 	}

@@ -146,7 +146,7 @@ func worked(t testing.TB) *review.ChangeSet {
 
 // user uses a review at a fixed time.
 type user struct {
-	*uitest.Person
+	*uitest.User
 	m   *Model
 	now time.Time
 }
@@ -157,7 +157,7 @@ func newUser(t testing.TB, services Services, width, height int) *user {
 	p.m.saver.after = func(_ time.Duration, then func(time.Time) tea.Msg) tea.Cmd {
 		return func() tea.Msg { return then(noon) }
 	}
-	p.Person = uitest.New(t, p.m, width, height)
+	p.User = uitest.New(t, p.m, width, height)
 	p.Run(p.m.Init())
 	return p
 }
@@ -166,7 +166,7 @@ func newUser(t testing.TB, services Services, width, height int) *user {
 func (p *user) Press(names ...string) {
 	for _, name := range names {
 		before := p.late()
-		p.Person.Press(name)
+		p.User.Press(name)
 		if after := p.late(); after != before && p.m.lateDialog() {
 			p.wait()
 		}

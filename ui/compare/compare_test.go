@@ -94,7 +94,7 @@ func batch() *scene {
 	return s
 }
 
-func sit(t testing.TB, s *scene, width, height int) *uitest.Person {
+func newUser(t testing.TB, s *scene, width, height int) *uitest.User {
 	m := New(t.Context(), s, page.Compare{Batch: "b-0dq4f"})
 	m.debounce = 0
 	passed := time.Now()
@@ -106,7 +106,7 @@ func sit(t testing.TB, s *scene, width, height int) *uitest.Person {
 
 func TestResultsAreShownSideBySide(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p := sit(t, batch(), size[0], size[1])
+		p := newUser(t, batch(), size[0], size[1])
 		p.Show("opened")
 		p.Press("down", "tab", "down", "down")
 		p.Show("files")
@@ -119,7 +119,7 @@ func TestResultsAreShownSideBySide(t *testing.T) {
 // A narrow window hides columns of the list, but none of the values of the selected session.
 func TestTheFootShowsWhatNoColumnShows(t *testing.T) {
 	for width := 40; width <= 200; width++ {
-		p := sit(t, batch(), width, 24)
+		p := newUser(t, batch(), width, 24)
 		p.Press("down")
 		p.Fits("the foot")
 		for _, want := range []string{"qwen3-coder", "$0.42", "12k", "1m33s", "failed", "exited with code 3"} {
@@ -135,7 +135,7 @@ func TestManySessionsHaveAColumnForTheSelectedOne(t *testing.T) {
 	for i := range 20 {
 		s.add(session.ID(fmt.Sprintf("0dq%c0-shell", 'a'+i)), "", changed("a.go", fmt.Sprint(i), i, 0))
 	}
-	p := sit(t, s, 80, 24)
+	p := newUser(t, s, 80, 24)
 	p.Sees("more sessions")
 	p.Press("G")
 	p.Sees("▸ 0dqt0-shell")
@@ -145,7 +145,7 @@ func TestManySessionsHaveAColumnForTheSelectedOne(t *testing.T) {
 }
 
 func TestKeysReviewCompareAndAcceptASession(t *testing.T) {
-	p := sit(t, batch(), 120, 40)
+	p := newUser(t, batch(), 120, 40)
 	p.Press("enter", "down", "d", "l")
 	want := []page.Request{
 		page.Review{ID: "0dq4g-codex"}, page.Session{ID: "0dq4h-claude"},
@@ -168,7 +168,7 @@ func TestKeysReviewCompareAndAcceptASession(t *testing.T) {
 
 func TestTheOthersAreDiscardedOnlyAfterTheAcceptance(t *testing.T) {
 	s := batch()
-	p := sit(t, s, 120, 40)
+	p := newUser(t, s, 120, 40)
 	p.Press("A", "n")
 	p.Send(page.Returned{})
 	p.Press("A", "y")
@@ -198,7 +198,7 @@ func TestTheOthersAreDiscardedOnlyAfterTheAcceptance(t *testing.T) {
 func TestAFailureToLoadIsShown(t *testing.T) {
 	s := batch()
 	s.err = errors.New("no disk\x1b[2J")
-	p := sit(t, s, 80, 24)
+	p := newUser(t, s, 80, 24)
 	p.Sees("no disk")
 	p.Press("enter", "d", "A", "x", "down", "tab")
 	if len(p.Asked) > 0 {
@@ -207,12 +207,12 @@ func TestAFailureToLoadIsShown(t *testing.T) {
 }
 
 func TestRandomKeysLeaveTheViewWhole(t *testing.T) {
-	p := sit(t, batch(), 80, 24)
+	p := newUser(t, batch(), 80, 24)
 	p.Mash(rand.New(rand.NewPCG(1, 2)), 400, []string{"up", "down", "tab", "enter", "a", "A", "x", "y", "n", "d", "space", "esc", "l", "G", "g", "pgdown"})
 }
 
 func TestOnlyTheListWithTheFocusHasTheCursor(t *testing.T) {
-	p := sit(t, batch(), 80, 24)
+	p := newUser(t, batch(), 80, 24)
 	cursors := func(where string) {
 		t.Helper()
 		if n := strings.Count(p.View(), "▸"); n != 1 {
@@ -232,7 +232,7 @@ func TestALongPathIsCutAtItsStartOnly(t *testing.T) {
 		s := &scene{sets: map[session.ID]*review.ChangeSet{}}
 		s.add("0dqt0-shell", "", changed(path, "a", 1, 0))
 		s.add("0dqu0-shell", "", changed(path, "b", 2, 0))
-		p := sit(t, s, width, 24)
+		p := newUser(t, s, width, 24)
 		p.Fits("a long path")
 		p.Sees("/name.go")
 	}

@@ -17,7 +17,7 @@ func TestLongListsShowWhichSessionsAndFilesAreHidden(t *testing.T) {
 	for i := range 60 {
 		s.add(session.ID(fmt.Sprintf("0dq%02d-shell", i)), "", changes...)
 	}
-	p := sit(t, s, 80, 24)
+	p := newUser(t, s, 80, 24)
 	p.Sees("1-8 of 60")
 	p.Press("tab")
 	p.Sees("1-8 of 90")

@@ -61,17 +61,17 @@ func (s *screen) SetSize(width, height int) {
 func (s *screen) Keys() []keymap.Group { return []keymap.Group{{Keys: s.Model.Keys().All()}} }
 func (s *screen) Short() []key.Binding { return nil }
 
-// person is a user of the screen.
-type person struct {
-	*uitest.Person
+// user is a user of the screen.
+type user struct {
+	*uitest.User
 	m *screen
 }
 
-func open(t testing.TB, width, height int, all ...events.Event) *person {
+func open(t testing.TB, width, height int, all ...events.Event) *user {
 	t.Helper()
 	s := &screen{}
 	s.Model = New(t.Context(), &script{[][]events.Event{all}}, &s.note)
-	p := &person{uitest.New(t, s, width, height), s}
+	p := &user{uitest.New(t, s, width, height), s}
 	p.Run(s.Init())
 	return p
 }

@@ -69,7 +69,7 @@ func (images) Changed(context.Context) <-chan struct{} {
 	return changed
 }
 
-func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int) *uitest.Person {
+func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int) *uitest.User {
 	m := New(t.Context(), sessions, welcome.Services{Machine: machine, Images: images{}, Choices: new(choices)})
 	p := uitest.New(t, m, width, height)
 	p.Run(m.load())

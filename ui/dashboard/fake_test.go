@@ -130,7 +130,7 @@ func sampleBriefs() []session.Summary {
 
 // user uses a dashboard at a fixed time.
 type user struct {
-	*uitest.Person
+	*uitest.User
 	m     *Model
 	now   time.Time
 	waits []time.Duration // that the screen asked for
@@ -141,7 +141,7 @@ func newUser(t testing.TB, sessions Sessions, width, height int) *user {
 	p.m.now = func() time.Time { return p.now }
 	p.m.debounce, p.m.preview.debounce = 0, 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }
-	p.Person = uitest.New(t, p.m, width, height)
+	p.User = uitest.New(t, p.m, width, height)
 	p.Run(p.m.load())
 	return p
 }

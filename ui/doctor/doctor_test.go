@@ -87,14 +87,14 @@ func sound() *machine {
 	return m
 }
 
-func sit(t testing.TB, m *machine, width, height int) *uitest.Person {
-	person := uitest.New(t, New(t.Context(), m), width, height)
-	person.Run(person.Page.Init())
-	return person
+func newUser(t testing.TB, m *machine, width, height int) *uitest.User {
+	user := uitest.New(t, New(t.Context(), m), width, height)
+	user.Run(user.Page.Init())
+	return user
 }
 
 // goTo goes to the row with a name.
-func goTo(p *uitest.Person, name string) {
+func goTo(p *uitest.User, name string) {
 	p.T.Helper()
 	p.Press("home")
 	model, _ := p.Page.(*Model)
@@ -110,12 +110,12 @@ func goTo(p *uitest.Person, name string) {
 func TestTheViewsAreAsTheyWere(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		m := sound()
-		p := sit(t, sample(), size[0], size[1])
+		p := newUser(t, sample(), size[0], size[1])
 		p.Show("something is missing")
 		goTo(p, "model")
 		p.Show("at the model")
 		p.Golden("")
-		p = sit(t, m, size[0], size[1])
+		p = newUser(t, m, size[0], size[1])
 		p.Press("p")
 		p.Show("proved")
 		p.Golden("proof-")
@@ -123,19 +123,19 @@ func TestTheViewsAreAsTheyWere(t *testing.T) {
 }
 
 func TestTheWorstRowIsSelectedUntilTheUserMoves(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	p.Sees("enter runs: aibox doctor --fix")
 	goTo(p, "git")
 	p.Press("r")
 	if model, _ := p.Page.(*Model); model.current().Name != "git" {
-		t.Errorf("a second look moved the person to %q", model.current().Name)
+		t.Errorf("a second check moved the cursor to %q", model.current().Name)
 	}
 	m := sound()
-	p = sit(t, m, 80, 24)
+	p = newUser(t, m, 80, 24)
 	p.Sees("to fix it: start Ollama")
 	m.checks = slices.DeleteFunc(m.checks, func(c doctor.Check) bool { return c.Part == doctor.Model })
 	m.checks[0] = check(doctor.Tools, doctor.Finding{Name: "limits", State: doctor.Warning, Detail: "there are none"})
-	p = sit(t, m, 80, 24)
+	p = newUser(t, m, 80, 24)
 	p.Sees("enter bakes it: aibox bake codex")
 }
 
@@ -144,7 +144,7 @@ func TestAKeyFixesWhatAnAiboxCommandCanFix(t *testing.T) {
 		"iptables":          {"doctor", "--fix"},
 		"settings \x1b[31m": {"config", "edit"},
 	} {
-		p := sit(t, sample(), 80, 24)
+		p := newUser(t, sample(), 80, 24)
 		goTo(p, name)
 		p.Press("enter", "f")
 		if len(p.Asked) != 2 {
@@ -156,7 +156,7 @@ func TestAKeyFixesWhatAnAiboxCommandCanFix(t *testing.T) {
 			}
 		}
 	}
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	goTo(p, "git")
 	p.Press("enter", "F")
 	if len(p.Asked) != 1 {
@@ -166,7 +166,7 @@ func TestAKeyFixesWhatAnAiboxCommandCanFix(t *testing.T) {
 
 func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 	m := sample()
-	p := sit(t, m, 80, 24)
+	p := newUser(t, m, 80, 24)
 	goTo(p, "image codex")
 	p.Press("enter")
 	if !slices.Equal(m.baked, []string{"codex"}) || !slices.Equal(p.Asked, []page.Request{page.Images{}}) {
@@ -175,7 +175,7 @@ func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 }
 
 func TestAFixForTheUserIsShownAndCopiedButNotRun(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	goTo(p, "model")
 	p.Sees("to fix it: start Ollama")
 	p.Press("enter")
@@ -187,7 +187,7 @@ func TestAFixForTheUserIsShownAndCopiedButNotRun(t *testing.T) {
 }
 
 func TestAKeyLeadsFromAMissingModelToItsSetting(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	goTo(p, "git")
 	p.Press("i")
 	if len(p.Asked) != 0 {
@@ -202,7 +202,7 @@ func TestAKeyLeadsFromAMissingModelToItsSetting(t *testing.T) {
 }
 
 func TestAFixForRootIsShownAndRunByAKey(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	goTo(p, "user namespaces")
 	p.Sees("enter asks, then runs: sudo sysctl -w user.max_user_namespaces=28633")
 	p.Press("enter")
@@ -216,7 +216,7 @@ func TestAFixForRootIsShownAndRunByAKey(t *testing.T) {
 
 func TestTheMachineIsCheckedAgainAfterAFix(t *testing.T) {
 	m := sample()
-	p := sit(t, m, 80, 24)
+	p := newUser(t, m, 80, 24)
 	m.checks = m.checks[:1]
 	p.Send(page.Returned{})
 	p.Sees("1 ok")
@@ -228,7 +228,7 @@ func TestTheMachineIsCheckedAgainAfterAFix(t *testing.T) {
 
 func TestFixedRowsAreReportedOnceAllChecksHaveEnded(t *testing.T) {
 	m := sample()
-	p := sit(t, m, 80, 24)
+	p := newUser(t, m, 80, 24)
 	p.Send(page.Returned{})
 	p.DoesNotSee("fixed")
 	m.checks[1] = check(doctor.Tools, doctor.Finding{Name: "iptables", State: doctor.OK, Detail: "/usr/sbin/iptables"})
@@ -271,7 +271,7 @@ func TestASlowCheckIsShownAsRunning(t *testing.T) {
 
 func TestAProofShowsItsStagesAndItsResult(t *testing.T) {
 	m := sound()
-	p := sit(t, m, 120, 40)
+	p := newUser(t, m, 120, 40)
 	p.Press("p")
 	for _, want := range []string{"✓ workspace  1 file 0.0s", "… sandbox", "kernel 4.4.0", "✓ metadata address", "must be refused", "probes 3/3 passed"} {
 		p.Sees(want)
@@ -291,7 +291,7 @@ func TestAProofShowsItsStagesAndItsResult(t *testing.T) {
 }
 
 func TestEachProbeIsShownAsItEnds(t *testing.T) {
-	p := sit(t, sound(), 80, 24)
+	p := newUser(t, sound(), 80, 24)
 	next := p.Page.Update(keymap.Press("p"))
 	until := func(wanted string) {
 		t.Helper()
@@ -327,7 +327,7 @@ func manyProbes() *machine {
 }
 
 func TestAllProbesCanBeReachedOnASmallScreen(t *testing.T) {
-	p := sit(t, manyProbes(), 60, 16)
+	p := newUser(t, manyProbes(), 60, 16)
 	p.Press("p")
 	p.Sees("▸ ✓ probe a of the sandbox")
 	p.Sees("192.0.2.0:53")
@@ -354,7 +354,7 @@ func TestTheFailedProbeIsSelected(t *testing.T) {
 	m := manyProbes()
 	m.proof.Kernel, m.proof.Failed = "", 1
 	m.proof.Results[11].OK, m.proof.Results[11].Detail = false, "connected"
-	p := sit(t, m, 60, 16)
+	p := newUser(t, m, 60, 16)
 	p.Press("p")
 	p.Sees("▸ ✗ probe l of the sandbox")
 	p.Sees("connected, after 1.2ms")
@@ -363,20 +363,20 @@ func TestTheFailedProbeIsSelected(t *testing.T) {
 }
 
 func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	p.Press("p")
 	p.DoesNotSee("workspace")
 	p.DoesNotSee("prove")
 }
 
 func TestACommandThatDoesNotStartIsReported(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	p.Send(page.Returned{Err: errors.New("it did not start")})
 	p.Sees("it did not start")
 }
 
 func TestRawBytesReachNoScreen(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	goTo(p, "settings \x1b[31m")
 	if view := p.Page.View(); strings.Contains(view, "\x1b]0") {
 		t.Errorf("%q", view)
@@ -384,7 +384,7 @@ func TestRawBytesReachNoScreen(t *testing.T) {
 }
 
 func TestTheMouseGoesToARowAndTheWheelThroughThem(t *testing.T) {
-	p := sit(t, sample(), 80, 24)
+	p := newUser(t, sample(), 80, 24)
 	p.ClickOn("model")
 	p.Sees("to fix it: start Ollama")
 	p.Press("q")
@@ -404,7 +404,7 @@ func FuzzKeys(f *testing.F) {
 		if seed%2 == 0 {
 			m = sound()
 		}
-		p := sit(t, m, 80, 24)
+		p := newUser(t, m, 80, 24)
 		p.Mash(random, 150, mash)
 		for _, asked := range p.Asked {
 			if command, ok := asked.(page.Command); ok && !slices.Contains([]string{"doctor", "config"}, command.Args[0]) {

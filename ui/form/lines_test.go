@@ -27,8 +27,8 @@ type plain struct {
 	Last   string        `label:"Last" help:"The end" group:"More"`
 }
 
-// told is a preview that shows the options as text.
-func told(draft any) string {
+// preview is a preview that shows the options as text.
+func preview(draft any) string {
 	fields, err := spec.Of(draft)
 	if err != nil {
 		return err.Error()
@@ -44,7 +44,7 @@ func told(draft any) string {
 
 func plainRequest(in io.Reader, out io.Writer, options any) Request {
 	return Request{
-		In: in, Out: out, Title: "Options", Action: "Run", Options: options, Preview: told,
+		In: in, Out: out, Title: "Options", Action: "Run", Options: options, Preview: preview,
 		Suggest: func(spec.Field) []string { return []string{"small", "large"} },
 	}
 }
@@ -65,11 +65,11 @@ func TestTheSameQuestionsAreAskedLineByLine(t *testing.T) {
 	if !reflect.DeepEqual(options, want) {
 		t.Errorf("got %+v, want %+v\n%s", options, want, out)
 	}
-	for _, told := range []string{
+	for _, want := range []string{
 		"How hard", "== More", "must be a number from 10 to 99, not 5", "Empty keeps 1m", "Such as small, large", "--effort=high", "Run?", "Commas between",
 	} {
-		if !strings.Contains(out.String(), told) {
-			t.Errorf("no %q in\n%s", told, out)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	if strings.ContainsRune(out.String(), '\x1b') {

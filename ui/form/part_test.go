@@ -78,7 +78,7 @@ func TestAWrongAnswerKeepsTheUserInThePart(t *testing.T) {
 		t.Errorf("it is %d, with %v", out, p.Problem())
 	}
 	if !strings.Contains(ansi.Strip(strings.Join(p.View(true), "\n")), "✗") {
-		t.Error("nobody is told")
+		t.Error("no problem is shown")
 	}
 	if out := pressed(p, "ctrl+u", "1", "h", "enter", "tab"); out != Next || p.Problem() != nil {
 		t.Errorf("it is %d, with %v", out, p.Problem())

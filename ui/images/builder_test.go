@@ -95,30 +95,30 @@ func baking() []bakery.Job {
 	}
 }
 
-// person is a user of the screen; the time is always noon.
-type person struct {
-	*uitest.Person
+// user is a user of the screen; the time is always noon.
+type user struct {
+	*uitest.User
 	m *Model
 	k *builder
 }
 
-func sit(t testing.TB, k *builder, width, height int) *person {
+func newUser(t testing.TB, k *builder, width, height int) *user {
 	m := New(t.Context(), k)
 	m.now, m.debounce = func() time.Time { return noon }, 0
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
-	p := &person{uitest.New(t, m, width, height), m, k}
+	p := &user{uitest.New(t, m, width, height), m, k}
 	p.Run(m.Init())
 	return p
 }
 
 // open shows the images while nothing is baked, and watch shows them while bakes of every kind run,
 // at the usual size.
-func open(t testing.TB) *person { return sit(t, sample(), 80, 24) }
+func open(t testing.TB) *user { return newUser(t, sample(), 80, 24) }
 
-func watch(t testing.TB) *person { return sit(t, busy(), 80, 24) }
+func watch(t testing.TB) *user { return newUser(t, busy(), 80, 24) }
 
 // goTo goes to the row of an image.
-func (p *person) goTo(name string) {
+func (p *user) goTo(name string) {
 	p.T.Helper()
 	p.Press("home")
 	for range p.m.list.rows {

@@ -20,7 +20,7 @@ import (
 func TestTheViewsAreAsTheyWere(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		k := sample()
-		p := sit(t, k, size[0], size[1])
+		p := newUser(t, k, size[0], size[1])
 		p.Show("nothing goes on")
 		k.jobs = baking()
 		p.Run(p.m.Init())
@@ -103,7 +103,7 @@ func TestABakeIsGivenUpOnlyAfterAQuestionThatWasRead(t *testing.T) {
 func TestTheEndOfABakeUpdatesTheStateOfItsImage(t *testing.T) {
 	k := sample()
 	k.jobs = baking()[:1]
-	p := sit(t, k, 120, 40)
+	p := newUser(t, k, 120, 40)
 	p.goTo("claude")
 	p.Sees("step 3/4 · 1m15s")
 	p.Sees("RUN warm its caches")
@@ -139,7 +139,7 @@ func TestTimesGrowOnlyWhileSomethingIsBaked(t *testing.T) {
 }
 
 func TestAFailureKeepsTheLastOutput(t *testing.T) {
-	p := sit(t, busy(), 120, 40)
+	p := newUser(t, busy(), 120, 40)
 	p.goTo("qwen")
 	for _, want := range []string{"exit code: 1", "→ a second try: aibox bake qwen", "npm error 503"} {
 		p.Sees(want)
@@ -148,7 +148,7 @@ func TestAFailureKeepsTheLastOutput(t *testing.T) {
 
 func TestTheErrorOfTheImageListIsShown(t *testing.T) {
 	k := &builder{err: fault.New(fault.Environment, "there is no Docker").Hint("aibox doctor --fix")}
-	p := sit(t, k, 80, 24)
+	p := newUser(t, k, 80, 24)
 	p.Sees("there is no Docker")
 	p.Sees("→ aibox doctor --fix")
 	k.err = nil
@@ -208,13 +208,13 @@ func TestALongVersionIsShownWholeWhereThereIsRoomAndGivesWayToABake(t *testing.T
 	k := sample()
 	k.states = append(k.states, status("opencode", bakery.Fresh, "0.0.1790142911-g7618fb", 738e6))
 	for _, width := range []int{60, 80, 120} {
-		sit(t, k, width, 24).Sees("opencode  0.0.1790142911-g7618fb 704 MiB   6h")
+		newUser(t, k, width, 24).Sees("opencode  0.0.1790142911-g7618fb 704 MiB   6h")
 	}
-	p := sit(t, k, 40, 24)
+	p := newUser(t, k, 40, 24)
 	p.Sees("opencode  0.0.17… 704")
 	p.Fits("on a narrow screen")
 	k.jobs = baking()
 	k.jobs[0].Name = "opencode"
-	p = sit(t, k, 60, 24)
+	p = newUser(t, k, 60, 24)
 	p.Sees("step 3/4 · 1m15s")
 }

@@ -12,7 +12,7 @@ func TestALongListShowsWhichImagesAreHidden(t *testing.T) {
 	for i := range 70 {
 		k.states = append(k.states, status(fmt.Sprintf("image%02d", i), bakery.Fresh, "1", 1e6))
 	}
-	sit(t, k, 80, 24).Scrolls(70, "end")
+	newUser(t, k, 80, 24).Scrolls(70, "end")
 }
 
 func TestALongLogShowsWhichLinesAreHidden(t *testing.T) {

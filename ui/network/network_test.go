@@ -62,7 +62,7 @@ func busy() *scene {
 	return s
 }
 
-func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Person {
+func newUser(t testing.TB, s *scene, only session.ID, width, height int) *uitest.User {
 	m := New(t.Context(), s, s, only)
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	p := uitest.New(t, m, width, height)
@@ -71,7 +71,7 @@ func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Per
 }
 
 func TestRequestsOfAllSessionsAreShownLatestLast(t *testing.T) {
-	p := sit(t, busy(), "", 120, 40)
+	p := newUser(t, busy(), "", 120, 40)
 	for _, want := range []string{
 		"✓ 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the sandbox has no route out",
 		"0bbbb-claude", "✓ model", "big-model", "200 0.9s 1234 in 56 out", "allowed model big-model: 200",
@@ -85,7 +85,7 @@ func TestRequestsOfAllSessionsAreShownLatestLast(t *testing.T) {
 }
 
 func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
-	p := sit(t, busy(), "", 120, 40)
+	p := newUser(t, busy(), "", 120, 40)
 	p.Press("r")
 	p.DoesNotSee("big-model")
 	p.Press("r", "s") // the last one's session
@@ -116,14 +116,14 @@ func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
 	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
 		t.Errorf("asks for %v", p.Asked)
 	}
-	p = sit(t, busy(), "0bbbb-claude", 120, 40)
+	p = newUser(t, busy(), "0bbbb-claude", 120, 40)
 	p.Sees("late.example")
 	p.DoesNotSee("192.0.2.1:")
 }
 
 func TestTheSelectedAccessStaysSelected(t *testing.T) {
 	s := busy()
-	p := sit(t, s, "", 80, 24)
+	p := newUser(t, s, "", 80, 24)
 	m := p.Page.(*Model)
 	p.Press("up", "up", "up")
 	at, _ := m.current()
@@ -155,7 +155,7 @@ func TestTheLinksToOtherScreensOpenThem(t *testing.T) {
 		{busy(), "U", nil},
 		{down, "U", page.Command{Args: []string{"netguard", "up"}}},
 	} {
-		p := sit(t, test.scene, "", 120, 40)
+		p := newUser(t, test.scene, "", 120, 40)
 		p.Press(test.key)
 		if test.want == nil && len(p.Asked) == 0 {
 			continue
@@ -164,11 +164,11 @@ func TestTheLinksToOtherScreensOpenThem(t *testing.T) {
 			t.Errorf("%s asks for %#v", test.key, p.Asked)
 		}
 	}
-	p := sit(t, down, "", 120, 40)
+	p := newUser(t, down, "", 120, 40)
 	p.Sees(`▲ locks not in place: the chain \x1b]0;x\x07 is missing`)
 	locksErr := busy()
 	locksErr.err = errors.New("there is no Docker")
-	p = sit(t, locksErr, "", 120, 40)
+	p = newUser(t, locksErr, "", 120, 40)
 	p.Sees("locks unknown: there is no Docker")
 	locksErr.err, locksErr.locks.Up = nil, true
 	p.Press("u")
@@ -201,7 +201,7 @@ func TestLocksThatAreNotInPlaceAreCheckedAgain(t *testing.T) {
 }
 
 func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
-	p := sit(t, busy(), "", 120, 40)
+	p := newUser(t, busy(), "", 120, 40)
 	p.ClickOn("192.0.2.3:443")
 	if a, _ := p.Page.(*Model).current(); a.Target != "192.0.2.3:443" || len(p.Asked) != 0 {
 		t.Errorf("at %+v, asks for %v", a, p.Asked)
@@ -215,7 +215,7 @@ func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
 func TestNothingOfASandboxReachesTheTerminalRaw(t *testing.T) {
 	s := busy()
 	s.asked(99, session.Access{Session: "0aaaa-codex", What: "na\x1bme", Target: "\x1b]52;c;CANARY\x07", Why: "\u202e"})
-	p := sit(t, s, "", 120, 40)
+	p := newUser(t, s, "", 120, 40)
 	for _, bad := range []string{"\x1b]", "\x07", "\u202e"} {
 		if strings.Contains(p.Page.View(), bad) {
 			t.Errorf("%q is in the view", bad)
@@ -225,7 +225,7 @@ func TestNothingOfASandboxReachesTheTerminalRaw(t *testing.T) {
 
 func TestTheScreenLooksAsItDid(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p := sit(t, busy(), "", size[0], size[1])
+		p := newUser(t, busy(), "", size[0], size[1])
 		p.Show("all")
 		p.Press("up", "r")
 		p.Show("only refused")
@@ -238,10 +238,10 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Show("filtered")
 		p.Golden("")
 	}
-	p := sit(t, &scene{}, "", 80, 24)
+	p := newUser(t, &scene{}, "", 80, 24)
 	p.Sees("no sandbox has used the network yet")
 	p.Fits("nothing")
-	p = sit(t, busy(), "", 40, 12)
+	p = newUser(t, busy(), "", 40, 12)
 	p.Fits("the smallest")
 	p.Sees("big-model")
 }
@@ -249,7 +249,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		p := sit(t, busy(), "", 80, 24)
+		p := newUser(t, busy(), "", 80, 24)
 		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, []string{
 			"up", "down", "pgup", "pgdown", "g", "G", "r", "s", "/", "enter", "esc", "q", "u", "U", "1", "9", "x", "space", "backspace",
 		})
@@ -266,7 +266,7 @@ func guarded() *scene {
 
 func TestARefusedHostIsAllowedOrDeniedForItsSession(t *testing.T) {
 	s := guarded()
-	p := sit(t, s, "", 120, 40)
+	p := newUser(t, s, "", 120, 40)
 	p.Sees("refused egress other.example:443: no entry of the allow list names this host · 0aaaa/9")
 	p.Press("a")
 	p.Sees("other.example:443 is allowed until 0aaaa-codex ends")
@@ -287,7 +287,7 @@ func TestARefusedHostIsAllowedOrDeniedForItsSession(t *testing.T) {
 
 func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
 	s := guarded()
-	p := sit(t, s, "", 120, 40)
+	p := newUser(t, s, "", 120, 40)
 	remembered := ""
 	p.Page.(*Model).Remember = func(_ context.Context, _ session.ID, entry string) (string, error) {
 		remembered = entry
@@ -305,7 +305,7 @@ func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
 	if remembered != "other.example:443" || len(s.changes) != 1 {
 		t.Errorf("remembered %q, changed %v", remembered, s.changes)
 	}
-	p = sit(t, busy(), "", 120, 40)
+	p = newUser(t, busy(), "", 120, 40)
 	p.Press("a", "A", "d")
 	p.DoesNotSee("always?")
 }

@@ -12,7 +12,7 @@ func TestALongListShowsWhichRequestsAreHidden(t *testing.T) {
 	for i := range 70 {
 		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out"})
 	}
-	p := sit(t, s, "", 80, 24)
+	p := newUser(t, s, "", 80, 24)
 	p.Press("home")
 	p.Scrolls(70, "end")
 }

@@ -19,7 +19,7 @@ func edited() run.Request {
 
 func TestARequestThatIsEditedIsReturnedAndNotStarted(t *testing.T) {
 	want := edited()
-	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
 	p.Sees("mend @cart")
 	p.Press("ctrl+s", "enter")
 	asked, ok := p.last().(page.Run)
@@ -36,7 +36,7 @@ func TestARequestThatIsEditedIsReturnedAndNotStarted(t *testing.T) {
 
 func TestAnEditedRequestHasWhatWasChosenAndTyped(t *testing.T) {
 	want := run.Request{Agent: "codex", Repository: "/home/ann/shop"}
-	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
 	p.Type("mend it")
 	p.Press("tab", "enter", "up", "enter", "down", "down")
 	p.Type("secret")
@@ -50,7 +50,7 @@ func TestAnEditedRequestHasWhatWasChosenAndTyped(t *testing.T) {
 
 func TestAnEditThatIsLeftReturnsNothing(t *testing.T) {
 	want := edited()
-	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
 	p.Press("esc", "esc")
 	if p.last() != page.Request(page.Close{}) {
 		t.Errorf("asked for %+v", p.last())
@@ -59,7 +59,7 @@ func TestAnEditThatIsLeftReturnsNothing(t *testing.T) {
 
 func TestAnEditDoesNotOfferToBakeAMissingImage(t *testing.T) {
 	want := run.Request{Agent: "aider", Repository: "/home/ann/shop", Prompt: "mend it"}
-	p := sit(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
 	p.Press("ctrl+s")
 	p.Sees("has to be baked first, some minutes")
 	p.DoesNotSee("b bake")
@@ -72,12 +72,12 @@ func TestAnEditDoesNotOfferToBakeAMissingImage(t *testing.T) {
 func TestAnEditNamesTheRepositoryAsItWasGiven(t *testing.T) {
 	w := newWorld(t)
 	w.places["."] = w.places["/home/ann/shop"]
-	p := sit(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
+	p := newUser(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
 	p.Press("ctrl+s", "enter")
 	if asked, ok := p.last().(page.Run); !ok || asked.Request.Repository != "" {
 		t.Errorf("asked for %+v", p.last())
 	}
-	p = sit(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
+	p = newUser(t, w, 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Prompt: "mend it"}})
 	p.Press("ctrl+c")
 	if p.last() != page.Request(page.Close{}) {
 		t.Errorf("asked for %+v", p.last())
@@ -93,7 +93,7 @@ func TestAResumedSessionKeepsItsWorkspaceAndItsOptions(t *testing.T) {
 	want := given.Clone()
 	want.Repository = ""
 
-	p := sit(t, w, 80, 24, page.NewRun{Edit: &given})
+	p := newUser(t, w, 80, 24, page.NewRun{Edit: &given})
 	p.Press("ctrl+s")
 	p.Sees("--resume=0dq4f --no-feedback")
 	p.Press("enter")
@@ -101,7 +101,7 @@ func TestAResumedSessionKeepsItsWorkspaceAndItsOptions(t *testing.T) {
 		t.Errorf("asked for %+v", p.last())
 	}
 
-	p = sit(t, w, 80, 24, page.NewRun{Edit: &given})
+	p = newUser(t, w, 80, 24, page.NewRun{Edit: &given})
 	p.goTo("effort")
 	p.Press("enter", "up", "enter")
 	p.Press("esc", "g", "enter")
@@ -122,7 +122,7 @@ func TestAnEditKeepsASettingThatTheUserGaveAlthoughTheSettingsFileHasTheSame(t *
 	}
 	w.places["/home/ann/shop"] = shop
 	want := run.Request{Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix it", Detached: true, Settings: overrides(map[string]string{"accept": "branch"})}
-	p := sit(t, w, 80, 24, page.NewRun{Edit: &want})
+	p := newUser(t, w, 80, 24, page.NewRun{Edit: &want})
 	p.Press("ctrl+s", "enter")
 	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) {
 		t.Errorf("asked for %+v instead of %+v", p.last(), want)

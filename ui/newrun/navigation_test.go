@@ -15,7 +15,7 @@ func TestNoNameOfAStepIsCut(t *testing.T) {
 		57: "✓  · ▸Agent  ·  ✓  ✓  ·",
 		40: "✓  · ▸Agent  ·  ✓  ✓  ·",
 	} {
-		p := sit(t, newWorld(t), width, 24, page.NewRun{})
+		p := newUser(t, newWorld(t), width, 24, page.NewRun{})
 		row := strings.TrimSpace(strings.Split(p.View(), "\n")[2])
 		if row != want {
 			t.Errorf("at %d columns the steps are %q, not %q", width, row, want)

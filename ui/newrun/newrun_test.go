@@ -19,7 +19,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		w := newWorld(t)
 		w.fail = fault.New(fault.Environment, "the daemon does not answer").Hint("aibox doctor")
-		p := sit(t, w, size[0], size[1], page.NewRun{})
+		p := newUser(t, w, size[0], size[1], page.NewRun{})
 		p.Show("the agent, since the repository is known")
 		p.Press("space", "down", "space")
 		p.Show("several agents")
@@ -81,7 +81,7 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
 		Settings: overrides(map[string]string{"pids": "64", "hide": "vault", "system": "careful"}), Options: map[string]string{"effort": "high"},
 	}
-	p := sit(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
+	p := newUser(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
 	p.Sees("mend @cart")
 	p.DoesNotSee("▸ @") // no file name is being typed
 	p.Press("ctrl+s", "enter")
@@ -90,14 +90,14 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 		t.Errorf("started %q", w.started)
 	}
 	w.again = run.Request{}
-	p = sit(t, w, 80, 24, page.NewRun{Again: "0zzzz"})
+	p = newUser(t, w, 80, 24, page.NewRun{Again: "0zzzz"})
 	p.Sees(`no session "0zzzz"`)
 }
 
 func TestLimitsOfASandboxAreOfferedAndTheSummaryShowsWhichAreNotEnforced(t *testing.T) {
 	w := newWorld(t)
 	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: overrides(map[string]string{"state-size": "32", "allow-degraded": "true"})}
-	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
+	p := newUser(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
 	p.Press("ctrl+s")
 	p.Sees("those that this machine cannot enforce are ignored")
 	p.Press("enter")
@@ -166,7 +166,7 @@ func TestATaskIsNotLostByAKey(t *testing.T) {
 func TestTheMouseChoosesStepsAndLines(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		w := newWorld(t)
-		p := sit(t, w, size[0], size[1], page.NewRun{})
+		p := newUser(t, w, size[0], size[1], page.NewRun{})
 		p.ClickOn("Repository")
 		if p.m.at != stepRepository {
 			t.Fatalf("%v: at %s", size, stepNames[p.m.at])

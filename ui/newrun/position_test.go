@@ -36,7 +36,7 @@ func TestLongListsShowWhichRowsAreHidden(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 24}} {
 		p.Resize(size[0], size[1])
 		if got := regexp.MustCompile(`1-\d+ of \d+ ─`).FindString(p.View()); got == "" {
-			t.Errorf("%dx%d: the hidden fields are not told:\n%s", size[0], size[1], p.View())
+			t.Errorf("%dx%d: the hidden fields are not shown:\n%s", size[0], size[1], p.View())
 		}
 	}
 	p.Resize(120, 100)

@@ -238,21 +238,21 @@ func (w *world) Remember(d run.Request) error {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// person is a user of the screen; the time is always noon.
-type person struct {
-	*uitest.Person
+// user is a user of the screen; the time is always noon.
+type user struct {
+	*uitest.User
 	m *Model
 	w *world
 
 	retries []time.Duration // before the model server is asked again
 }
 
-// sit opens the screen for a user.
-func sit(t testing.TB, w *world, width, height int, wanted page.NewRun) *person {
+// newUser opens the screen for a user.
+func newUser(t testing.TB, w *world, width, height int, wanted page.NewRun) *user {
 	t.Helper()
 	m := New(t.Context(), w.services(), wanted)
 	m.now = func() time.Time { return noon }
-	p := &person{Person: uitest.New(t, m, width, height), m: m, w: w}
+	p := &user{User: uitest.New(t, m, width, height), m: m, w: w}
 	m.model.after = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		p.retries = append(p.retries, d)
 		return func() tea.Msg { return msg }
@@ -269,20 +269,20 @@ func sit(t testing.TB, w *world, width, height int, wanted page.NewRun) *person 
 }
 
 // open opens it for a new run, at the usual size.
-func open(t testing.TB, w *world) *person {
+func open(t testing.TB, w *world) *user {
 	t.Helper()
-	return sit(t, w, 80, 24, page.NewRun{})
+	return newUser(t, w, 80, 24, page.NewRun{})
 }
 
 // tell selects the current agent and enters its task.
-func (p *person) tell(task string) {
+func (p *user) tell(task string) {
 	p.T.Helper()
 	p.Press("enter")
 	p.Type(task)
 }
 
 // goTo selects a field of the form that is shown.
-func (p *person) goTo(key string) {
+func (p *user) goTo(key string) {
 	p.T.Helper()
 	p.m.form().Edit(key)
 	if !p.m.form().Editing() {
@@ -292,7 +292,7 @@ func (p *person) goTo(key string) {
 }
 
 // last is the latest request to the owner of the screen.
-func (p *person) last() page.Request {
+func (p *user) last() page.Request {
 	if len(p.Asked) == 0 {
 		return nil
 	}

@@ -67,20 +67,20 @@ func listening(address string, port uint16) ports.Listening {
 	return ports.Listening{Address: netip.MustParseAddr(address), Port: port}
 }
 
-// person is a user of the screen, who sees changes when the bubble is idle.
-type person struct {
-	*uitest.Person
+// user is a user of the screen, who sees changes when the bubble is idle.
+type user struct {
+	*uitest.User
 	m      *Model
 	s      *sandbox
 	browse []string
 }
 
-func sit(t *testing.T, width, height int, found ...ports.Listening) *person {
+func newUser(t *testing.T, width, height int, found ...ports.Listening) *user {
 	t.Helper()
 	s := &sandbox{listening: found, news: map[uint16]chan ports.Update{}}
 	m := New(t.Context(), s, NewOpened(t.Context(), s), codex)
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
-	p := &person{uitest.New(t, m, width, height), m, s, nil}
+	p := &user{uitest.New(t, m, width, height), m, s, nil}
 	m.browse = func(_ context.Context, address string) error {
 		p.browse = append(p.browse, address)
 		return nil
@@ -90,13 +90,13 @@ func sit(t *testing.T, width, height int, found ...ports.Listening) *person {
 }
 
 // wait lets the background finish, and shows the result.
-func (p *person) wait() {
+func (p *user) wait() {
 	synctest.Wait()
 	p.m.arrange()
 }
 
 // news is an update of a port.
-func (p *person) news(port uint16, u ports.Update) {
+func (p *user) news(port uint16, u ports.Update) {
 	p.s.news[port] <- u
 	p.wait()
 }
@@ -108,7 +108,7 @@ var servers = []ports.Listening{
 func TestTheViewsAreAsTheyWere(t *testing.T) {
 	for _, size := range uitest.Sizes {
 		synctest.Test(t, func(t *testing.T) {
-			p := sit(t, size[0], size[1])
+			p := newUser(t, size[0], size[1])
 			p.Show("nothing listens")
 			p.s.listening = servers
 			p.Run(p.m.load())
@@ -132,7 +132,7 @@ func TestTheViewsAreAsTheyWere(t *testing.T) {
 
 func TestPortsAreOpenedAndClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := sit(t, 80, 24, servers...)
+		p := newUser(t, 80, 24, servers...)
 		p.Press("down", "enter", "enter")
 		p.wait()
 		p.Sees("5173   127.0.0.1             http://127.0.0.1:5174")
@@ -153,7 +153,7 @@ func TestPortsAreOpenedAndClosed(t *testing.T) {
 
 func TestPortsStayOpenWhenTheScreenIsLeftAndEndWithTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := sit(t, 80, 24, servers...)
+		p := newUser(t, 80, 24, servers...)
 		p.Press("enter")
 		p.wait()
 		again := New(t.Context(), p.s, p.m.opened, codex)
@@ -173,7 +173,7 @@ func TestPortsStayOpenWhenTheScreenIsLeftAndEndWithTheirSession(t *testing.T) {
 
 func TestFailureIsShownAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := sit(t, 80, 24, servers[3])
+		p := newUser(t, 80, 24, servers[3])
 		p.Press("enter")
 		p.wait()
 		p.Sees(`✗ the \x1b[31mport cannot be opened`)
@@ -210,7 +210,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		synctest.Test(t, func(t *testing.T) {
-			p := sit(t, 80, 24, servers...)
+			p := newUser(t, 80, 24, servers...)
 			p.Mash(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "o", "c", "up", "down", "pgdown", "home", "end", "1"})
 			p.wait()
 			p.Fits("after random keys")

@@ -12,5 +12,5 @@ func TestALongListShowsWhichPortsAreHidden(t *testing.T) {
 	for i := range 70 {
 		found = append(found, ports.Listening{Port: uint16(3000 + i), Address: netip.MustParseAddr("127.0.0.1")})
 	}
-	sit(t, 80, 24, found...).Scrolls(70, "end")
+	newUser(t, 80, 24, found...).Scrolls(70, "end")
 }

@@ -62,7 +62,7 @@ func steps(t testing.TB) *scene {
 	return scrolled(t, past.String(), "codex waits\n> \n")
 }
 
-func sit(t testing.TB, s *scene, width, height int) *uitest.Person {
+func newUser(t testing.TB, s *scene, width, height int) *uitest.User {
 	m := New(t.Context(), s, id)
 	p := uitest.New(t, m, width, height)
 	p.Run(m.Init())
@@ -70,7 +70,7 @@ func sit(t testing.TB, s *scene, width, height int) *uitest.Person {
 }
 
 func TestTheScreenIsShownBelowAllThatScrolledOff(t *testing.T) {
-	p := sit(t, steps(t), 80, 24)
+	p := newUser(t, steps(t), 80, 24)
 	for _, want := range []string{"0abcd-codex", "step 99 of many", "codex waits", "> "} {
 		p.Sees(want)
 	}
@@ -102,7 +102,7 @@ func TestTheScreenIsShownBelowAllThatScrolledOff(t *testing.T) {
 }
 
 func TestAMissingScrollbackIsReported(t *testing.T) {
-	p := sit(t, scrolled(t, "", ""), 80, 24)
+	p := newUser(t, scrolled(t, "", ""), 80, 24)
 	p.Sees("the terminal's screen is lost")
 	p.Press("/", "g", "up")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
@@ -112,11 +112,11 @@ func TestAMissingScrollbackIsReported(t *testing.T) {
 	}
 	s := steps(t)
 	s.fails = errors.New("the disk is gone")
-	sit(t, s, 80, 24).Sees("the disk is gone")
+	newUser(t, s, 80, 24).Sees("the disk is gone")
 }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
-	p := sit(t, scrolled(t, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n", "\x1b]52;c;CANARY\x07x\n"), 80, 24)
+	p := newUser(t, scrolled(t, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n", "\x1b]52;c;CANARY\x07x\n"), 80, 24)
 	for _, bad := range []string{"\x1b]", "\x1b[2J", "\x1b[5;5H", "\u202e", "\x07"} {
 		if view := p.Page.View(); strings.Contains(view, bad) {
 			t.Errorf("%q is in the view", bad)
@@ -126,7 +126,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 
 func TestTheScreenLooksAsItDid(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p := sit(t, steps(t), size[0], size[1])
+		p := newUser(t, steps(t), size[0], size[1])
 		p.Show("the end")
 		p.Press("g", "/")
 		p.Type("step 2")
@@ -138,7 +138,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 }
 
 func TestItWorksAtTheSmallestSizeAndInBothThemes(t *testing.T) {
-	p := sit(t, steps(t), 40, 12)
+	p := newUser(t, steps(t), 40, 12)
 	p.Fits("the past")
 	p.Sees("codex waits")
 	dark := p.View()
@@ -152,6 +152,6 @@ func FuzzKeys(f *testing.F) {
 	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "g", "G", "/", "n", "N", "enter", "esc", "q", "s", "t", "space"}
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		sit(t, steps(t), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+		newUser(t, steps(t), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }

@@ -43,7 +43,7 @@ func talking(t testing.TB, agent string, format conversation.Format) *scene {
 }
 
 func TestConversationIsShownWithModelCallsAndRefusalsWhereTheyHappened(t *testing.T) {
-	p := sit(t, talking(t, "claude", conversation.Claude), 120, 60)
+	p := newUser(t, talking(t, "claude", conversation.Claude), 120, 60)
 	p.DoesNotSee("Network and events")
 	shown := p.View()
 	at := -1
@@ -64,7 +64,7 @@ func TestConversationIsShownWithModelCallsAndRefusalsWhereTheyHappened(t *testin
 }
 
 func TestToolCallsUnfoldToTheirResults(t *testing.T) {
-	p := sit(t, talking(t, "codex", conversation.Codex), 120, 40)
+	p := newUser(t, talking(t, "codex", conversation.Codex), 120, 40)
 	p.DoesNotSee("3 main.go")
 	p.Press("g", "/")
 	p.Type("wc -l")
@@ -84,7 +84,7 @@ func TestToolCallsUnfoldToTheirResults(t *testing.T) {
 }
 
 func TestRawOutputIsAKeyAway(t *testing.T) {
-	p := sit(t, talking(t, "codex", conversation.Codex), 120, 40)
+	p := newUser(t, talking(t, "codex", conversation.Codex), 120, 40)
 	p.DoesNotSee("thread.started")
 	p.Press("t", "g")
 	p.Sees(`{"type":"thread.started"`)
@@ -96,7 +96,7 @@ func TestRawOutputIsAKeyAway(t *testing.T) {
 func TestConversationOfEveryAgentAtUsualSizes(t *testing.T) {
 	for agent, format := range map[string]conversation.Format{"codex": conversation.Codex, "claude": conversation.Claude} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-			p := sit(t, talking(t, agent, format), size[0], size[1])
+			p := newUser(t, talking(t, agent, format), size[0], size[1])
 			p.Show("the end")
 			p.Press("g", "z", "/")
 			p.Type("checking")
@@ -122,7 +122,7 @@ func TestHostileConversationIsEscapedAndFits(t *testing.T) {
 		s.record = append(s.record, output.Chunk{Offset: s.size(), Stream: output.Stdout, Time: last.Time, Data: []byte(line + "\n")})
 	}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 12}} {
-		p := sit(t, s, size[0], size[1])
+		p := newUser(t, s, size[0], size[1])
 		p.Fits("folded")
 		p.Press("z")
 		for range 20 {
@@ -141,6 +141,6 @@ func FuzzConversationKeys(f *testing.F) {
 	}
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		sit(t, talking(t, "copilot", conversation.Copilot), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+		newUser(t, talking(t, "copilot", conversation.Copilot), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }

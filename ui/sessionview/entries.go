@@ -19,14 +19,14 @@ type logEntry struct {
 
 // stateChanges are the events after which the session must be read again.
 var stateChanges = map[audit.Type]bool{
-	audit.SessionQueued: true, audit.SessionAdmitted: true, audit.AgentStarted: true, audit.AgentEnded: true, audit.BoxDestroyed: true, audit.WorkVerified: true,
+	audit.SessionQueued: true, audit.SessionAdmitted: true, audit.AgentStarted: true, audit.AgentEnded: true, audit.SandboxDestroyed: true, audit.WorkVerified: true,
 	audit.SessionRepaired: true, audit.SessionContinued: true, audit.SessionReturned: true,
 	audit.ChangesAccepted: true, audit.ChangesDiscarded: true, audit.ChangesRecovered: true,
 }
 
 // plain are the events without data to show.
 var plain = map[audit.Type]string{
-	audit.SessionStarted: "the session started", audit.SessionAdmitted: "its turn in the queue came", audit.BoxDestroyed: "the sandbox was removed",
+	audit.SessionStarted: "the session started", audit.SessionAdmitted: "its turn in the queue came", audit.SandboxDestroyed: "the sandbox was removed",
 	audit.SessionForked:   "another session got a copy of its work",
 	audit.SessionRepaired: "repaired after its supervisor died", audit.ChangesDiscarded: "its changes were discarded",
 	audit.ChangesRecovered: "its changes were restored", audit.ChangesAccepted: "changes were accepted",

@@ -27,7 +27,7 @@ func TestEventsAreDescribedInEscapedText(t *testing.T) {
 		{audit.AgentEnded, `{"exit_code":-1,"signal":9}`, "·", "the agent was killed by signal 9"},
 		{audit.ChangesComputed, `{"files":1,"added":2,"deleted":3}`, "·", "1 file changed, +2 -3"},
 		{audit.ChangesComputed, `{"files":0}`, "·", "no changes"},
-		{audit.BoxDestroyed, ``, "·", "the sandbox was removed"},
+		{audit.SandboxDestroyed, ``, "·", "the sandbox was removed"},
 		{audit.ProbesRan, `{"results":[]}`, "·", ""},
 		{audit.NoticeGiven, `[1]`, "·", ""},
 	} {

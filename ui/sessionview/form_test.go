@@ -37,22 +37,22 @@ func TestFilesAreCopiedBothWays(t *testing.T) {
 	t.Setenv("HOME", home)
 	for _, test := range []struct {
 		name string
-		do   func(p *person)
+		do   func(p *user)
 		want []string
 	}{
-		{"out", func(p *person) { p.Type("report.pdf") }, []string{string(id) + ":report.pdf", "."}},
-		{"out to another file", func(p *person) {
+		{"out", func(p *user) { p.Type("report.pdf") }, []string{string(id) + ":report.pdf", "."}},
+		{"out to another file", func(p *user) {
 			p.Type("/tmp/a b")
 			p.Press("tab", "backspace")
 			p.Type("x:y")
 		}, []string{string(id) + ":/tmp/a b", "./x:y"}},
-		{"into", func(p *person) {
+		{"into", func(p *user) {
 			p.Press("ctrl+t")
 			p.Type("/tmp/")
 			p.Press("tab", "backspace")
 			p.Type("~/data")
 		}, []string{filepath.Join(home, "data"), string(id) + ":/tmp/"}},
-		{"into, from a file named like an option", func(p *person) {
+		{"into, from a file named like an option", func(p *user) {
 			p.Type("/tmp/")
 			p.Press("ctrl+t", "tab", "backspace")
 			p.Type("-")

@@ -159,20 +159,20 @@ func ended() *scene {
 	return s
 }
 
-// person is a user of the screen.
-type person struct {
-	*uitest.Person
+// user is a user of the screen.
+type user struct {
+	*uitest.User
 	m *Model
 }
 
-// sit opens the screen.
-func sit(t testing.TB, s *scene, width, height int) *person {
+// newUser opens the screen.
+func newUser(t testing.TB, s *scene, width, height int) *user {
 	m := New(t.Context(), s, id)
 	m.usage.after = func(time.Duration, tea.Msg) tea.Cmd { s.measured++; return nil }
-	p := &person{uitest.New(t, m, width, height), m}
+	p := &user{uitest.New(t, m, width, height), m}
 	p.Run(m.Init())
 	return p
 }
 
 // open opens it at a size at which both panes are shown.
-func open(t testing.TB, s *scene) *person { return sit(t, s, 120, 40) }
+func open(t testing.TB, s *scene) *user { return newUser(t, s, 120, 40) }

@@ -102,7 +102,7 @@ func TestActionsOnTheAgentAreConfirmedFirst(t *testing.T) {
 
 func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
 	for height := 20; height < 32; height++ {
-		p := sit(t, running(), 80, height)
+		p := newUser(t, running(), 80, height)
 		_, pane, _ := strings.Cut(p.View(), "Network and events")
 		_, pane, _ = strings.Cut(pane, "\n")
 		if first, _, _ := strings.Cut(pane, "\n"); !strings.HasPrefix(first, "12:00:") {
@@ -184,7 +184,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 
 func TestTheScreenLooksAsItDid(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p := sit(t, running(), size[0], size[1])
+		p := newUser(t, running(), size[0], size[1])
 		p.Show("running")
 		p.Press("g")
 		p.Show("at the beginning")
@@ -200,7 +200,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Press("s")
 		p.Show("a question")
 		p.Golden("running-")
-		p = sit(t, running(), size[0], size[1])
+		p = newUser(t, running(), size[0], size[1])
 		p.Press("x")
 		p.Type("npm test")
 		p.Show("a command for the sandbox")
@@ -210,14 +210,14 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Press("ctrl+t")
 		p.Show("a copy into the sandbox")
 		p.Golden("commands-")
-		p = sit(t, ended(), size[0], size[1])
+		p = newUser(t, ended(), size[0], size[1])
 		p.Show("ended")
 		p.Golden("ended-")
 	}
 }
 
 func TestItWorksAtTheSmallestSize(t *testing.T) {
-	p := sit(t, running(), 40, 12)
+	p := newUser(t, running(), 40, 12)
 	p.Fits("the record")
 	p.Sees("step 59")
 	p.Press("tab")
@@ -253,7 +253,7 @@ func FuzzKeys(f *testing.F) {
 		if over {
 			s = ended()
 		}
-		p := sit(t, s, 80, 24)
+		p := newUser(t, s, 80, 24)
 		p.m.now = func() time.Time { return noon } // the time does not change, so no question is ever answered
 		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
 		if s.done != nil {

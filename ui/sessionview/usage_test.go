@@ -12,10 +12,10 @@ func TestTheUseOfResourcesIsShownWhileTheSessionRuns(t *testing.T) {
 	if s.measured != 1 {
 		t.Errorf("%d measurements are scheduled", s.measured)
 	}
-	p := sit(t, s, 80, 24)
+	p := newUser(t, s, 80, 24)
 	p.Sees("312 MiB 45% CPU")
 	p.DoesNotSee("of 4 GiB")
-	p = sit(t, s, 60, 24)
+	p = newUser(t, s, 60, 24)
 	p.DoesNotSee("312 MiB")
 	p.Sees("4 refused")
 

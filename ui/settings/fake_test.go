@@ -109,8 +109,8 @@ func newFake() *fakeSettings {
 	}
 }
 
-// sit opens the screen for the user.
-func sit(t testing.TB, d *fakeSettings, width, height int) (*uitest.Person, *Model) {
+// newUser opens the screen for the user.
+func newUser(t testing.TB, d *fakeSettings, width, height int) (*uitest.User, *Model) {
 	t.Setenv("HOME", "/home/ann")
 	m := New(t.Context(), d)
 	p := uitest.New(t, m, width, height)
@@ -119,7 +119,7 @@ func sit(t testing.TB, d *fakeSettings, width, height int) (*uitest.Person, *Mod
 }
 
 // goTo goes to a setting by the filter.
-func goTo(p *uitest.Person, key string) {
+func goTo(p *uitest.User, key string) {
 	p.Press("/")
 	p.Type(key)
 	p.Press("enter")

@@ -6,7 +6,7 @@ import (
 )
 
 func TestALongListShowsWhichSettingsAreHidden(t *testing.T) {
-	p, m := sit(t, newFake(), 80, 24)
+	p, m := newUser(t, newFake(), 80, 24)
 	p.Scrolls(len(m.overview.Held), "end")
 	for range 3 {
 		p.Press("down")
@@ -15,7 +15,7 @@ func TestALongListShowsWhichSettingsAreHidden(t *testing.T) {
 }
 
 func TestALongListOfValuesShowsWhichAreHidden(t *testing.T) {
-	p, m := sit(t, newFake(), 80, 24)
+	p, m := newUser(t, newFake(), 80, 24)
 	p.Press("enter")
 	m.edit.choices, m.edit.picked = nil, nil
 	for i := range 30 {

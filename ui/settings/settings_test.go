@@ -14,7 +14,7 @@ import (
 
 func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p, _ := sit(t, newFake(), size[0], size[1])
+		p, _ := newUser(t, newFake(), size[0], size[1])
 		p.Show("opened")
 		goTo(p, "timeout")
 		p.Show("a setting of three places")
@@ -35,7 +35,7 @@ func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 }
 
 func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
-	p, _ := sit(t, newFake(), 120, 20)
+	p, _ := newUser(t, newFake(), 120, 20)
 	p.Sees("\nsandbox  ")
 	p.Resize(120, 4) // a single row is left to the list
 	p.DoesNotSee("\nsandbox  ")
@@ -47,7 +47,7 @@ func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
 
 func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "pids")
 	p.Press("enter", "backspace", "backspace", "backspace", "backspace")
 	p.Type("100")
@@ -64,7 +64,7 @@ func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
 func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
 	d := newFake()
 	before := d.user
-	p, m := sit(t, d, 120, 40)
+	p, m := newUser(t, d, 120, 40)
 	goTo(p, "painter layers")
 	for _, typed := range []string{"0", "99", "x"} {
 		p.Press("enter", "backspace")
@@ -81,7 +81,7 @@ func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
 }
 
 func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
-	p, _ := sit(t, newFake(), 120, 40)
+	p, _ := newUser(t, newFake(), 120, 40)
 	goTo(p, "verify-timeout")
 	p.Press("enter", "backspace", "backspace", "backspace")
 	p.Type("90")
@@ -96,7 +96,7 @@ func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) 
 	for _, name := range []string{"pager", "system", "notes"} {
 		d := newFake()
 		before := d.user
-		p, m := sit(t, d, 120, 40)
+		p, m := newUser(t, d, 120, 40)
 		goTo(p, name)
 		p.Press("enter")
 		p.Sees("no value")
@@ -116,7 +116,7 @@ func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) 
 
 func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "agent")
 	p.Press("enter")
 	p.Sees("✓ valid")
@@ -128,7 +128,7 @@ func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
 
 func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "hide")
 	p.Press("enter", "ctrl+u")
 	p.Sees("✓ valid")
@@ -140,7 +140,7 @@ func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
 
 func TestASettingIsTakenOutOfTheFile(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "painter layers")
 	p.Press("u")
 	p.Sees("removed agents.painter.layers from your file; it was 5")
@@ -155,7 +155,7 @@ func TestASettingIsTakenOutOfTheFile(t *testing.T) {
 
 func TestChoicesArePickedByKeyAndByMouse(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "painter color")
 	p.Press("enter", "down", "down", "enter")
 	if !strings.Contains(d.user, `color = "blue"`) {
@@ -180,7 +180,7 @@ func TestChoicesArePickedByKeyAndByMouse(t *testing.T) {
 }
 
 func TestASecretIsNeitherShownNorTaken(t *testing.T) {
-	p, m := sit(t, newFake(), 120, 40)
+	p, m := newUser(t, newFake(), 120, 40)
 	goTo(p, "painter key")
 	p.Sees("••••")
 	p.DoesNotSee("hush")
@@ -194,7 +194,7 @@ func TestASecretIsNeitherShownNorTaken(t *testing.T) {
 func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
 	d := newFake()
 	d.user = "[agents.painter]\nnotes = \"one\\ntwo\"\n"
-	p, m := sit(t, d, 120, 40)
+	p, m := newUser(t, d, 120, 40)
 	goTo(p, "notes")
 	if p.Press("enter"); m.edit != nil {
 		t.Error("it can be typed, and would lose its lines")
@@ -209,7 +209,7 @@ func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
 func TestABrokenFileIsReportedWithItsLineAndAHint(t *testing.T) {
 	d := newFake()
 	d.user = "timeout = 5\npids = \n"
-	p, _ := sit(t, d, 80, 24)
+	p, _ := newUser(t, d, 80, 24)
 	p.Sees("config.toml:2:")
 	p.Sees("opens your file in an editor")
 	p.Fits("broken")
@@ -222,7 +222,7 @@ func TestABrokenFileIsReportedWithItsLineAndAHint(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
 	d := newFake()
-	p, m := sit(t, d, 120, 40)
+	p, m := newUser(t, d, 120, 40)
 	goTo(p, "verify-timeout")
 	d.fail = errors.New("the disk is full\x1b[2J")
 	p.Press("enter", "backspace")
@@ -239,7 +239,7 @@ func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
 
 func TestOnlyTheLastReadingCounts(t *testing.T) {
 	d := newFake()
-	p, m := sit(t, d, 120, 40)
+	p, m := newUser(t, d, 120, 40)
 	old := m.reread()
 	p.Press("r")
 	user := d.user
@@ -252,7 +252,7 @@ func TestOnlyTheLastReadingCounts(t *testing.T) {
 
 func TestLeavingIsByEscOrQ(t *testing.T) {
 	for _, name := range []string{"esc", "q"} {
-		p, _ := sit(t, newFake(), 80, 24)
+		p, _ := newUser(t, newFake(), 80, 24)
 		p.Press(name)
 		if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
 			t.Errorf("%s asks for %v", name, p.Asked)
@@ -261,7 +261,7 @@ func TestLeavingIsByEscOrQ(t *testing.T) {
 }
 
 func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
-	p, m := sit(t, newFake(), 120, 40)
+	p, m := newUser(t, newFake(), 120, 40)
 	p.ClickOn("ask-timeout")
 	if m.list.at != "ask-timeout" || m.edit != nil {
 		t.Fatalf("at %s", m.list.at)
@@ -288,7 +288,7 @@ var names = []string{
 
 func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 80, 24)
+	p, _ := newUser(t, d, 80, 24)
 	p.Mash(rand.New(rand.NewPCG(1, 2)), 700, names)
 	if _, err := d.Read(t.Context()); err != nil && !strings.Contains(err.Error(), "looser") {
 		t.Errorf("%v\n%s", err, d.user)
@@ -298,7 +298,7 @@ func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte{0, 2, 3, 10, 11})
 	f.Fuzz(func(t *testing.T, pressed []byte) {
-		p, _ := sit(t, newFake(), 60, 20)
+		p, _ := newUser(t, newFake(), 60, 20)
 		for _, b := range pressed {
 			p.Press(names[int(b)%len(names)])
 		}
@@ -308,7 +308,7 @@ func FuzzKeys(f *testing.F) {
 
 func TestTypingFindsAValueInAListOfChoices(t *testing.T) {
 	d := newFake()
-	p, _ := sit(t, d, 120, 40)
+	p, _ := newUser(t, d, 120, 40)
 	goTo(p, "agents.painter.color")
 	p.Press("enter")
 	p.Type("gr")

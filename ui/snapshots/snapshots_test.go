@@ -80,28 +80,28 @@ func used() *machine {
 	}
 }
 
-// person is the user of the screen; the time does not change.
-type person struct {
-	*uitest.Person
+// user is the user of the screen; the time does not change.
+type user struct {
+	*uitest.User
 	m   *Model
 	now time.Time
 }
 
-func sit(t testing.TB, of *machine, take session.ID, width, height int) *person {
-	p := &person{m: New(t.Context(), of, of, take), now: noon}
+func newUser(t testing.TB, of *machine, take session.ID, width, height int) *user {
+	p := &user{m: New(t.Context(), of, of, take), now: noon}
 	p.m.now = func() time.Time { return p.now }
 	p.m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
-	p.Person = uitest.New(t, p.m, width, height)
+	p.User = uitest.New(t, p.m, width, height)
 	p.Run(p.m.Init())
 	return p
 }
 
 func TestTheViewsAreAsTheyWere(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		none := sit(t, &machine{}, "", size[0], size[1])
+		none := newUser(t, &machine{}, "", size[0], size[1])
 		none.Show("none")
 		none.Golden("none-")
-		p := sit(t, used(), "", size[0], size[1])
+		p := newUser(t, used(), "", size[0], size[1])
 		p.Show("some")
 		p.Press("n")
 		p.Show("of which sandbox")
@@ -117,7 +117,7 @@ func TestALongListShowsWhichSnapshotsAreHidden(t *testing.T) {
 		of.all = append(of.all, sample(fmt.Sprintf("snap-%016d", i), "", i))
 		of.running = append(of.running, session.Summary{ID: session.ID(fmt.Sprintf("0dq%02d-sandbox", i)), Template: "code", Phase: session.Running})
 	}
-	p := sit(t, of, "", 80, 24)
+	p := newUser(t, of, "", 80, 24)
 	p.Scrolls(70, "end")
 	p.Press("n")
 	p.Scrolls(70, "end")
@@ -125,7 +125,7 @@ func TestALongListShowsWhichSnapshotsAreHidden(t *testing.T) {
 
 func TestASnapshotIsTakenOfARunningSandbox(t *testing.T) {
 	of := used()
-	p := sit(t, of, "", 80, 24)
+	p := newUser(t, of, "", 80, 24)
 	p.Press("n")
 	for _, other := range []string{"0dq5h", "0dq6h"} { // paused, and with an agent
 		p.DoesNotSee(other)
@@ -148,19 +148,19 @@ func TestASnapshotIsTakenOfARunningSandbox(t *testing.T) {
 
 func TestTheScreenOpensWithASnapshotOfTheSelectedSandbox(t *testing.T) {
 	of := used()
-	p := sit(t, of, "0dq4f-sandbox", 80, 24)
+	p := newUser(t, of, "0dq4f-sandbox", 80, 24)
 	p.Sees("▸ snap-zzzznewzzzznewz")
 	if !slices.Equal(of.done, []string{"take 0dq4f-sandbox"}) {
 		t.Errorf("did %q", of.done)
 	}
 	of.fails = fault.New(fault.Refused, "it has a \x1b[2Jvolume").Hint("create one without")
-	p = sit(t, of, "0dq4f-sandbox", 80, 24)
+	p = newUser(t, of, "0dq4f-sandbox", 80, 24)
 	p.Sees(`it has a \x1b[2Jvolume → create one without`)
 }
 
 func TestASandboxIsStartedFromASnapshot(t *testing.T) {
 	of := used()
-	p := sit(t, of, "", 80, 24)
+	p := newUser(t, of, "", 80, 24)
 	p.Press("down", "enter")
 	p.Sees("0dq7a-sandbox is running")
 	if !slices.Equal(of.done, []string{"start snap-3xkqpaaaabbbbccc"}) {
@@ -170,7 +170,7 @@ func TestASandboxIsStartedFromASnapshot(t *testing.T) {
 
 func TestOnlyOneThingIsDoneAtATime(t *testing.T) {
 	of := used()
-	p := sit(t, of, "", 80, 24)
+	p := newUser(t, of, "", 80, 24)
 	first := p.m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
 	p.Sees("starting a sandbox…")
 	p.Press("enter", "n", "x")
@@ -186,7 +186,7 @@ func TestOnlyOneThingIsDoneAtATime(t *testing.T) {
 
 func TestASnapshotIsDeletedAfterAQuestionWhoseFocusIsOnCancel(t *testing.T) {
 	of := used()
-	p := sit(t, of, "", 80, 24)
+	p := newUser(t, of, "", 80, 24)
 	ask := func(answers ...string) {
 		p.Press("x")
 		p.Press("y") // too early
@@ -211,7 +211,7 @@ func TestASnapshotIsDeletedAfterAQuestionWhoseFocusIsOnCancel(t *testing.T) {
 }
 
 func TestTheSelectedSnapshotIsShownInFull(t *testing.T) {
-	p := sit(t, used(), "", 120, 40)
+	p := newUser(t, used(), "", 120, 40)
 	for _, want := range []string{"of 0dq4f-sandbox", "pages.img", "python3 -m http.server", "up to 2 GiB", "allowlist", `warm \x1b[31mstart`} {
 		p.Sees(want)
 	}
@@ -230,7 +230,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1))
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		p := sit(t, used(), "", 80, 24)
+		p := newUser(t, used(), "", 80, 24)
 		p.Mash(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "n", "c", "y", "esc", "tab", "up", "down", "pgdown", "home", "end"})
 	})
 }

@@ -21,8 +21,8 @@ import (
 // Sizes are the three sizes of golden views.
 var Sizes = [][2]int{{80, 24}, {120, 40}, {200, 60}}
 
-// Person is the user of one screen.
-type Person struct {
+// User is the user of one screen.
+type User struct {
 	T     testing.TB
 	Page  page.Page
 	Asked []page.Request // requests to the owner of the screen
@@ -37,27 +37,27 @@ type Person struct {
 
 // New makes a user of a screen of this size. It does not call Init: pass Init to Run if
 // its commands end.
-func New(t testing.TB, p page.Page, width, height int) *Person {
-	person := &Person{T: t, Page: p}
-	person.Resize(width, height)
-	return person
+func New(t testing.TB, p page.Page, width, height int) *User {
+	user := &User{T: t, Page: p}
+	user.Resize(width, height)
+	return user
 }
 
 // Resize changes the size of the terminal.
-func (p *Person) Resize(width, height int) {
+func (p *User) Resize(width, height int) {
 	p.width, p.height = width, height
 	p.Page.SetSize(width, height-1) // the owner's line of keys is the last one
 }
 
 // Send sends the page a message and runs the command that it returns, to the end.
-func (p *Person) Send(msg tea.Msg) {
+func (p *User) Send(msg tea.Msg) {
 	if msg, current := page.Current(msg); current {
 		p.Run(p.Page.Update(msg))
 	}
 }
 
 // Run runs a command and sends the page its message. It waits, so the command must end.
-func (p *Person) Run(cmd tea.Cmd) {
+func (p *User) Run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
@@ -90,26 +90,26 @@ func Answer(cmd tea.Cmd) tea.Msg {
 }
 
 // Press presses keys by their names: "a", "enter", "ctrl+s".
-func (p *Person) Press(names ...string) {
+func (p *User) Press(names ...string) {
 	for _, name := range names {
 		p.Send(keymap.Press(name))
 	}
 }
 
 // Type types text, rune by rune.
-func (p *Person) Type(text string) {
+func (p *User) Type(text string) {
 	for _, r := range text {
 		p.Send(keymap.Press(string(r)))
 	}
 }
 
 // Click clicks the left button on a cell.
-func (p *Person) Click(x, y int) {
+func (p *User) Click(x, y int) {
 	p.Send(tea.MouseClickMsg{Button: tea.MouseLeft, X: x, Y: y})
 }
 
 // ClickOn clicks on the first place that shows a text.
-func (p *Person) ClickOn(text string) {
+func (p *User) ClickOn(text string) {
 	p.T.Helper()
 	for y, line := range strings.Split(p.View(), "\n") {
 		if at := strings.Index(line, text); at >= 0 {
@@ -121,12 +121,12 @@ func (p *Person) ClickOn(text string) {
 }
 
 // View returns the screen as text, without styles, and the page's keys as its last line.
-func (p *Person) View() string {
+func (p *User) View() string {
 	return ansi.Strip(p.Page.View() + "\n" + keymap.Short(theme.New(true), p.width, p.Page.Short()))
 }
 
 // Sees checks that the screen shows a text.
-func (p *Person) Sees(want string) {
+func (p *User) Sees(want string) {
 	p.T.Helper()
 	if !strings.Contains(p.View(), want) {
 		p.T.Errorf("%q is not shown:\n%s", want, p.View())
@@ -134,7 +134,7 @@ func (p *Person) Sees(want string) {
 }
 
 // DoesNotSee checks that the screen does not show a text.
-func (p *Person) DoesNotSee(unwanted string) {
+func (p *User) DoesNotSee(unwanted string) {
 	p.T.Helper()
 	if strings.Contains(p.View(), unwanted) {
 		p.T.Errorf("%q is shown:\n%s", unwanted, p.View())
@@ -142,7 +142,7 @@ func (p *Person) DoesNotSee(unwanted string) {
 }
 
 // Fits checks that the view has exactly the cells of the screen.
-func (p *Person) Fits(what string) {
+func (p *User) Fits(what string) {
 	p.T.Helper()
 	lines := strings.Split(p.View(), "\n")
 	for i, line := range lines {
@@ -158,7 +158,7 @@ func (p *Person) Fits(what string) {
 // Scrolls checks that a list of n rows shows at the usual sizes which rows are hidden, at its
 // start and after the key that goes to its end, and that it shows nothing of the kind on a
 // terminal that has room for all.
-func (p *Person) Scrolls(n int, end string) {
+func (p *User) Scrolls(n int, end string) {
 	p.T.Helper()
 	of := fmt.Sprintf(" of %d", n)
 	p.Resize(200, n+80)
@@ -179,7 +179,7 @@ func (p *Person) Scrolls(n int, end string) {
 var position = regexp.MustCompile(`\d+-\d+ of \d+`)
 
 // Show keeps the view under a name for Golden and checks that it fits.
-func (p *Person) Show(what string) {
+func (p *User) Show(what string) {
 	p.T.Helper()
 	p.Fits(what)
 	fmt.Fprintf(&p.views, "== %s\n", what)
@@ -189,14 +189,14 @@ func (p *Person) Show(what string) {
 }
 
 // Golden compares the views of Show with testdata/NAMEWIDTHxHEIGHT.golden.
-func (p *Person) Golden(name string) {
+func (p *User) Golden(name string) {
 	p.T.Helper()
 	golden.Check(p.T, fmt.Sprintf("%s%dx%d.golden", name, p.width, p.height), p.views.String())
 }
 
 // Mash does n random things: it presses keys of the names, resizes, and uses the mouse.
 // The view must always fit.
-func (p *Person) Mash(random *rand.Rand, n int, names []string) {
+func (p *User) Mash(random *rand.Rand, n int, names []string) {
 	p.T.Helper()
 	for range n {
 		switch random.IntN(12) {

@@ -28,7 +28,7 @@ func TestASecretReachesItsHostAlone(t *testing.T) {
 	})
 	for _, http2 := range []bool{false, true} {
 		request, _ := http.NewRequest("GET", "https://api.example.org/", nil)
-		request.Header = http.Header{"Authorization": {"Bearer of-the-box", "second"}, "X-Key": {"of-the-box"}, "Connection": {"Authorization, X-Key"}}
+		request.Header = http.Header{"Authorization": {"Bearer of-the-sandbox", "second"}, "X-Key": {"of-the-sandbox"}, "Connection": {"Authorization, X-Key"}}
 		if http2 {
 			request.Header.Del("Connection")
 		}

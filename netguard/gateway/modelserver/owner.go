@@ -71,8 +71,8 @@ func (o Owner) trusted(kind Kind) bool {
 	case int64(os.Getuid()), 0:
 		return true
 	}
-	const firstPerson = 1000 // UID_MIN of login.defs(5): lower ids are system accounts
-	return kind == OllamaHost && o.Name == "ollama" && o.UID < firstPerson
+	const firstUser = 1000 // UID_MIN of login.defs(5): lower ids are system accounts
+	return kind == OllamaHost && o.Name == "ollama" && o.UID < firstUser
 }
 
 // admits reports whether prompts may go to a server of owner.

@@ -84,22 +84,22 @@ func TestOwnersTrustedWithoutConfirmation(t *testing.T) {
 		kind  Kind
 		want  bool
 	}{
-		"the user":                      {Owner{UID: me}, Compatible, true},
-		"root":                          {Owner{UID: 0, Name: "root"}, Compatible, true},
-		"another person":                {Owner{UID: me + 1, Name: "bob"}, Compatible, false},
-		"Ollama's account":              {Owner{UID: 998, Name: "ollama"}, OllamaHost, true},
-		"Ollama's account, elsewhere":   {Owner{UID: 998, Name: "ollama"}, Compatible, false},
-		"a person who is called ollama": {Owner{UID: 60001, Name: "ollama"}, OllamaHost, false},
-		"another service":               {Owner{UID: 33, Name: "www-data"}, OllamaHost, false},
-		"nobody":                        {Owner{UID: 65534, Name: "nobody"}, OllamaHost, false},
-		"not told":                      {Owner{UID: unknownOwner}, OllamaHost, false},
+		"the user":                    {Owner{UID: me}, Compatible, true},
+		"root":                        {Owner{UID: 0, Name: "root"}, Compatible, true},
+		"another user":                {Owner{UID: me + 1, Name: "bob"}, Compatible, false},
+		"Ollama's account":            {Owner{UID: 998, Name: "ollama"}, OllamaHost, true},
+		"Ollama's account, elsewhere": {Owner{UID: 998, Name: "ollama"}, Compatible, false},
+		"a user named ollama":         {Owner{UID: 60001, Name: "ollama"}, OllamaHost, false},
+		"another service":             {Owner{UID: 33, Name: "www-data"}, OllamaHost, false},
+		"nobody":                      {Owner{UID: 65534, Name: "nobody"}, OllamaHost, false},
+		"unknown":                     {Owner{UID: unknownOwner}, OllamaHost, false},
 	} {
 		if got := test.owner.trusted(test.kind); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 	if (Server{Admits: func(Owner) bool { return true }}).admits(Owner{UID: unknownOwner}) {
-		t.Error("an owner that is not told was admitted")
+		t.Error("an unknown owner was admitted")
 	}
 }
 

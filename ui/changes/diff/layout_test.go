@@ -142,7 +142,7 @@ func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 				}
 			}
 			if hidden != 0 {
-				t.Fatalf("%d lines more are told to be hidden than are", hidden)
+				t.Fatalf("%d more lines are reported as hidden than are hidden", hidden)
 			}
 		}
 	})

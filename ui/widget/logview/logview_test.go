@@ -196,7 +196,7 @@ func TestOnlyRealErrorsAreReportedAtTheEnd(t *testing.T) {
 }
 
 func TestAnEmptyLogSaysSo(t *testing.T) {
-	p := sit(t, &scene{})
+	p := newUser(t, &scene{})
 	p.DoesNotSee("said")
 	p.Press("/", "g", "up")
 	if p.m.Typing() || !p.m.window.follow {

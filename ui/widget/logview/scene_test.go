@@ -107,28 +107,28 @@ func (s *screen) Short() []key.Binding {
 	return s.Model.Keys().All()
 }
 
-// person is a user of the screen.
-type person struct {
-	*uitest.Person
+// user is a user of the screen.
+type user struct {
+	*uitest.User
 	m *Model
 }
 
-// sit opens a record for the user, without starting to read it.
-func sit(t testing.TB, s Source) *person {
+// newUser opens a record for the user, without starting to read it.
+func newUser(t testing.TB, s Source) *user {
 	all := &screen{}
 	all.Model = New(t.Context(), s, &all.note)
-	return &person{uitest.New(t, all, 72, 40), all.Model}
+	return &user{uitest.New(t, all, 72, 40), all.Model}
 }
 
 // open shows it.
-func open(t testing.TB, s Source) *person {
-	p := sit(t, s)
+func open(t testing.TB, s Source) *user {
+	p := newUser(t, s)
 	p.Run(p.Page.Init())
 	return p
 }
 
 // search looks for words.
-func (p *person) search(words string) {
+func (p *user) search(words string) {
 	p.Press("/")
 	p.Type(words)
 	p.Press("enter")

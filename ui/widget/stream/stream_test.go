@@ -57,6 +57,6 @@ func TestAStreamWithoutAReaderEndsWithItsContext(t *testing.T) {
 	for !s.Take().Over() {
 	}
 	if taken := s.Take(); taken.Err != nil {
-		t.Errorf("that nobody waits any more is told as %v", taken.Err)
+		t.Errorf("a canceled wait is reported as %v", taken.Err)
 	}
 }

@@ -63,7 +63,7 @@ func TestTextCanBeReadOnAnyBackground(t *testing.T) {
 			}
 			front, back := profile.Convert(theme.Selected.GetForeground()), profile.Convert(theme.Selected.GetBackground())
 			if got := contrast(front, back); got < 7 {
-				t.Errorf("dark %v, %v: the row a person is at has a contrast of %.2f, below 7", dark, profile, got)
+				t.Errorf("dark %v, %v: the selected row has a contrast of %.2f, below 7", dark, profile, got)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestATerminalGetsOnlyColorsThatItHas(t *testing.T) {
 			}
 		}
 		if got := rendered(theme.Selected, colorprofile.ASCII); !strings.Contains(got, "[7m") {
-			t.Errorf("without colors the row a person is at is %q", got)
+			t.Errorf("without colors the selected row is %q", got)
 		}
 	}
 }

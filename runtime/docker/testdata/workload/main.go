@@ -1,4 +1,4 @@
-// Command box runs in the tests' sandboxes: as PID 1 in place of the real init (exit N,
+// Command workload runs in the tests' sandboxes: as PID 1 in place of the real init (exit N,
 // wait), and as an agent that attacks the real one (attack).
 package main
 
@@ -151,7 +151,7 @@ func facts() {
 func forks() {
 	made := 0
 	for ; made < 5000; made++ {
-		_, err := syscall.ForkExec("/proc/self/exe", []string{"box", "wait"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+		_, err := syscall.ForkExec("/proc/self/exe", []string{"workload", "wait"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
 		if err != nil {
 			fmt.Println("stopped after", made, err)
 			break
@@ -165,7 +165,7 @@ func forks() {
 // sleepers leaves ten children that ignore SIGTERM, each in its own session.
 func sleepers() {
 	for range 10 {
-		_, err := syscall.ForkExec("/proc/self/exe", []string{"box", "wait"}, &syscall.ProcAttr{
+		_, err := syscall.ForkExec("/proc/self/exe", []string{"workload", "wait"}, &syscall.ProcAttr{
 			Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})
 		if err != nil {

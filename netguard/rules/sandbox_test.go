@@ -16,7 +16,7 @@ import (
 // match, or one that lock 2 has no rule for.
 
 func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
-	needBoxes(t)
+	needSandboxes(t)
 	client := Client{Site: site(t)}
 	must(t, client.Up(context.Background()))
 	program, image := newProber(t)
@@ -31,7 +31,7 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 		for _, rejecter := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, rejecter %v", test.name, rejecter), func(t *testing.T) {
 				l, other := newLab(t, test.prefix, image), newLab(t, test.prefix, image)
-				sessionListening := startServer(t, other.box("serve", ":0"))
+				sessionListening := startServer(t, other.sandbox("serve", ":0"))
 				target := "tcp " + other.peer + ":" + sessionListening
 				letPast(t, l.bridge, other.bridge)
 				var sockets *Sockets
@@ -69,7 +69,7 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 					}
 				}
 				if rejecter && test.op == "" && !seen.has("tcp 1.1.1.1:443") {
-					t.Errorf("the refusal of 1.1.1.1:443 was not told: %v", seen.list)
+					t.Errorf("the refusal of 1.1.1.1:443 was not reported: %v", seen.list)
 				}
 			})
 		}
@@ -78,12 +78,12 @@ func TestSandboxReachesOnlyTheGatewayUnderEitherLockAlone(t *testing.T) {
 
 // The counterpart of the test above: without the locks the targets can be reached.
 func TestWithoutLocksASandboxReachesTheNamespaceAndOtherSandboxes(t *testing.T) {
-	needBoxes(t)
+	needSandboxes(t)
 	must(t, (Client{Site: site(t)}).Up(context.Background()))
 	program, image := newProber(t)
 	wild := listenInNamespace(t, program)
 	l, other := newLab(t, unmatched, image), newLab(t, unmatched, image)
-	target := "tcp " + other.peer + ":" + startServer(t, other.box("serve", ":0"))
+	target := "tcp " + other.peer + ":" + startServer(t, other.sandbox("serve", ":0"))
 	letPast(t, l.bridge, other.bridge)
 	answer(t, unguarded(t, "open", l.bridge, labPorts), false)
 	_, reachable := l.forbidden(wild, target)
@@ -109,7 +109,7 @@ func BenchmarkGuardOfADockerBridge(b *testing.B) {
 }
 
 func TestDetachedNamespaceIsEnteredThroughItsFile(t *testing.T) {
-	needBoxes(t)
+	needSandboxes(t)
 	s := site(t)
 	s.NetNS = cmp.Or(s.NetNS, fmt.Sprintf("/proc/%d/ns/net", s.PID))
 	client := Client{Site: s}
