@@ -4,7 +4,8 @@
 // that Verify detects a log that was cut at its end. The log never holds secrets: callers
 // pass only what every reader of the session may see.
 //
-// The hashes have no key: a process that can write all files of a session can write a new log.
+// The hashes have no key: a process that can write all files of a session can replace the log with
+// a new one.
 package audit
 
 import (
@@ -54,8 +55,8 @@ func (e Event) encode() (line []byte, hash string, err error) {
 	return append(line[:len(line)-len(unhashed)], hash+unhashed...), hash, nil
 }
 
-// Log appends events to one file. It is safe for concurrent use by one process;
-// the session's lock keeps a second process away.
+// Log appends events to one file. It is safe for concurrent use by one process; the session's lock
+// excludes a second process.
 type Log struct {
 	mu   sync.Mutex
 	file *os.File

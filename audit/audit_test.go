@@ -87,7 +87,7 @@ func TestEveryChangeToALineIsDetected(t *testing.T) {
 	}
 }
 
-// An event that was refused for its size would be lost, and what it is about has
+// If an event were refused for its size, it would be lost, although it reports something that has
 // happened.
 func TestOversizedEventIsShortenedAndTheChainStaysValid(t *testing.T) {
 	long := string(make([]byte, MaxLine))

@@ -20,7 +20,7 @@ type Egress struct {
 	Hint    string `json:"hint,omitempty"`    // of a refusal: what to do instead, if anything
 }
 
-// Target returns the host and port, or the host alone if the request names no port.
+// Target returns the host and port, or only the host if the request names no port.
 func (e Egress) Target() string {
 	if e.Port == 0 {
 		return e.Host

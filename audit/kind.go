@@ -19,7 +19,7 @@ const (
 	KindProbes    Kind = "probes"
 	KindLimits    Kind = "limits"
 	KindPorts     Kind = "ports"  // ports of the sandbox on the host
-	KindReview    Kind = "review" // changes, and what was decided on them
+	KindReview    Kind = "review" // changes, and the decisions on them
 	KindNotices   Kind = "notices"
 	KindAPI       Kind = "api" // calls of the API, only in the log of these calls
 )

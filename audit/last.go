@@ -38,8 +38,8 @@ func (m mark) write(file *os.File) error {
 	return err
 }
 
-// parseMark returns the mark in the content of a file. Anything else that a power cut can
-// leave there is unknown.
+// parseMark returns the mark in the content of a file. It returns unknown for any other content,
+// which a power cut can leave there.
 func parseMark(data []byte) mark {
 	number, rest, _ := strings.Cut(string(data), " ")
 	seq, err := strconv.ParseUint(number, 10, 31)

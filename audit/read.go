@@ -86,7 +86,7 @@ func (c *chain) read(r io.Reader, visit func(Event) error) error {
 	}
 }
 
-// check returns the event in line, which must be the next one, to the byte.
+// check returns the event in line. The line must be exactly the encoding of the next event.
 func (c *chain) check(line []byte) (Event, error) {
 	var e Event
 	if json.Unmarshal(line, &e) != nil {

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Data of an event may hold what a sandbox, a model server or a repository chose. What does
-// not fit is shortened, never refused: an event that is refused is lost, and with it the
-// record of something that has already happened.
+// A sandbox, a model server or a repository can choose a part of an event's data, and make it too
+// large. Such data is shortened, and the event is never refused: a refused event would be lost, and
+// with it the record of something that has already happened.
 const (
 	maxData  = MaxLine - 1<<10 // bytes of an event's data; the rest is for its other fields
 	maxDepth = 8               // of values in values
 )
 
-// shortenings are tried in turn: how many bytes of a text and how many items of a list
-// or an object are kept.
+// shortenings are tried in turn: each is the number of bytes of a text and of items of a list or an
+// object that are kept.
 var shortenings = []struct{ text, items int }{{4 << 10, 100}, {512, 20}, {64, 20}}
 
 // leftOut is the key that describes the original of shortened data.
 const leftOut = "left_out"
 
-// shorten returns data as it fits an event. Shortened data keeps the beginnings of its texts
-// and lists, and holds under "left_out" the size and the SHA-256 of the whole.
+// shorten returns data in a form that fits into an event. Shortened data keeps the beginnings of
+// its texts and lists, and holds under "left_out" the size and the SHA-256 of the whole.
 func shorten(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) <= maxData {
 		return raw, nil

@@ -64,6 +64,6 @@ const (
 	SessionReturned   Type = "session.returned"
 	LogCut            Type = "log.cut"         // the end of the log had been lost; its data is a Cut
 	LogContinued      Type = "log.continued"   // the log of the API's calls continues another file
-	APICalled         Type = "api.called"      // in the log of the API's calls alone
+	APICalled         Type = "api.called"      // only in the log of the API's calls
 	SessionRemoved    Type = "session.removed" // the last event of a log in the archive
 )

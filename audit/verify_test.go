@@ -116,8 +116,8 @@ func TestALostRecordOfTheEndIsDetected(t *testing.T) {
 	}
 }
 
-// An event that continues a log which was cut must not hide that, and must not fail: a power
-// cut loses lines, too, and the user still has to accept the work.
+// An event that continues a log which was cut must not hide the cut. It must not fail either: a
+// power cut also loses lines, and the user still has to accept the work.
 func TestACutStaysVisibleAfterTheNextEvent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, 4)
@@ -167,7 +167,7 @@ func TestALogOfAnEarlierVersionIsValid(t *testing.T) {
 	}
 }
 
-// Verify reads a log that grows.
+// Verify can read a log that is growing.
 func TestALogInUseIsValid(t *testing.T) {
 	log := openLog(t, 1)
 	done := make(chan error, 1)

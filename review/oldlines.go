@@ -8,8 +8,7 @@ import (
 	"aibox/internal/git"
 )
 
-// Span is a range of lines of a file: from From, counted from 0, up to but not including
-// To.
+// Span is the range [From, To) of the lines of a file, counted from 0.
 type Span struct{ From, To int }
 
 // MaxLine is how many bytes of a line are kept; a longer line is cut.

@@ -65,9 +65,9 @@ func (d *Draft) DecideFrom(i, from int, to Decision, consent bool) error {
 	return nil
 }
 
-// DecideRest sets the decision about the files from up to to that are undecided as a whole
-// and were not delivered before. It accepts no file with risks: each needs its own
-// decision. It returns how many files were decided and how many were left because of risks.
+// DecideRest sets the decision about the files [from, to) that are undecided as a whole and were
+// not delivered before. It accepts no file with risks: each needs its own decision. It returns how
+// many files were decided and how many were left because of risks.
 func (d *Draft) DecideRest(from, to int, decision Decision) (decided, risky int) {
 	var files []int
 	for i := from; i < to; i++ {

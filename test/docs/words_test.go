@@ -17,7 +17,7 @@ import (
 var unplain = regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|anew|a person|is told|are told|tells of|goes on|set-up|mend(s|ed|ing)|for ever|(machine|sandbox|user|session|record|loopback|root|agent|host|name|key|logs|you) alone)\b`)
 
 // unplainInComments matches words in comments that have a plainer equivalent.
-var unplainInComments = regexp.MustCompile(`(?i)\b(somebody|everybody|whoever|anew|a person|persons|one's own|what is (left|asked for|needed|known|read|there|wrong|in place)|what it (needs|makes)|stands? for|stands (in|on|behind|where)|is heard|praise|lies (in|on|below|behind|elsewhere|outside)|in league with|for ever|all the same|as it should|(is|are|was|were) told|tells? (of|the)|goes on|come along|came along)\b`)
+var unplainInComments = regexp.MustCompile(`(?i)\b(somebody|everybody|whoever|anew|a person|persons|one's own|what is (left|asked for|needed|known|read|there|wrong|in place)|what it (needs|makes)|stands? for|stands (in|on|behind|where)|is heard|praise|lies (in|on|below|behind|elsewhere|outside)|in league with|for ever|all the same|as it should|(is|are|was|were) told|tells? (of|the)|goes on|come along|came along|from from|up to to)\b`)
 
 func TestPagesAndScriptsUsePlainWords(t *testing.T) {
 	for _, pattern := range []string{"*.md", "docs/*.md", "scripts/*.sh", "test/matrix/*.sh", "Makefile"} {
@@ -52,9 +52,8 @@ func TestMessagesUsePlainWords(t *testing.T) {
 	}
 }
 
-// The other packages do not follow these rules yet.
 func TestCommentsUsePlainWords(t *testing.T) {
-	for _, file := range goFiles(t, "agents", "api", "app", "bakery", "cli", "cmd", "config", "internal", "netguard", "review", "runtime", "scripts", "session", "test", "ui", "workspace") {
+	for _, file := range goFiles(t, "agents", "api", "app", "audit", "bakery", "cli", "cmd", "config", "internal", "netguard", "review", "runtime", "scripts", "session", "test", "ui", "workspace") {
 		fset := token.NewFileSet()
 		parsed, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -68,6 +67,26 @@ func TestCommentsUsePlainWords(t *testing.T) {
 				text := strings.Join(strings.Fields(paragraph), " ")
 				if unplainInComments.MatchString(text) {
 					t.Errorf("%s: use a plainer word than %q in %q", fset.Position(group.Pos()), unplainInComments.FindString(text), text)
+				}
+			}
+		}
+	}
+}
+
+// Most lines of prose in these files are comments, and the rest are messages.
+func TestTheClientsUsePlainWords(t *testing.T) {
+	for _, pattern := range []string{
+		"clients/python/*/*.py", "clients/python/aibox/*/*.py", "clients/python/*.md",
+		"clients/typescript/src/*.ts", "clients/typescript/test/*.ts", "clients/typescript/examples/*.ts", "clients/typescript/*.md",
+	} {
+		for _, file := range matching(t, pattern) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for number, line := range strings.Split(string(text), "\n") {
+				if unplainInComments.MatchString(line) {
+					t.Errorf("%s:%d: use a plainer word than %q", file, number+1, unplainInComments.FindString(line))
 				}
 			}
 		}

@@ -273,9 +273,9 @@ func (x *VerifyAuditRequest) GetId() string {
 // VerifyAuditResponse is the result of a verification.
 type VerifyAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the log is whole.
+	// Whether the log is intact.
 	Valid bool `protobuf:"varint,1,opt,name=valid,proto3" json:"valid,omitempty"`
-	// What is wrong, as one sentence. Empty if it is whole.
+	// The error in one sentence. Empty if the log is intact.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The number of events.
 	Events        int64 `protobuf:"varint,3,opt,name=events,proto3" json:"events,omitempty"`

@@ -21,7 +21,7 @@ E = TypeVar("E", bound="Enumeration")
 
 
 class Enumeration(StrEnum):
-    """An enum of the schema. A value of a newer server is UNSPECIFIED."""
+    """An enum of the schema. A value that only newer servers know becomes UNSPECIFIED."""
 
     @classmethod
     def _missing_(cls, value: object) -> Enumeration:
@@ -30,7 +30,7 @@ class Enumeration(StrEnum):
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """How values of a type look in JSON."""
+    """The JSON form of the values of a type."""
 
     zero: Callable[[], T]
     encode: Callable[[T], Any]
@@ -43,7 +43,7 @@ def scalar(name: str, codec: Codec[T]) -> T:
 
 
 def optional(name: str, codec: Codec[T]) -> T | None:
-    """A field that can be absent: None."""
+    """A field that can be absent, as None."""
     return cast("T | None", field(default=None, metadata={"name": name, "codec": codec, "kind": "optional"}))
 
 
@@ -80,7 +80,7 @@ class Message:
 
     @classmethod
     def from_json(cls: type[M], document: Any) -> M:
-        """Return the message of the value of a JSON document."""
+        """Return the message in the value of a JSON document."""
         if not isinstance(document, Mapping):
             raise ValueError(f"{cls.__name__}: not an object: {document!r:.100}")
         values: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def enumeration(kind: type[E], prefix: str) -> Codec[E]:
 
 
 def message(kind: Callable[[], type[M]]) -> Codec[M]:
-    """The codec of a message. It is named by a function, since it may be defined later."""
+    """The codec of a message. A function returns its class, which may be defined later."""
     return Codec(lambda: kind()(), lambda value: value.to_json(), lambda value: kind().from_json(value))
 
 
@@ -159,5 +159,5 @@ FLOAT = Codec(float, float, float)
 BYTES = Codec(bytes, _encode_bytes, _decode_bytes)
 TIMESTAMP = Codec(lambda: datetime.fromtimestamp(0, timezone.utc), _encode_time, _decode_time)
 DURATION = Codec(timedelta, _encode_duration, _decode_duration)
-# A body of HTTP is its bytes; its content type has no meaning for this API.
+# The bytes of an HTTP body. The API does not use its content type.
 HTTP_BODY: Codec[bytes] = Codec(bytes, lambda data: {"data": _encode_bytes(data)}, lambda value: _decode_bytes(value.get("data", "")))

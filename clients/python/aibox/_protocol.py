@@ -26,8 +26,8 @@ END = 0x02
 HEADER_BYTES = 5
 MAX_BYTES = 128 << 20
 
-# How many bytes of output are kept for a stream. Half of it is for what a connection held
-# when it was lost, so it is more than the buffers of several connections.
+# How many bytes of output the server keeps for a stream. Half of them are reserved for output
+# that was on its way when a connection was lost: more than the buffers of several connections.
 STREAM_KEEP_BYTES = 64 << 20
 
 # The size of the pieces in which files are sent.
@@ -69,7 +69,7 @@ class Address:
 def default_socket() -> str:
     """Return the path of the socket that `aibox serve` creates.
 
-    A state folder other than the user's own has a socket of its own.
+    Each state folder has a socket of its own.
     """
     import pwd  # not on Windows, which has no such socket
 
@@ -139,7 +139,7 @@ def envelope(document: Any) -> bytes:
 
 
 def parse_header(header: bytes) -> tuple[bool, int]:
-    """Parse the start of an envelope: whether it is the last one, and the length of its document."""
+    """Parse the header of an envelope: whether it is the last one, and the length of its document."""
     flags, length = struct.unpack(">BI", header)
     if flags & COMPRESSED or length > MAX_BYTES:
         raise ProtocolError("the server's answer is not a stream of aibox")
@@ -185,7 +185,7 @@ _CODES = {
 
 
 def error_of_document(document: Any) -> AiboxError:
-    """Return the error of Connect's form, whose details hold aibox's, or of aibox's own form."""
+    """Return the error in a document of Connect, whose details hold aibox's error, or of aibox itself."""
     if not isinstance(document, Mapping):
         return ProtocolError(f"the server's error is not one of aibox: {document!r:.100}")
     if document.get("kind"):
@@ -202,7 +202,7 @@ def error_of_document(document: Any) -> AiboxError:
 
 
 def _error_of_detail(value: str) -> AiboxError:
-    """Parse an aibox.v1.Error in Protobuf's binary form: all of its fields are strings."""
+    """Parse an aibox.v1.Error in Protobuf's binary form. All of its fields are strings."""
     texts: dict[int, list[str]] = {}
     for number, data in _strings(base64.b64decode(value + "=" * (-len(value) % 4))):
         texts.setdefault(number, []).append(data.decode("utf-8", "replace"))
@@ -236,14 +236,14 @@ def _strings(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class Backoff:
-    """The waits between attempts to continue a stream, until a time without success has passed."""
+    """The waits between attempts to continue a stream, and the limit for time without success."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
         self.reset()
 
     def reset(self) -> None:
-        """Start again, after an event was received."""
+        """Start again after an event was received."""
         self._delay = 0.02
         self._since: float | None = None
 

@@ -27,7 +27,7 @@ class AiboxError(Exception):
 
 
 class InvalidError(AiboxError):
-    """The request is wrong."""
+    """The request is invalid."""
 
     kind = "invalid"
 
@@ -39,7 +39,7 @@ class UnauthenticatedError(AiboxError):
 
 
 class NotFoundError(AiboxError):
-    """No such thing exists for this tenant."""
+    """It does not exist for this tenant."""
 
     kind = "not_found"
 
@@ -51,7 +51,7 @@ class ConflictError(AiboxError):
 
 
 class TooLargeError(AiboxError):
-    """The request exceeds a limit of its size."""
+    """The request is too large."""
 
     kind = "too_large"
 
@@ -114,7 +114,7 @@ class ConnectionLostError(AiboxError):
 
 
 class ProtocolError(AiboxError):
-    """The server's answer is not one of aibox."""
+    """The answer does not come from an aibox server."""
 
     kind = "protocol"
 

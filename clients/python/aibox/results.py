@@ -84,7 +84,7 @@ class CodeResult:
 
     @property
     def result(self) -> str:
-        """The value of the last expression as text, where the language and a context give one."""
+        """The value of the last expression as text, if the language and a context provide it."""
         return self.response.result
 
     @property

@@ -336,10 +336,10 @@ class VerifyAuditResponse(Message):
     """VerifyAuditResponse is the result of a verification."""
 
     valid: bool = scalar("valid", BOOL)
-    """Whether the log is whole."""
+    """Whether the log is intact."""
 
     reason: str = scalar("reason", STRING)
-    """What is wrong, as one sentence. Empty if it is whole."""
+    """The error in one sentence. Empty if the log is intact."""
 
     events: int = scalar("events", INT64)
     """The number of events."""

@@ -1,4 +1,4 @@
-"""Runs code that nothing vouches for, without a network, and reads a file that it made."""
+"""Runs untrusted code without a network, and reads a file that it made."""
 
 from aibox import Sandbox
 

@@ -20,7 +20,7 @@ def module(sandbox: Sandbox) -> str:
 def use(sandbox: Sandbox, client: Client) -> None:
     sandbox.write_file("/home/user/ca.pem", os.environ["INDEX_CA"])
 
-    # Packages come from hosts in the list alone.
+    # Packages come only from hosts in the list.
     sandbox.pip_install("small", timeout=120)
     print("installed", module(sandbox))
     sandbox.set_network(allowed_hosts=["a.example"])
@@ -40,7 +40,7 @@ def use(sandbox: Sandbox, client: Client) -> None:
         print(err.kind)
     print(sandbox.resume().state.value, sandbox.run_code("n + 1", context=context).result)
 
-    # Others continue from its state, and change nothing in it.
+    # Other sandboxes continue from its state, and do not change it.
     taken = sandbox.snapshot("ready")
     with Sandbox.create(snapshot=taken, client=client) as restored:
         restored.write_file("/tmp/own", "x")
@@ -51,7 +51,7 @@ def use(sandbox: Sandbox, client: Client) -> None:
     client.sandboxes.delete_snapshot(DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
     print([one.name for one in client.sandboxes.list_snapshots(ListSnapshotsRequest()).snapshots])
 
-    # A process whose record is full waits, or drops its oldest output, as its caller says.
+    # A process whose record is full waits, or drops its oldest output, as its caller chose.
     for overflow in (Overflow.HOLD, Overflow.DROP):
         for tty in (None, (24, 80)):
             process = sandbox.start("head -c 4000000 /dev/zero", keep_bytes=1 << 20, overflow=overflow, tty=tty)

@@ -1,4 +1,4 @@
-// Runs code that nothing vouches for, without a network, and reads a file that it made.
+// Runs untrusted code without a network, and reads a file that it made.
 import { Sandbox } from "../src/index.ts";
 
 const sandbox = await Sandbox.create({ allowedHosts: [], timeout: 300 });

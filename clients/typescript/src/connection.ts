@@ -141,7 +141,7 @@ export class Connection {
   }
 }
 
-/** The cause of an error of a server that cannot be reached, so that no call took effect. */
+/** The cause of an error if the server cannot be reached. The call did not take effect. */
 const refused = { reason: "refused" };
 
 async function lost<T>(connection: Connection, step: Promise<T>, options?: { signal?: AbortSignal | undefined }): Promise<T> {
@@ -263,7 +263,7 @@ const codes: Record<string, string> = {
   unauthenticated: "unauthenticated",
 };
 
-/** Returns the error of Connect's form, whose details hold aibox's, or of aibox's own form. */
+/** Returns the error in a document of Connect, whose details hold aibox's error, or of aibox itself. */
 function errorOfDocument(json: unknown): AiboxError {
   const document = json as WireError;
   if (document.kind) return errorOf(document.kind, document.message ?? "", { hints: document.hints ?? [], requestId: document.id ?? "" });
@@ -276,7 +276,7 @@ function errorOfDocument(json: unknown): AiboxError {
   return errorOf(codes[document.code ?? ""] ?? "internal", document.message || document.code || "the call failed");
 }
 
-/** Parses an aibox.v1.Error in Protobuf's binary form: all of its fields are strings. */
+/** Parses an aibox.v1.Error in Protobuf's binary form. All of its fields are strings. */
 function errorOfDetail(data: Uint8Array): AiboxError | undefined {
   const texts: Record<number, string[]> = {};
   let at = 0;

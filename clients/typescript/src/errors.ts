@@ -23,15 +23,15 @@ export class AiboxError extends Error {
   }
 }
 
-/** The request is wrong. */
+/** The request is invalid. */
 export class InvalidError extends AiboxError {}
 /** There is no valid token. */
 export class UnauthenticatedError extends AiboxError {}
-/** No such thing exists for this tenant. */
+/** It does not exist for this tenant. */
 export class NotFoundError extends AiboxError {}
 /** It exists already, or is in a state that does not permit the call. */
 export class ConflictError extends AiboxError {}
-/** The request exceeds a limit of its size. */
+/** The request is too large. */
 export class TooLargeError extends AiboxError {}
 /** A quota or another limit is reached. */
 export class LimitError extends AiboxError {}
@@ -60,7 +60,7 @@ export class ConnectionLostError extends AiboxError {
   }
 }
 
-/** The server's answer is not one of aibox. */
+/** The answer does not come from an aibox server. */
 export class ProtocolError extends AiboxError {
   constructor(message: string) {
     super("protocol", message);

@@ -11,13 +11,13 @@ export type Init<T> = T extends string | number | boolean | Date | Uint8Array | 
     ? readonly Init<E>[]
     : { [K in keyof T]?: Init<T[K]> | undefined };
 
-/** How values of a type look in JSON. */
+/** The JSON form of the values of a type. */
 export interface Codec<T> {
   zero: () => T;
   /** Returns undefined for a value that is left out. */
   encode: (value: never) => unknown;
   decode: (json: unknown) => T;
-  /** The JSON of a value that is left out, where it cannot be. */
+  /** The JSON of a value that is left out, for places where it must be present. */
   zeroJSON: unknown;
 }
 
@@ -28,7 +28,7 @@ export interface Decoder<T> {
   fromJSON(json: unknown): T;
 }
 
-/** The fields of a message. They are given by a function, since they may name later messages. */
+/** The fields of a message. A function returns them, since they may use messages that are defined later. */
 export class MessageType<T> implements Decoder<T> {
   readonly #fields: () => Fields<T>;
 
@@ -77,7 +77,7 @@ export const bytes: Codec<Uint8Array> = {
   decode: (json) => decodeBase64(String(json)),
   zeroJSON: "",
 };
-/** A body of HTTP is its bytes; its content type has no meaning for this API. */
+/** The bytes of an HTTP body. The API does not use its content type. */
 export const httpBody: Codec<Uint8Array> = {
   zero: () => new Uint8Array(),
   encode: (value: Uint8Array) => (value.length > 0 ? { data: encodeBase64(value) } : undefined),

@@ -14,7 +14,7 @@ export class NodeTransport implements Transport {
     this.#socket = "socket" in target ? target.socket : "";
     this.baseURL = "baseURL" in target ? target.baseURL : "";
     this.#tls = this.baseURL.startsWith("https:");
-    // The server closes idle connections later than that.
+    // The server closes idle connections later than this.
     const options = { keepAlive: true, timeout: 20_000 };
     this.#agent = this.#tls ? new TLSAgent(options) : new Agent(options);
   }
@@ -40,7 +40,7 @@ export class NodeTransport implements Transport {
       sent.on("error", (err) => {
         if (!refused) reject(err);
       });
-      // The timeout of the agent is for idle connections alone.
+      // The timeout of the agent is only for idle connections.
       sent.setTimeout(0);
       write(sent, body, () => refused).catch((err: unknown) => {
         sent.destroy();
@@ -54,7 +54,7 @@ export class NodeTransport implements Transport {
   }
 }
 
-/** Returns a body without Node's own type of bytes, whose methods differ. */
+/** Returns a body as Uint8Array. Node's own type of bytes has different methods. */
 async function* chunks(message: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const part of message as AsyncIterable<Buffer>) yield new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
 }
@@ -82,8 +82,8 @@ async function write(sent: ClientRequest, body: Outgoing["body"], answered: () =
 }
 
 /**
- * Returns the path of the socket that `aibox serve` creates. A state folder other than the user's
- * own has a socket of its own.
+ * Returns the path of the socket that `aibox serve` creates. Each state folder has a socket
+ * of its own.
  */
 export async function defaultSocket(env: Record<string, string | undefined>): Promise<string> {
   const { isAbsolute, join } = await import("node:path");

@@ -12,7 +12,7 @@ export function toBytes(data: string | Uint8Array): Uint8Array {
   return typeof data === "string" ? encoder.encode(data) : data;
 }
 
-/** The waits between attempts to continue a stream, until a time without success has passed. */
+/** The waits between attempts to continue a stream, and the limit for time without success. */
 export class Backoff {
   readonly #patience: number;
   #delay = 20;
@@ -22,7 +22,7 @@ export class Backoff {
     this.#patience = seconds * 1000;
   }
 
-  /** Starts again, after an event was received. */
+  /** Starts again after an event was received. */
   reset(): void {
     this.#delay = 20;
     this.#since = undefined;

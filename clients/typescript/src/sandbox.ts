@@ -5,10 +5,10 @@ import { PIECE_BYTES, Process, toBytes } from "./process.ts";
 import type * as schema from "./schema.ts";
 import { collect } from "./transport.ts";
 
-/** A command: arguments, which no shell reads, or text for /bin/sh. */
+/** A command: a list of arguments that runs without a shell, or text for /bin/sh. */
 export type Command = string | readonly string[];
 
-/** Content of a file: text, bytes, or bytes that come. */
+/** Content of a file: text, bytes, or a stream of bytes. */
 export type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 /** Options of a new sandbox. Times are seconds. */
@@ -19,7 +19,7 @@ export interface CreateOptions extends Omit<Init<schema.CreateSandboxRequest>, "
   allowedHosts?: readonly string[] | undefined;
   /** Hosts that it cannot reach, even if another entry allows them. */
   deniedHosts?: readonly string[] | undefined;
-  /** A snapshot, or its id, that the sandbox continues from. What is absent is as in its sandbox. */
+  /** A snapshot, or its id, that the sandbox continues from. Absent options are those of its sandbox. */
   snapshot?: string | schema.Snapshot | undefined;
   client?: Client | undefined;
 }
@@ -44,7 +44,7 @@ export interface StartOptions {
   stdin?: boolean;
   tty?: { rows: number; cols: number };
   timeout?: number;
-  /** The process is killed when nothing has read its output for this time. */
+  /** The process is killed when its output was not read for this time. */
   linger?: number;
   keepBytes?: number;
   overflow?: schema.Overflow;
@@ -76,7 +76,7 @@ export interface CodeResult {
   /** Standard output as text; response.stdout has the bytes. */
   stdout: string;
   stderr: string;
-  /** The value of the last expression as text, where the language and a context give one. */
+  /** The value of the last expression as text, if the language and a context provide it. */
   result: string;
   /** The error with its traceback, if the code failed. */
   error: string;
@@ -85,14 +85,14 @@ export interface CodeResult {
   response: schema.RunCodeResponse;
 }
 
-// How many bytes of output are kept for a stream. Half of it is for what a connection held
-// when it was lost, so it is more than the buffers of several connections.
+// How many bytes of output the server keeps for a stream. Half of them are reserved for output
+// that was on its way when a connection was lost: more than the buffers of several connections.
 const STREAM_KEEP_BYTES = 64 << 20;
 
 /** An isolated machine. `await using` destroys it at the end of a block. */
 export class Sandbox {
   readonly client: Client;
-  /** The sandbox when it was last asked for; see refresh. */
+  /** The sandbox when it was last read; see refresh. */
   info: schema.Sandbox;
 
   constructor(client: Client, info: schema.Sandbox) {
@@ -109,7 +109,7 @@ export class Sandbox {
   }
 
   /**
-   * Creates a sandbox, and returns when it can start processes. The creation has a key, so it is
+   * Creates a sandbox, and returns when it can start processes. The creation has a key, so it can be
    * repeated safely if the connection is lost.
    */
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
@@ -139,22 +139,22 @@ export class Sandbox {
     } while (pageToken !== "");
   }
 
-  /** Asks for the sandbox again. */
+  /** Reads the sandbox again. */
   async refresh(): Promise<schema.Sandbox> {
     return (this.info = await this.client.sandboxes.get(this.#id()));
   }
 
-  /** Moves the end of the sandbox. */
+  /** Extends the time until the sandbox ends. */
   async extend(by: number): Promise<schema.Sandbox> {
     return (this.info = await this.client.sandboxes.extend({ ...this.#id(), by }));
   }
 
-  /** Lets the sandbox end after this time from now. 0: no limit. */
+  /** Ends the sandbox this long after now. 0 means no limit. */
   async setTimeout(timeout: number): Promise<schema.Sandbox> {
     return (this.info = await this.client.sandboxes.update({ ...this.#id(), timeout }));
   }
 
-  /** Lets the sandbox end after this time without a call, output or traffic. 0: no limit. */
+  /** Ends the sandbox after this long without a call, output or traffic. 0 means no limit. */
   async setIdleTimeout(idleTimeout: number): Promise<schema.Sandbox> {
     return (this.info = await this.client.sandboxes.update({ ...this.#id(), idleTimeout }));
   }
@@ -179,7 +179,7 @@ export class Sandbox {
     return this.client.sandboxes.snapshot({ ...this.#id(), name });
   }
 
-  /** Creates a sandbox that continues from the state of this one. Both run on. */
+  /** Creates a sandbox that continues from the state of this one. Both continue to run. */
   async fork(): Promise<Sandbox> {
     const { client, info } = this;
     const taken = await this.snapshot();
@@ -195,7 +195,7 @@ export class Sandbox {
     return this.client.sandboxes.metrics(this.#id());
   }
 
-  /** Ends the sandbox and removes its files. One that has ended is no error. */
+  /** Ends the sandbox and removes its files. It is no error if it has already ended. */
   destroy(): Promise<void> {
     return this.client.sandboxes.destroy(this.#id());
   }
@@ -232,8 +232,8 @@ export class Sandbox {
 
   /**
    * Runs a command, and returns its output while it runs, as events: stdout, stderr, and exit as
-   * the last one. Nothing is lost if the connection is. A command that waits for its reader for
-   * the time linger, by default 60 seconds, is killed.
+   * the last one. No output is lost if the connection is lost. A command whose output is not read
+   * for the time linger, by default 60 seconds, is killed.
    */
   async *execStream(command: Command, options: StartOptions = {}): AsyncGenerator<schema.ProcessEvent> {
     const process = await this.start(command, { linger: 60, keepBytes: STREAM_KEEP_BYTES, ...options });
@@ -353,7 +353,7 @@ export class Sandbox {
     return this.client.files.remove({ ...options, ...this.#id(), path });
   }
 
-  /** Returns the changes in a folder. The first event is unspecified: changes from then on are seen. */
+  /** Returns the changes in a folder. The first event is unspecified. All changes after it are reported. */
   watch(path: string, options: { recursive?: boolean; user?: string } = {}): AsyncGenerator<schema.FileEvent> {
     return this.client.files.watch({ ...options, ...this.#id(), path });
   }
@@ -379,7 +379,7 @@ export class Sandbox {
     return this.client.network.get(this.#id());
   }
 
-  /** Replaces the lists of hosts. An absent list stays; an empty one has no host. */
+  /** Replaces the lists of hosts. An absent list is kept; an empty one has no host. */
   setNetwork(lists: { allowedHosts?: readonly string[]; deniedHosts?: readonly string[] }): Promise<schema.NetworkPolicy> {
     const { mode: _, ...policy } = networkPolicy(undefined, lists.allowedHosts, lists.deniedHosts) ?? {};
     return this.client.network.set({ ...this.#id(), policy });

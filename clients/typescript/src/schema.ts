@@ -80,9 +80,9 @@ export const VerifyAuditRequest: MessageType<VerifyAuditRequest> = new MessageTy
 
 /** VerifyAuditResponse is the result of a verification. */
 export interface VerifyAuditResponse {
-  /** Whether the log is whole. */
+  /** Whether the log is intact. */
   valid: boolean;
-  /** What is wrong, as one sentence. Empty if it is whole. */
+  /** The error in one sentence. Empty if the log is intact. */
   reason: string;
   /** The number of events. */
   events: number;

@@ -9,7 +9,7 @@ import type * as schema from "./schema.ts";
 /** A run of a coding agent. Nothing of its work reaches a repository before accept. */
 export class Session {
   readonly client: Client;
-  /** The session when it was last asked for; see refresh. */
+  /** The session when it was last read; see refresh. */
   info: schema.Session;
 
   constructor(client: Client, info: schema.Session) {
@@ -52,7 +52,7 @@ export class Session {
     } while (pageToken !== "");
   }
 
-  /** Asks for the session again. */
+  /** Reads the session again. */
   async refresh(): Promise<schema.Session> {
     return (this.info = await this.client.sessions.get(this.#id()));
   }
@@ -100,7 +100,7 @@ export class Session {
   /**
    * Delivers changes: as a git bundle in the response, or with branch as a new branch of the
    * repository. Give the changes that were read, so that others are not accepted. Without files,
-   * all changes without risks are accepted. An empty branch has a name from the session.
+   * all changes without risks are accepted. An empty branch gets a name from the session.
    */
   accept(
     changes: schema.ChangeSet | undefined,

@@ -1,11 +1,11 @@
-/** An answer of HTTP. */
+/** An HTTP response. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: AsyncIterable<Uint8Array>;
 }
 
-/** A request of HTTP. A body that is a stream is sent while it comes. */
+/** An HTTP request. A body that is a stream is sent piece by piece. */
 export interface Outgoing {
   method: string;
   path: string;
@@ -22,7 +22,7 @@ export interface Transport {
   close(): void;
 }
 
-/** Sends requests with fetch, as browsers have it. A streamed body is collected first. */
+/** Sends requests with fetch, as in browsers. A streamed body is collected first. */
 export class FetchTransport implements Transport {
   readonly baseURL: string;
 

@@ -21,7 +21,7 @@ async function snapshots(): Promise<string[]> {
 async function use(sandbox: Sandbox): Promise<void> {
   await sandbox.writeFile("/home/user/ca.pem", env["INDEX_CA"] ?? "");
 
-  // Packages come from hosts in the list alone.
+  // Packages come only from hosts in the list.
   await sandbox.pipInstall("small");
   console.log("installed", await module(sandbox));
   await sandbox.setNetwork({ allowedHosts: ["a.example"] });
@@ -45,7 +45,7 @@ async function use(sandbox: Sandbox): Promise<void> {
   }
   console.log((await sandbox.resume()).state, (await sandbox.runCode("n + 1", "python", { context })).result);
 
-  // Others continue from its state, and change nothing in it.
+  // Other sandboxes continue from its state, and do not change it.
   const taken = await sandbox.snapshot("ready");
   const restored = await Sandbox.create({ snapshot: taken, client });
   try {
@@ -64,7 +64,7 @@ async function use(sandbox: Sandbox): Promise<void> {
   await client.sandboxes.deleteSnapshot({ snapshotId: taken.snapshotId });
   console.log(await snapshots());
 
-  // A process whose record is full waits, or drops its oldest output, as its caller says.
+  // A process whose record is full waits, or drops its oldest output, as its caller chose.
   for (const overflow of ["hold", "drop"] as const) {
     for (const tty of [{}, { tty: { rows: 24, cols: 80 } }]) {
       const process = await sandbox.start("head -c 4000000 /dev/zero", { keepBytes: 1 << 20, overflow, ...tty });

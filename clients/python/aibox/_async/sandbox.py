@@ -36,7 +36,7 @@ class AsyncSandbox:
 
     @property
     def state(self) -> schema.SandboxState:
-        """The state when it was last asked for; see refresh."""
+        """The state when it was last read; see refresh."""
         return self.info.state
 
     @classmethod
@@ -66,10 +66,10 @@ class AsyncSandbox:
 
         Without allowed_hosts, the sandbox has the tenant's default policy; with an empty list,
         it reaches no host. network is a mode (none, local, allowlist, public) or a whole
-        policy. The creation has a key, so it is repeated safely if the connection is lost.
+        policy. The creation has a key, so it can be repeated safely if the connection is lost.
 
-        With a snapshot, the sandbox continues from it, and what is not given is as in the
-        sandbox of the snapshot.
+        With a snapshot, the sandbox continues from it. Arguments that are not given are those of
+        the snapshot's sandbox.
         """
         request = schema.CreateSandboxRequest(
             template=template,
@@ -121,24 +121,24 @@ class AsyncSandbox:
             request.page_token = page.next_page_token
 
     async def refresh(self) -> schema.Sandbox:
-        """Ask for the sandbox again, and return what info then holds."""
+        """Read the sandbox again, and return the new info."""
         self.info = await self.client.sandboxes.get(schema.GetSandboxRequest(sandbox_id=self.sandbox_id))
         return self.info
 
     async def extend(self, by: float | timedelta) -> schema.Sandbox:
-        """Move the end of the sandbox."""
+        """Extend the time until the sandbox ends."""
         self.info = await self.client.sandboxes.extend(schema.ExtendSandboxRequest(sandbox_id=self.sandbox_id, by=duration(by)))
         return self.info
 
     async def set_timeout(self, timeout: float | timedelta) -> schema.Sandbox:
-        """Let the sandbox end after this time from now. 0: no limit."""
+        """End the sandbox this long after now. 0 means no limit."""
         self.info = await self.client.sandboxes.update(
             schema.UpdateSandboxRequest(sandbox_id=self.sandbox_id, timeout=duration(timeout))
         )
         return self.info
 
     async def set_idle_timeout(self, timeout: float | timedelta) -> schema.Sandbox:
-        """Let the sandbox end after this time without a call, output or traffic. 0: no limit."""
+        """End the sandbox after this long without a call, output or traffic. 0 means no limit."""
         self.info = await self.client.sandboxes.update(
             schema.UpdateSandboxRequest(sandbox_id=self.sandbox_id, idle_timeout=duration(timeout))
         )
@@ -166,7 +166,7 @@ class AsyncSandbox:
         return await self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
 
     async def fork(self) -> AsyncSandbox:
-        """Create a sandbox that continues from the state of this one. Both run on."""
+        """Create a sandbox that continues from the state of this one. Both continue to run."""
         taken = await self.snapshot()
         try:
             return await AsyncSandbox.create(
@@ -180,7 +180,7 @@ class AsyncSandbox:
         return await self.client.sandboxes.metrics(schema.SandboxMetricsRequest(sandbox_id=self.sandbox_id))
 
     async def destroy(self) -> None:
-        """End the sandbox and remove its files. One that has ended is no error."""
+        """End the sandbox and remove its files. It is no error if it has already ended."""
         await self.client.sandboxes.destroy(schema.DestroySandboxRequest(sandbox_id=self.sandbox_id))
 
     async def __aenter__(self) -> AsyncSandbox:
@@ -231,9 +231,9 @@ class AsyncSandbox:
         keep_bytes: int = 0,
         overflow: schema.Overflow = schema.Overflow.UNSPECIFIED,
     ) -> AsyncProcess:
-        """Start a process. tty gives it a terminal of that many rows and columns.
+        """Start a process. tty gives it a terminal with this number of rows and columns.
 
-        With linger, it is killed when nothing has read its output for this time.
+        With linger, it is killed when its output was not read for this time.
         """
         request = schema.StartProcessRequest(
             sandbox_id=self.sandbox_id,
@@ -263,7 +263,7 @@ class AsyncSandbox:
     ) -> AsyncIterator[schema.ProcessEvent]:
         """Run a command, and return its output while it runs, as events: stdout, stderr, and exit as the last one.
 
-        Nothing is lost if the connection is. A command that waits for its reader for the time
+        No output is lost if the connection is lost. A command whose output is not read for the time
         linger is killed.
         """
         process = await self.start(
@@ -358,7 +358,7 @@ class AsyncSandbox:
         return (await self.read_file(path, user=user)).decode()
 
     async def read_stream(self, path: str, *, offset: int = 0, length: int = 0, user: str = "") -> AsyncIterator[bytes]:
-        """Return a file, or a part of it, in pieces. length 0 means to the end."""
+        """Return a file, or a part of it, in pieces. length 0 means up to the end."""
         request = schema.ReadFileRequest(sandbox_id=self.sandbox_id, path=path, offset=offset, length=length, user=user)
         async for piece in self.client.files.read(request):
             yield piece.content
@@ -396,7 +396,7 @@ class AsyncSandbox:
         )
 
     async def watch(self, path: str, *, recursive: bool = False, user: str = "") -> AsyncIterator[schema.FileEvent]:
-        """Return the changes in a folder. The first event is UNSPECIFIED: changes from then on are seen."""
+        """Return the changes in a folder. The first event is UNSPECIFIED. All changes after it are reported."""
         request = schema.WatchFilesRequest(sandbox_id=self.sandbox_id, path=path, recursive=recursive, user=user)
         async for event in self.client.files.watch(request):
             yield event
@@ -428,9 +428,9 @@ class AsyncSandbox:
     async def set_network(
         self, *, allowed_hosts: Sequence[str] | None = None, denied_hosts: Sequence[str] | None = None
     ) -> schema.NetworkPolicy:
-        """Replace the lists of hosts. None leaves a list; an empty one has no host."""
+        """Replace the lists of hosts. None keeps a list; an empty one has no host."""
         policy = network_policy(None, allowed_hosts, denied_hosts) or schema.NetworkPolicy()
-        policy.mode = schema.NetworkMode.UNSPECIFIED  # it stays
+        policy.mode = schema.NetworkMode.UNSPECIFIED  # it is not changed
         return await self.client.network.set(schema.SetNetworkRequest(sandbox_id=self.sandbox_id, policy=policy))
 
     async def explain_network(self, host: str, port: int = 0) -> schema.ExplainNetworkResponse:

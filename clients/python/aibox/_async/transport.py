@@ -162,7 +162,7 @@ class AsyncTransport:
     async def call(self, path: str, request: Message, response: type[M], *, timeout: float | None = None, idempotent: bool = False) -> M: ...
 
     async def call(self, path: str, request: Message, response: type[M] | None, *, timeout: float | None = None, idempotent: bool = False) -> M | None:
-        """Make a call. One that can be repeated is, if its answer was lost."""
+        """Make a call. It is repeated if its answer was lost and the method permits this."""
         body = protocol.encode(request.to_json())
 
         async def attempt(connection: _Connection) -> Response:
@@ -265,7 +265,7 @@ class AsyncTransport:
         return None
 
     async def _connect(self) -> _Connection:
-        """Connect to the server, also to one that is restarting."""
+        """Connect to the server. It may be restarting, so try several times."""
         for delay in (*protocol.ATTEMPTS, None):
             try:
                 return await asyncio.wait_for(self._open(), 10)
@@ -293,7 +293,7 @@ class AsyncTransport:
         return answer
 
     async def _send(self, connection: _Connection, path: str, requests: AsyncIterable[Message]) -> _Stored:
-        """Send a stream. The server may answer, and refuse the rest, before its end."""
+        """Send a stream. The server may answer before its end, and refuse the rest."""
         writer = connection.writer
         answer = asyncio.ensure_future(_Stored.receive(connection.reader))
         try:

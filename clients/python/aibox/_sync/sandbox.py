@@ -37,7 +37,7 @@ class Sandbox:
 
     @property
     def state(self) -> schema.SandboxState:
-        """The state when it was last asked for; see refresh."""
+        """The state when it was last read; see refresh."""
         return self.info.state
 
     @classmethod
@@ -67,10 +67,10 @@ class Sandbox:
 
         Without allowed_hosts, the sandbox has the tenant's default policy; with an empty list,
         it reaches no host. network is a mode (none, local, allowlist, public) or a whole
-        policy. The creation has a key, so it is repeated safely if the connection is lost.
+        policy. The creation has a key, so it can be repeated safely if the connection is lost.
 
-        With a snapshot, the sandbox continues from it, and what is not given is as in the
-        sandbox of the snapshot.
+        With a snapshot, the sandbox continues from it. Arguments that are not given are those of
+        the snapshot's sandbox.
         """
         request = schema.CreateSandboxRequest(
             template=template,
@@ -122,24 +122,24 @@ class Sandbox:
             request.page_token = page.next_page_token
 
     def refresh(self) -> schema.Sandbox:
-        """Ask for the sandbox again, and return what info then holds."""
+        """Read the sandbox again, and return the new info."""
         self.info = self.client.sandboxes.get(schema.GetSandboxRequest(sandbox_id=self.sandbox_id))
         return self.info
 
     def extend(self, by: float | timedelta) -> schema.Sandbox:
-        """Move the end of the sandbox."""
+        """Extend the time until the sandbox ends."""
         self.info = self.client.sandboxes.extend(schema.ExtendSandboxRequest(sandbox_id=self.sandbox_id, by=duration(by)))
         return self.info
 
     def set_timeout(self, timeout: float | timedelta) -> schema.Sandbox:
-        """Let the sandbox end after this time from now. 0: no limit."""
+        """End the sandbox this long after now. 0 means no limit."""
         self.info = self.client.sandboxes.update(
             schema.UpdateSandboxRequest(sandbox_id=self.sandbox_id, timeout=duration(timeout))
         )
         return self.info
 
     def set_idle_timeout(self, timeout: float | timedelta) -> schema.Sandbox:
-        """Let the sandbox end after this time without a call, output or traffic. 0: no limit."""
+        """End the sandbox after this long without a call, output or traffic. 0 means no limit."""
         self.info = self.client.sandboxes.update(
             schema.UpdateSandboxRequest(sandbox_id=self.sandbox_id, idle_timeout=duration(timeout))
         )
@@ -167,7 +167,7 @@ class Sandbox:
         return self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
 
     def fork(self) -> Sandbox:
-        """Create a sandbox that continues from the state of this one. Both run on."""
+        """Create a sandbox that continues from the state of this one. Both continue to run."""
         taken = self.snapshot()
         try:
             return Sandbox.create(
@@ -181,7 +181,7 @@ class Sandbox:
         return self.client.sandboxes.metrics(schema.SandboxMetricsRequest(sandbox_id=self.sandbox_id))
 
     def destroy(self) -> None:
-        """End the sandbox and remove its files. One that has ended is no error."""
+        """End the sandbox and remove its files. It is no error if it has already ended."""
         self.client.sandboxes.destroy(schema.DestroySandboxRequest(sandbox_id=self.sandbox_id))
 
     def __enter__(self) -> Sandbox:
@@ -232,9 +232,9 @@ class Sandbox:
         keep_bytes: int = 0,
         overflow: schema.Overflow = schema.Overflow.UNSPECIFIED,
     ) -> Process:
-        """Start a process. tty gives it a terminal of that many rows and columns.
+        """Start a process. tty gives it a terminal with this number of rows and columns.
 
-        With linger, it is killed when nothing has read its output for this time.
+        With linger, it is killed when its output was not read for this time.
         """
         request = schema.StartProcessRequest(
             sandbox_id=self.sandbox_id,
@@ -264,7 +264,7 @@ class Sandbox:
     ) -> Iterator[schema.ProcessEvent]:
         """Run a command, and return its output while it runs, as events: stdout, stderr, and exit as the last one.
 
-        Nothing is lost if the connection is. A command that waits for its reader for the time
+        No output is lost if the connection is lost. A command whose output is not read for the time
         linger is killed.
         """
         process = self.start(
@@ -359,7 +359,7 @@ class Sandbox:
         return (self.read_file(path, user=user)).decode()
 
     def read_stream(self, path: str, *, offset: int = 0, length: int = 0, user: str = "") -> Iterator[bytes]:
-        """Return a file, or a part of it, in pieces. length 0 means to the end."""
+        """Return a file, or a part of it, in pieces. length 0 means up to the end."""
         request = schema.ReadFileRequest(sandbox_id=self.sandbox_id, path=path, offset=offset, length=length, user=user)
         for piece in self.client.files.read(request):
             yield piece.content
@@ -397,7 +397,7 @@ class Sandbox:
         )
 
     def watch(self, path: str, *, recursive: bool = False, user: str = "") -> Iterator[schema.FileEvent]:
-        """Return the changes in a folder. The first event is UNSPECIFIED: changes from then on are seen."""
+        """Return the changes in a folder. The first event is UNSPECIFIED. All changes after it are reported."""
         request = schema.WatchFilesRequest(sandbox_id=self.sandbox_id, path=path, recursive=recursive, user=user)
         for event in self.client.files.watch(request):
             yield event
@@ -429,9 +429,9 @@ class Sandbox:
     def set_network(
         self, *, allowed_hosts: Sequence[str] | None = None, denied_hosts: Sequence[str] | None = None
     ) -> schema.NetworkPolicy:
-        """Replace the lists of hosts. None leaves a list; an empty one has no host."""
+        """Replace the lists of hosts. None keeps a list; an empty one has no host."""
         policy = network_policy(None, allowed_hosts, denied_hosts) or schema.NetworkPolicy()
-        policy.mode = schema.NetworkMode.UNSPECIFIED  # it stays
+        policy.mode = schema.NetworkMode.UNSPECIFIED  # it is not changed
         return self.client.network.set(schema.SetNetworkRequest(sandbox_id=self.sandbox_id, policy=policy))
 
     def explain_network(self, host: str, port: int = 0) -> schema.ExplainNetworkResponse:

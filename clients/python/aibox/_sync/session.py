@@ -31,7 +31,7 @@ class Session:
 
     @property
     def state(self) -> schema.SessionState:
-        """The state when it was last asked for; see refresh."""
+        """The state when it was last read; see refresh."""
         return self.info.state
 
     @classmethod
@@ -99,7 +99,7 @@ class Session:
             request.page_token = page.next_page_token
 
     def refresh(self) -> schema.Session:
-        """Ask for the session again, and return what info then holds."""
+        """Read the session again, and return the new info."""
         self.info = self.client.sessions.get(schema.GetSessionRequest(session_id=self.session_id))
         return self.info
 
@@ -153,7 +153,7 @@ class Session:
         """Deliver changes: as a git bundle in the response, or with branch as a new branch of the repository.
 
         Give the changes that were read, so that others are not accepted. Without files, all
-        changes without risks are accepted. An empty branch has a name from the session.
+        changes without risks are accepted. An empty branch gets a name from the session.
         """
         request = schema.AcceptChangesRequest(
             session_id=self.session_id,

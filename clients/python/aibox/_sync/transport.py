@@ -63,7 +63,7 @@ class Transport:
     def call(self, path: str, request: Message, response: type[M], *, timeout: float | None = None, idempotent: bool = False) -> M: ...
 
     def call(self, path: str, request: Message, response: type[M] | None, *, timeout: float | None = None, idempotent: bool = False) -> M | None:
-        """Make a call. One that can be repeated is, if its answer was lost."""
+        """Make a call. It is repeated if its answer was lost and the method permits this."""
         body = protocol.encode(request.to_json())
 
         def attempt(connection: http.client.HTTPConnection) -> Response:
@@ -165,7 +165,7 @@ class Transport:
             connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Connect to the server, also to one that is restarting."""
+        """Connect to the server. It may be restarting, so try several times."""
         for delay in (*protocol.ATTEMPTS, None):
             connection = self._connection()
             try:
