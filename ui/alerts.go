@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// alerts make the terminal notify the user when a session ends, fails or begins to wait for
-// them, on every screen. The zero value does nothing.
+// alerts notify the user through the terminal when a session ends, fails or starts to wait for the
+// user. They work on every screen. The zero value does nothing.
 type alerts struct {
 	ctx      context.Context //nolint:containedctx // it ends with the program
 	sessions interface {
@@ -21,14 +21,14 @@ type alerts struct {
 	changed <-chan struct{}
 	known   map[session.ID]session.Status // nil before the first list
 	now     func() time.Time
-	waited  time.Time // of the last notification of an agent that waits
+	waited  time.Time // when the last notification about a waiting agent was shown
 }
 
-// waitingPause is the shortest time between two notifications of agents that wait. What an
-// agent's terminal shows decides whether it waits, so an agent could cause them without end.
+// waitingPause is the minimum time between two notifications about waiting agents. aibox infers
+// from an agent's terminal output that it waits, so an agent could trigger any number of them.
 const waitingPause = 5 * time.Second
 
-// The messages of alerts, which no screen gets.
+// The messages of alerts. No screen receives them.
 type (
 	alertsWatching struct{ changed <-chan struct{} }
 	alertsChanged  struct{}
@@ -44,7 +44,7 @@ func (a *alerts) Init() tea.Cmd {
 	return tea.Batch(a.load(), func() tea.Msg {
 		changed, err := sessions.Changed(ctx)
 		if err != nil {
-			return nil // the dashboard watches the same, and shows the error
+			return nil // the dashboard watches the same sessions and shows the error
 		}
 		return alertsWatching{changed}
 	})
@@ -53,7 +53,7 @@ func (a *alerts) Init() tea.Cmd {
 func (a *alerts) load() tea.Cmd {
 	sessions := a.sessions
 	return func() tea.Msg {
-		all, _ := sessions.Summaries() // damaged sessions are not in it
+		all, _ := sessions.Summaries() // damaged sessions are left out
 		return alertsLoaded{all}
 	}
 }
@@ -75,7 +75,7 @@ func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		a.changed = msg.changed
 		return a.await(), true
 	case alertsChanged:
-		return a.load(), true // the next change is awaited after it
+		return a.load(), true // the wait for the next change starts after the load
 	case alertsLoaded:
 		cmd := a.compare(msg.all)
 		if a.changed != nil {
@@ -86,7 +86,8 @@ func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	return nil, false
 }
 
-// compare notifies the user of the first change since the last list that they may wait for.
+// compare notifies the user of the first change since the last list that the user may be waiting
+// for.
 func (a *alerts) compare(all []session.Summary) tea.Cmd {
 	first := a.known == nil
 	var cmd tea.Cmd
@@ -111,7 +112,7 @@ func (a *alerts) compare(all []session.Summary) tea.Cmd {
 	return cmd
 }
 
-// alertOf returns the event between a status and the current one; "" for none.
+// alertOf returns the event that a change of status means; "" for none.
 func alertOf(was session.Status, now *session.Summary) (event session.NotifyEvent, what string) {
 	switch status := now.Status(); {
 	case status == was:

@@ -30,10 +30,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// app is the root model: the screens on top of each other, lowest the dashboard, or
-// the only screen that was asked for. It
-// routes messages, draws the line of keys, and gives every screen its size, theme and
-// end.
+// app is the root model. It holds a stack of screens with the dashboard at the bottom, or a single
+// requested screen. It routes messages, draws the line of keys, sets the size and the theme of
+// every screen, and closes screens.
 type app struct {
 	ctx     context.Context //nolint:containedctx // it ends with the program
 	request Request
@@ -43,25 +42,24 @@ type app struct {
 
 	width, height int
 	over          overlay
-	questions     *approvals.Model // of sessions that run
+	questions     *approvals.Model // of running sessions
 	ports         *openports.Opened
 	alerts        alerts
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
-	closed        page.Close           // by the only screen
+	closed        page.Close           // sent by the only screen
 	interrupted   bool                 // the last key was ctrl+c
-	composes      bool                 // a Run is not started, but ends the program
+	composes      bool                 // a Run ends the program instead of starting
 	composed      *run.Request         // that Run's request
 }
 
-// The smallest screen that shows something of use.
+// The minimum size of a usable screen.
 const (
 	minWidth  = 40
 	minHeight = 12
 )
 
-// sides are the screens beside the dashboard that a digit leads to, from 2 on; 1 is
-// the dashboard.
+// sides are the screens that the digit keys open, starting at 2. The key 1 opens the dashboard.
 var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}, page.Snapshots{}}
 
 type appKeys struct {
@@ -95,7 +93,7 @@ func newApp(ctx context.Context, r Request) *app {
 	return a
 }
 
-// page is the screen that is shown.
+// page returns the current screen.
 func (a *app) page() *layer { return a.open[len(a.open)-1] }
 
 // Init asks the terminal for its background and starts the first screen.
@@ -103,7 +101,7 @@ func (a *app) Init() tea.Cmd {
 	return tea.Batch(tea.RequestBackgroundColor, a.page().Init(), a.questions.Init(), a.alerts.Init())
 }
 
-// Update routes.
+// Update routes a message.
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	defer a.showQuestions()
 	msg, current := page.Current(msg)
@@ -150,7 +148,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return a, a.page().Update(msg)
 }
 
-// paint takes the theme that the terminal's colors and its background ask for.
+// paint sets the theme that fits the terminal's colors and background.
 func (a *app) paint() {
 	a.theme = theme.New(!a.light)
 	if a.colors <= colorprofile.ANSI {
@@ -172,7 +170,7 @@ func (a *app) fit() {
 	}
 }
 
-// do does what the screen that is shown asks for.
+// do handles a request of the current screen.
 func (a *app) do(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Command:
@@ -194,7 +192,7 @@ func (a *app) do(request page.Request) tea.Cmd {
 	}
 }
 
-// show opens the screen that is asked for, on top of all others.
+// show opens the requested screen on top of all others.
 func (a *app) show(request page.Request) tea.Cmd {
 	l := a.layerOf(request)
 	covered := a.page().Update(page.Covered{})
@@ -203,7 +201,7 @@ func (a *app) show(request page.Request) tea.Cmd {
 	return tea.Batch(covered, l.Init())
 }
 
-// layerOf makes a screen; nil is the dashboard.
+// layerOf makes the requested screen. A nil request means the dashboard.
 func (a *app) layerOf(request page.Request) *layer {
 	ctx, cancel := context.WithCancel(a.ctx)
 	l := &layer{close: cancel, side: slices.Contains(sides, request)}
@@ -241,8 +239,8 @@ func (a *app) layerOf(request page.Request) *layer {
 	return l
 }
 
-// onDashboard reports whether the dashboard is shown: what quits and what leads to the screens
-// beside it counts there.
+// onDashboard reports whether the dashboard is shown. The keys that quit and that open the screens
+// beside it work only there.
 func (a *app) onDashboard() bool { return len(a.open) == 1 && a.request.Only == nil }
 
 // leave closes the current screen and notifies the one below. Closing the only screen ends the
@@ -257,15 +255,15 @@ func (a *app) leave(said page.Close) tea.Cmd {
 	return a.page().Update(page.Returned(said))
 }
 
-// pressedTwice reports whether a key is the second ctrl+c in a row: the first one canceled a
-// question or a text, and the second one quits wherever the user is.
+// pressedTwice reports whether a key is the second ctrl+c in a row. The first one cancels a
+// question or a text. The second one quits from any screen.
 func (a *app) pressedTwice(msg tea.KeyPressMsg) bool {
 	before := a.interrupted
 	a.interrupted = key.Matches(msg, a.keys.force) && a.over.leave == nil
 	return before && a.interrupted && !a.questions.Open()
 }
 
-// press is one key: the app's own, or the page's.
+// press handles a key of the app, or passes it to the page.
 func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, a.keys.force) && !a.typing():
@@ -300,8 +298,8 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	return a.page().Update(msg)
 }
 
-// sideKeys are the keys to the dashboard and the screens beside it. On a screen where
-// something would be lost there are none.
+// sideKeys returns the keys that open the dashboard and the screens beside it. It returns none on a
+// screen where leaving would lose something.
 func (a *app) sideKeys() []key.Binding {
 	if !a.onDashboard() && !a.page().side {
 		return nil
@@ -309,7 +307,7 @@ func (a *app) sideKeys() []key.Binding {
 	return a.keys.sides
 }
 
-// goAside goes to the dashboard, 0, or to one of sides, from 1 on.
+// goAside opens the dashboard if i is 0, else one of sides, counted from 1.
 func (a *app) goAside(i int) tea.Cmd {
 	var left tea.Cmd
 	if len(a.open) > 1 {
@@ -321,11 +319,11 @@ func (a *app) goAside(i int) tea.Cmd {
 	return tea.Batch(left, a.show(sides[i-1]))
 }
 
-// click is the mouse: on the line of keys it presses the key.
+// click handles a mouse click. A click on the line of keys presses that key.
 func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 	switch {
 	case msg.Y >= a.height:
-		return nil // of a terminal that has just become smaller; its row is not the foot
+		return nil // the terminal has just become smaller, and the row is no longer the foot
 	case msg.Y < a.height-footRows && a.over.open():
 		return a.pass(msg)
 	case msg.Y < a.height-footRows:
@@ -342,7 +340,7 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 	return nil
 }
 
-// confirmer is a page that may have a question in its middle.
+// confirmer is a page that can show a question in the middle of the screen.
 type confirmer interface {
 	Asking() *dialog.Confirm // nil when there is none
 }
@@ -353,7 +351,8 @@ func (a *app) asking() bool {
 	return ok && p.Asking() != nil
 }
 
-// button is a click while the page asks a question: on a button it is the button's key.
+// button handles a click while the page asks a question. A click on a button presses the button's
+// key.
 func (a *app) button(msg tea.MouseClickMsg) (cmd tea.Cmd, asks bool) {
 	p, ok := a.page().Page.(confirmer)
 	if !ok || p.Asking() == nil {

@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// handOver takes the UI off the screen and gives the whole terminal to do. The screen
-// that asked for it gets do's error in a page.Returned.
+// handOver hides the UI and gives the whole terminal to do. The screen that requested it receives
+// do's error in a page.Returned.
 func (a *app) handOver(do func(context.Context) error) tea.Cmd {
 	return tea.Exec(handover{a.ctx, do}, func(err error) tea.Msg { return page.Returned{Err: err} })
 }
@@ -24,13 +24,13 @@ type handover struct {
 
 // Run calls the function.
 func (h handover) Run() error {
-	// The library's renderer stops its clock a moment after it has said that it is at
-	// rest. Restarted before that, it would never draw again.
+	// The library's renderer reports that it is idle shortly before it stops its ticker. If it were
+	// restarted in between, it would never draw again.
 	time.Sleep(restTime)
 	return guarded(func() error { return h.do(h.ctx) })
 }
 
-// restTime is many times that moment, and too short to notice.
+// restTime is many times longer than that delay, and too short for the user to notice.
 const restTime = 20 * time.Millisecond
 
 // SetStdin and the others are not needed: the function knows the terminal.

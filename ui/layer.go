@@ -58,14 +58,14 @@ func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// done tags the message that follows a program. Bubble Tea sends it to the root, past the
-// command that asked.
+// done tags the message that follows a program. Bubble Tea sends it directly to the root, not
+// through the command that requested the program.
 func (l *layer) done(exec page.Exec) tea.ExecCallback {
 	return func(err error) tea.Msg { return answer{l, exec.Done(err)} }
 }
 
-// forRuntime reports whether Bubble Tea itself handles the message: to set the
-// clipboard, to run an editor and so on. Most of these types are not exported.
+// forRuntime reports whether Bubble Tea itself handles the message, for example to set the
+// clipboard or to run an editor. Most of these types are not exported.
 func forRuntime(msg tea.Msg) bool {
 	return reflect.TypeOf(msg).PkgPath() == reflect.TypeFor[tea.BatchMsg]().PkgPath()
 }

@@ -15,10 +15,10 @@ const (
 	idleAfter       = 100 * time.Millisecond
 )
 
-// pace slows down the ticker at which the library checks for a new frame while there is
-// none. The library has one rate: a high one costs an idle screen more than a hundredth of
-// a core, and at a low one keys wait for their frame. A frame that comes while the
-// ticker is slow makes it fast again. Methods are safe for concurrent use.
+// pace slows down the library's frame ticker while there is nothing to draw. The library has only
+// one rate: at a high rate an idle screen costs more than 1% of a core, and at a low rate the
+// screen responds late to keys. A frame that comes while the ticker is slow makes it fast again.
+// Methods are safe for concurrent use.
 type pace struct {
 	mu     sync.Mutex
 	ticker *time.Ticker // nil leaves the library's rate
@@ -51,8 +51,8 @@ func (p *pace) frame() {
 	p.timer.Reset(idleAfter)
 }
 
-// rest makes the ticker slow if there was no frame for a while. It does not stop it: a
-// frame that takes long to reach the renderer is late then, but not lost.
+// rest slows down the ticker if there was no frame for a while. It does not stop the ticker, so a
+// frame that takes long to reach the renderer is late but not lost.
 func (p *pace) rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

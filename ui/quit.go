@@ -14,8 +14,8 @@ import (
 
 // leaver is a page on which the user can lose something by quitting.
 type leaver interface {
-	// Leaving returns the question to answer before the user quits, without Do; nil if
-	// nothing would be lost.
+	// Leaving returns the question that the user must answer before quitting, without its Do. It
+	// returns nil if nothing would be lost.
 	Leaving() *dialog.Confirm
 }
 

@@ -6,20 +6,20 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// queryWait is how long the UI waits for the terminal's answer to its first query.
+// queryWait is the maximum time that the UI waits for the terminal's answer to its first query.
 const queryWait = 300 * time.Millisecond
 
-// terminalQuery delays the end of a program until the terminal has answered the query for
-// its background color, or queryWait after the start. An answer that comes later would be
-// printed at the user's shell prompt, or be taken for typed text. The program's loop alone
-// uses it.
+// terminalQuery delays the end of a program until the terminal has answered the query for its
+// background color, or queryWait after the start. An answer that comes later would be printed at
+// the user's shell prompt, or be taken for typed text. Only the program's loop uses it.
 type terminalQuery struct {
 	sent     time.Time
 	answered bool
 	quitting bool
 }
 
-// filter passes on each message but an early request to quit, which quit repeats later.
+// filter passes on every message except an early request to quit. It calls quit later to repeat
+// that request.
 func (q *terminalQuery) filter(msg tea.Msg, quit func()) tea.Msg {
 	switch msg.(type) {
 	case tea.BackgroundColorMsg:

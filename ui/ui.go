@@ -1,6 +1,6 @@
-// Package ui is the terminal UI: what `aibox` shows without a command. It does no
-// work of its own and decides nothing about isolation: screens ask the use cases and
-// show what they say. Update and View do no I/O; commands do, and bring messages.
+// Package ui is the terminal UI: what `aibox` shows without a command. It does no work of its own
+// and decides nothing about isolation: screens call the use cases and show their results. Update
+// and View do no I/O. Commands do, and return messages.
 package ui
 
 import (
@@ -32,7 +32,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screens ask for.
+// Sessions are the use cases that the screens call.
 type Sessions interface {
 	dashboard.Sessions
 	sessionview.Sessions
@@ -48,7 +48,7 @@ type Sessions interface {
 // Request configures the UI.
 type Request struct {
 	In       io.Reader // the user's terminal
-	Out      io.Writer // the same
+	Out      io.Writer // the user's terminal
 	Sessions Sessions
 	Guard    network.Guard
 	Changes  changes.Services
@@ -59,15 +59,14 @@ type Request struct {
 	// Snapshots are those of the user's sandboxes.
 	Snapshots snapshots.Store
 	FirstRun  welcome.Choices
-	// Remember adds an entry to the allow list of the user's settings for the agent of the
-	// session, and returns their
-	// file; nil if nothing may be added.
+	// Remember adds an entry to the allow list of the user's settings for the agent of the session,
+	// and returns the path of the settings file. It is nil if entries cannot be added.
 	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
-	// Notify returns what makes the terminal show a notification; "" shows none. Nil never
-	// shows one.
+	// Notify returns the control sequence that makes the terminal show a notification; "" for none.
+	// If it is nil, no notification is shown.
 	Notify func(event session.NotifyEvent, title, text string) (sequence string)
-	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
-	// the dashboard.
+	// Only is the screen to show instead of the dashboard; leaving it ends the UI. Nil shows the
+	// dashboard.
 	Only page.Request
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the user may come back.
@@ -77,8 +76,8 @@ type Request struct {
 	// Run starts a run on the whole terminal, while the UI is off the screen, and returns
 	// when the user may come back. It reports the run's own errors itself.
 	Run func(ctx context.Context, request run.Request) error
-	// SendBack asks for feedback on a session's work in an editor on the whole terminal, and
-	// resumes the session with it, as Run does.
+	// SendBack opens an editor on the whole terminal for feedback on a session's work. It then
+	// resumes the session with the feedback, as Run does.
 	SendBack func(ctx context.Context, request page.SendBack) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
@@ -124,8 +123,8 @@ func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	program = tea.NewProgram(paced{guard{app, end}, &pace{}, &program}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
 		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return query.filter(msg, program.Quit) }))
-	// Not WithContext: a program that ends so just when a command gives the terminal back
-	// leaves the keyboard in a mode of its own.
+	// WithContext is not used: if it ended the program just when a command gives the terminal back,
+	// the keyboard would stay in a special mode.
 	defer context.AfterFunc(ctx, program.Quit)()
 	_, err := program.Run()
 	var crash *Crash

@@ -1,9 +1,9 @@
-// Package approvals shows the questions of running sessions over the open screen. It
-// watches the requests of those sessions, so that they ask. A question never takes a key
-// that was meant for something else: it appears only while the user is not typing, the
-// focused button decides nothing, and keys are ignored until none was pressed for a moment.
-// A postponed question stays as a mark until it is answered or expires. A question that
-// closes by itself leaves a line, and for a moment its keys do nothing.
+// Package approvals shows the questions of running sessions over the open screen. Sessions ask only
+// while a program watches their requests, so it watches them. A question never takes a key that was
+// meant for something else: it appears only while the user is not typing, the focused button
+// decides nothing, and keys are ignored until none was pressed for a moment. A postponed question
+// stays as a mark until it is answered or expires. A question that closes by itself leaves a line,
+// and for a moment its keys do nothing.
 package approvals
 
 import (
@@ -49,9 +49,8 @@ type Model struct {
 	// Now is the clock, and Tick sends a message after a time. Tests set them.
 	Now  func() time.Time
 	Tick func(time.Duration, tea.Msg) tea.Cmd
-	// Remember adds an entry to the allow list of the user's settings for the agent of the
-	// session, and returns their
-	// file. Without it, no question offers that.
+	// Remember adds an entry to the allow list of the user's settings for the agent of the session,
+	// and returns the path of the settings file. If it is nil, questions do not offer this.
 	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	// Notify shows a notification about a new question; nil shows none.
 	Notify func(r session.Request) tea.Cmd
@@ -62,7 +61,7 @@ type Model struct {
 	waiting       []session.Request
 	known         map[name]bool // the open questions of the last list
 	answered      map[name]bool // they may still be in the next list
-	seen          map[name]bool // they were shown once, and appear on a key only
+	seen          map[name]bool // they were shown before, and reappear only on a key
 	shown         *session.Request
 	lastKey       time.Time // when the question appeared, or the last key within the grace period
 	choice        int       // the button with the focus
@@ -88,7 +87,7 @@ func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 // SetSize changes the size of the screen, in cells.
 func (m *Model) SetSize(width, height int) { m.width, m.height = width, height }
 
-// The messages of this package, which no screen gets.
+// The messages of this package. No screen receives them.
 type (
 	watchStarted struct {
 		changed <-chan struct{}
@@ -115,7 +114,7 @@ func (m *Model) Init() tea.Cmd {
 		changed, err := sessions.Changed(ctx)
 		return watchStarted{changed, err}
 	}, func() tea.Msg {
-		_ = sessions.WatchAllRequests(ctx) // sessions whose requests nobody watches refuse what they would ask about
+		_ = sessions.WatchAllRequests(ctx) // without a watcher, sessions refuse instead of asking
 		return nil
 	})
 }
@@ -143,7 +142,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	switch msg := msg.(type) {
 	case watchStarted:
 		if msg.err != nil {
-			return nil, true // the dashboard watches the same, and shows the error
+			return nil, true // the dashboard watches the same sessions and shows the error
 		}
 		m.changed = msg.changed
 		return m.await(), true
@@ -232,8 +231,9 @@ func (m *Model) close(outcome string) { m.outcome, m.good, m.closed = outcome, f
 // Outcome reports whether a line about the last question is shown.
 func (m *Model) Outcome() bool { return m.outcome != "" && m.shown == nil }
 
-// Pass clears the line for a key to the screen below, and reports whether the screen may
-// have the key. A key of a question that has just closed by itself was meant for it.
+// Pass handles a key for the screen below: it clears the line, and reports whether the screen gets
+// the key. The screen does not get a key that was meant for a question that has just closed by
+// itself.
 func (m *Model) Pass(msg tea.KeyPressMsg) bool {
 	if !m.Outcome() {
 		return true

@@ -31,8 +31,8 @@ func (m *Model) View(screen string) string {
 // inner returns the width inside the frame.
 func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
 
-// roomy is the height from which a question about access has blank lines, and a long host
-// name several lines.
+// roomy is the minimum height at which a question about access has blank lines and a long host name
+// takes several lines.
 const roomy = 20
 
 func (m *Model) box() string {

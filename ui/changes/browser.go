@@ -55,7 +55,7 @@ func (b *browser) setDraft(d *decision.Draft) {
 	b.list.SetFiles(decisions)
 }
 
-// load asks for what the current file lacks.
+// load requests the missing data of the current file.
 func (b *browser) load() tea.Cmd {
 	if b.diff.File() == nil {
 		return nil
@@ -122,7 +122,7 @@ func (b *browser) goTo(i int) {
 	b.list.Reveal(i)
 }
 
-// focusList gives the keys to the list of files, or to the diff.
+// focusList moves the focus to the list of files, or to the diff.
 func (b *browser) focusList(list bool) {
 	b.list.Focused, b.diff.Focused = list, !list
 	if b.diff.File() != nil {
@@ -170,7 +170,7 @@ func (b *browser) enter(e filetree.Entry) tea.Cmd {
 	return b.load()
 }
 
-// updateSearch gives a key or a paste to the search field, and runs a search that begins.
+// updateSearch passes a key or a paste to the search field, and runs a search that starts.
 func (b *browser) updateSearch(msg tea.Msg) tea.Cmd {
 	begins := b.search.Update(msg)
 	b.diff.Match = b.search.match
@@ -250,7 +250,7 @@ func (b *browser) clickDiff(row int) tea.Cmd {
 	return nil
 }
 
-// clickEntry shows a file, or folds a folder. The keys stay where they are.
+// clickEntry shows a file, or folds a folder. The focus does not move.
 func (b *browser) clickEntry(e filetree.Entry) tea.Cmd {
 	if !e.File {
 		b.list.Toggle(e)

@@ -42,8 +42,8 @@ type Services interface {
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
 
-	// VerifyRequest returns how the user has a session's work verified; an empty command
-	// means not at all.
+	// VerifyRequest returns the verification that the user has configured for a session's work; an
+	// empty command means none.
 	VerifyRequest(of session.Session) (session.VerifyRequest, error)
 	// Edit opens text in the user's editor, on the whole terminal. A comment below the
 	// text describes the part.
@@ -67,7 +67,7 @@ type Model struct {
 	delivery      delivery
 	plans         page.Latest   // the answers of delivery's plans
 	result        *resultDialog // nil unless work was delivered to a branch
-	lines         *lineMode     // nil unless single lines are taken
+	lines         *lineMode     // nil unless the user accepts single lines
 	comment       *commentDialog
 	verify        *verification
 	conflict      *conflict
@@ -104,7 +104,7 @@ func (m *Model) SetSize(width, height int) {
 	m.conflict.resize(m.bodyHeight())
 }
 
-// Update handles a message, and has changed decisions saved.
+// Update handles a message and saves changed decisions.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.route(msg)
 	if save := m.saver.watch(); save != nil {
@@ -113,7 +113,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// route gives a message to the part that it is for.
+// route passes a message to the part that handles it.
 func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -142,7 +142,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// finish handles the end of what the user asked for.
+// finish handles the result of an operation that the user started.
 func (m *Model) finish(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case confirmed:

@@ -15,11 +15,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// commentDialog is the field for a comment: on a hunk from its heading or a deleted
-// line, on any other line, or on a file without hunks.
+// commentDialog is the field for a comment. On the heading of a hunk or on a deleted line, the
+// comment is about the hunk. On any other line, it is about the line. It can also be about a file
+// without hunks.
 type commentDialog struct {
 	on    feedback.Comment // without its text
-	about string           // what it is on, escaped
+	about string           // what the comment is about, escaped
 	text  textarea.Model
 }
 
@@ -43,7 +44,7 @@ func (d *commentDialog) resize(width, height int) {
 	}
 }
 
-// Update handles a key or a paste. Taken means that the comment is to be kept.
+// Update handles a key or a paste. Taken means that the user wants to keep the comment.
 func (d *commentDialog) Update(msg tea.Msg) dialog.Outcome {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		switch press.String() {
@@ -103,8 +104,8 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 	}
 }
 
-// showComment shows a comment that was stored. One that was not can be changed and
-// tried again.
+// showComment shows a comment that was stored. If it was not stored, the user can change it and try
+// again.
 func (m *Model) showComment(msg commented) {
 	if msg.err != nil {
 		m.note.Say("", msg.err)

@@ -21,8 +21,8 @@ type position struct {
 	row  diff.Row
 }
 
-// change runs something that changes the draft, and remembers the cursor for each step
-// that can be undone.
+// change runs a function that changes the draft, and remembers the cursor for each step that can be
+// undone.
 func (m *Model) change(do func()) {
 	before, steps := position{m.diff.At, m.diff.Current()}, m.draft.Steps()
 	do()
@@ -77,8 +77,8 @@ func (m *Model) decideFile(d decision.Decision) tea.Cmd {
 // confirmed is a decision that the user has confirmed.
 type confirmed struct{ do func() tea.Cmd }
 
-// withConsent decides about the current file. It asks first where that accepts something
-// of a file with risks.
+// withConsent decides about the current file. It asks first if that accepts a part of a file with
+// risks.
 func (m *Model) withConsent(d decision.Decision, decide func(consent bool) tea.Cmd) tea.Cmd {
 	f := m.diff.File()
 	if d != decision.Accepted || !f.NeedsConsent() {
@@ -97,8 +97,8 @@ func (m *Model) withConsent(d decision.Decision, decide func(consent bool) tea.C
 	return nil
 }
 
-// decideRest decides about the undecided files from up to to. Risky ones need a decision
-// of their own to be accepted.
+// decideRest decides about the undecided files in [from, to). It accepts no risky files, which need
+// a decision of their own.
 func (m *Model) decideRest(from, to int, d decision.Decision) {
 	m.change(func() {
 		decided, risky := m.draft.DecideRest(from, to, d)
@@ -110,7 +110,7 @@ func (m *Model) decideRest(from, to int, d decision.Decision) {
 	})
 }
 
-// decideEntry decides about the file of a line of the list, or all below a folder.
+// decideEntry decides about the file at a line of the list, or about all files in a folder.
 func (m *Model) decideEntry(e filetree.Entry, d decision.Decision) tea.Cmd {
 	if e.File {
 		m.goTo(e.From)
@@ -120,7 +120,7 @@ func (m *Model) decideEntry(e filetree.Entry, d decision.Decision) tea.Cmd {
 	return nil
 }
 
-// reset takes every decision back.
+// reset undoes every decision.
 func (m *Model) reset() {
 	m.change(func() {
 		if n := m.draft.Reset(); n > 0 {
@@ -143,7 +143,7 @@ func (m *Model) exclude(steps []worktree.Step) {
 	})
 }
 
-// split replaces the hunk at the cursor by its parts.
+// split replaces the hunk at the cursor with its parts.
 func (m *Model) split() {
 	i := m.diff.Hunk()
 	if i < 0 {

@@ -23,7 +23,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// delivery delivers the selected changes, after a last question.
+// delivery delivers the selected changes, after a last question for confirmation.
 type delivery struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
@@ -58,7 +58,7 @@ type planned struct {
 	err      error
 }
 
-// plan finds out what would be delivered, for the last question.
+// plan computes what would be delivered, for the last question.
 func (d *delivery) plan() tea.Cmd {
 	ctx, services, of, set, choice := d.ctx, d.services, d.session, d.set, d.draft.Choice()
 	return func() tea.Msg {
@@ -75,7 +75,7 @@ func (d *delivery) plan() tea.Cmd {
 	}
 }
 
-// open asks the last question. A message that the user wrote stays.
+// open asks the last question. It keeps a message that the user wrote.
 func (d *delivery) open(msg planned, now time.Time) {
 	if msg.err != nil {
 		return
@@ -123,7 +123,7 @@ func (d *delivery) take(q *deliveryDialog) {
 	}
 }
 
-// paste gives text to the field with the focus. The working tree takes none.
+// paste passes text to the focused field. There is no field if the target is the working tree.
 func (d *delivery) paste(msg tea.Msg) {
 	switch q := d.question; {
 	case d.draft.Target() == accept.ToWorktree:
@@ -150,7 +150,7 @@ func (d *delivery) takeMessage(msg edited, now time.Time) error {
 	if d.question == nil {
 		return nil
 	}
-	d.question.since = now // keys typed at the end of the editor are no answer
+	d.question.since = now // keys typed while the editor closes must not answer the question
 	if msg.err == nil {
 		d.question.message.SetValue(msg.text)
 	}
@@ -160,7 +160,7 @@ func (d *delivery) takeMessage(msg edited, now time.Time) error {
 // delivered brings the result of an accept.
 type delivered struct {
 	accepted *accept.Result
-	left     string // the undecided rest
+	left     string // names the files that are still undecided
 	err      error
 	unkept   error // why the rejections could not be stored
 }
@@ -193,8 +193,8 @@ func (d *delivery) accept() tea.Cmd {
 	}
 }
 
-// rejections returns what stores the rejections and counts them. It reads files that
-// were rejected unread.
+// rejections returns a function that stores the rejections and returns their number. The function
+// reads the files that were rejected before they were read.
 func (d *delivery) rejections() func() (int, error) {
 	ctx, services, id, set, unread := d.ctx, d.services, d.session.ID, d.set, d.draft.RejectedUnread()
 	var hunks []review.HunkID
@@ -304,9 +304,10 @@ func (m *Model) deliver() tea.Cmd {
 // planning names the operation in progress before the last question.
 const planning = "putting the parts together…"
 
-// goOn handles a key while the last question is being prepared. The user has gone on, so the
-// key counts, and no question follows that would take the next one: a line says so.
-func (m *Model) goOn(msg tea.KeyPressMsg) tea.Cmd {
+// cancelPlan handles a key while the last question is being prepared. The key works as usual, and
+// the question is canceled, because it would otherwise take the user's next key. The note reports
+// this.
+func (m *Model) cancelPlan(msg tea.KeyPressMsg) tea.Cmd {
 	m.plans.Cancel()
 	m.busy = ""
 	var cmd tea.Cmd

@@ -39,7 +39,7 @@ func newBranchField(name string) textinput.Model {
 	return field
 }
 
-// focusBranch gives the keys to the name of the branch, or to the message.
+// focusBranch moves the focus to the name of the branch, or to the message.
 func (d *deliveryDialog) focusBranch(on bool) {
 	if on {
 		d.message.Blur()
@@ -51,7 +51,7 @@ func (d *deliveryDialog) focusBranch(on bool) {
 	d.message.Focus()
 }
 
-// branchError returns why the name of the branch cannot be one.
+// branchError returns why the name of the branch is invalid.
 func (d *deliveryDialog) branchError() error {
 	name := strings.TrimSpace(d.branch.Value())
 	if name == "" {
@@ -116,7 +116,7 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	return t.Dialog.Render(strings.Join(lines, "\n"))
 }
 
-// steps says what would become of the files of the working tree.
+// steps describes what would happen to the files of the working tree.
 func (d *deliveryDialog) steps(t theme.Theme, width, height int) []string {
 	plan := d.plan
 	if plan == nil {

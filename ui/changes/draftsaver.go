@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// saveDelay is how long changed decisions wait for more before they are saved.
+// saveDelay is how long changed decisions wait for further changes before they are saved.
 const saveDelay = 200 * time.Millisecond
 
 // draftSaver stores the decisions after they change, so that they survive the screen. The
@@ -42,7 +42,7 @@ type saveDue struct{}
 // draftSaved is the end of a write.
 type draftSaved struct{ err error }
 
-// use sets the draft, which is stored as it is.
+// use sets the draft. Its current state counts as stored.
 func (s *draftSaver) use(set *review.ChangeSet, draft *decision.Draft) {
 	s.set, s.draft, s.kept, s.file = set, draft, draft.Version(), new(draftFile)
 }
@@ -59,13 +59,14 @@ func (s *draftSaver) watch() tea.Cmd {
 // end allows the next write.
 func (s *draftSaver) end() { s.busy = false }
 
-// write returns the command that stores the decisions of now.
+// write returns the command that stores the current decisions.
 func (s *draftSaver) write() tea.Cmd {
 	store := s.now()
 	return func() tea.Msg { return draftSaved{store()} }
 }
 
-// now returns what stores the decisions of now. An older write does not replace a newer.
+// now returns a function that stores the current decisions. An older write does not replace a newer
+// one.
 func (s *draftSaver) now() func() error {
 	if s.draft == nil || s.draft.Version() == s.kept && !s.busy {
 		return func() error { return nil }
@@ -86,7 +87,7 @@ func (s *draftSaver) now() func() error {
 	}
 }
 
-// remove returns what removes the stored decisions for good.
+// remove returns a function that removes the stored decisions for good.
 func (s *draftSaver) remove() func() error {
 	id, save, file := s.id, s.save, s.file
 	return func() error {

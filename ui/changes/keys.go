@@ -43,7 +43,7 @@ func newKeys() keys {
 	}
 }
 
-// bound returns the keys as they are now: during a search, n and N go through the hits.
+// bound returns the current keys. During a search, n and N go through the hits.
 func (m *Model) bound() keys {
 	k := m.keys
 	found := m.search.text != ""
@@ -109,7 +109,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Lines", Keys: append(m.lines.keys(), k.undo)}}
 	}
 	return []keymap.Group{
-		{Title: "Search", Keys: []binding{k.nextHit, k.lastHit, k.endSearch}}, // they take keys of others while there are hits
+		{Title: "Search", Keys: []binding{k.nextHit, k.lastHit, k.endSearch}}, // during a search they replace other bindings
 		{Title: "Decide", Keys: []binding{
 			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.reset, k.undo, k.split, k.lines, k.comment,
 			k.verify, k.target, k.deliver, k.sendBack, k.leave,

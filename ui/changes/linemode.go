@@ -10,9 +10,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// lineMode is on while the user takes single lines.
+// lineMode is active while the user accepts single lines.
 type lineMode struct {
-	anchor int // the row where a range begins; -1: there is none
+	anchor int // the row where a range begins; -1 means no range
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 
 func (*lineMode) keys() []binding { return []binding{takeLine, markRange, endLines} }
 
-// chooseLines begins to take single lines of the hunk at the cursor.
+// chooseLines starts to accept single lines of the hunk at the cursor.
 func (m *Model) chooseLines() {
 	i := m.diff.Hunk()
 	if i < 0 || !decision.CanChooseLines(&m.diff.File().Hunks()[i]) {
@@ -36,8 +36,8 @@ func (m *Model) chooseLines() {
 	m.note.Say("space takes a line, v begins a range, esc ends", nil)
 }
 
-// pressLines handles a key while single lines are taken. handled is false for a key that
-// does what it always does.
+// pressLines handles a key while the user accepts single lines. handled is false for a key that
+// works as usual.
 func (m *Model) pressLines(msg tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	switch {
 	case key.Matches(msg, endLines):
@@ -57,8 +57,8 @@ func (m *Model) pressLines(msg tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-// toggleLines takes the lines of the range or at the cursor; if all are taken, it drops
-// them.
+// toggleLines accepts the lines of the range or at the cursor. If all of them are accepted, it
+// takes them out again.
 func (m *Model) toggleLines() tea.Cmd {
 	hunk, row, from := m.diff.Hunk(), m.diff.Row, m.lines.anchor
 	if from < 0 {

@@ -26,7 +26,7 @@ type computed struct {
 	decisions *session.Decisions
 	target    accept.Target                 // the last one of the repository
 	saved     *decision.Saved               // the decisions of an earlier review
-	unread    error                         // why those cannot be read
+	unread    error                         // why the saved decisions cannot be read
 	hunks     map[review.Path][]review.Hunk // of the files with earlier decisions about hunks
 	err       error
 }
@@ -102,7 +102,7 @@ func deliveredBy(d *session.Decisions) map[accept.Target]*review.Selection {
 	return delivered
 }
 
-// start shows the change set, or leaves when there is none.
+// start shows the change set, or closes the screen if there is none.
 func (m *Model) start(msg computed) tea.Cmd {
 	m.busy = ""
 	if msg.err != nil {

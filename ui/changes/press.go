@@ -35,7 +35,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.conflict != nil:
 		return m.pressConflict(msg)
 	case m.busy == planning:
-		return m.goOn(msg)
+		return m.cancelPlan(msg)
 	case m.busy != "" || m.set == nil:
 		if m.set == nil && key.Matches(msg, m.keys.leave) {
 			return page.Leave("", nil)
@@ -49,8 +49,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return m.pressDiff(msg)
 }
 
-// lateDialog reports whether a dialog is open that can appear by itself, when a command has
-// ended.
+// lateDialog reports whether a dialog is open that can appear by itself at the end of a command.
 func (m *Model) lateDialog() bool {
 	return m.result != nil || m.delivery.asks() || m.comment != nil || m.conflict != nil || m.verify.shown()
 }
@@ -154,8 +153,8 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 	return m.load()
 }
 
-// leave closes the screen. It asks first when something was decided, as nothing is accepted
-// yet.
+// leave closes the screen. It asks first if the user has decided something, because nothing is
+// accepted yet.
 func (m *Model) leave() tea.Cmd {
 	question := m.Leaving()
 	if question == nil {
@@ -173,8 +172,8 @@ func (m *Model) leave() tea.Cmd {
 	return nil
 }
 
-// Leaving returns the question to answer before the user leaves or quits, without Do; nil
-// when nothing was decided.
+// Leaving returns the question that the user must answer before leaving or quitting, without its
+// Do. It returns nil if nothing was decided.
 func (m *Model) Leaving() *dialog.Confirm {
 	if m.draft == nil || m.draft.Steps() == 0 || m.result != nil {
 		return nil
@@ -195,7 +194,7 @@ func otherTarget(t accept.Target) accept.Target {
 	return accept.ToBranch
 }
 
-// paste gives pasted text to the open field.
+// paste passes pasted text to the open field.
 func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
 	case m.delivery.asks():

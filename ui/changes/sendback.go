@@ -15,8 +15,8 @@ func (m *Model) canSendBack() bool {
 	return b.Actions().SendBack
 }
 
-// sendBack stores the rejections as feedback, and asks for more feedback to resume the
-// session with. The draft stays, since the user can still cancel.
+// sendBack stores the rejections as feedback. It then asks for more feedback, with which the
+// session is resumed. The draft is kept, because the user can still cancel.
 func (m *Model) sendBack() tea.Cmd {
 	store, id := m.delivery.rejections(), m.session.ID
 	return func() tea.Msg {

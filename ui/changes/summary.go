@@ -15,9 +15,8 @@ import (
 // summaryPart is a part of the summary, in words of decreasing length.
 type summaryPart []string
 
-// summary says what accepting would do now, in at most width columns; 0 is no limit. The
-// files that need a review come first. What does not fit is said in fewer words, the last
-// part first.
+// summary says what accepting would do now, in at most width columns; 0 is no limit. The files that
+// need a review come first. If it does not fit, parts are shortened, the last one first.
 func summary(draft *decision.Draft, style theme.Theme, width int) string {
 	return summaryOf(draft.Tally(), draft.Target(), style, width)
 }

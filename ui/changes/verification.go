@@ -61,7 +61,7 @@ func (v *verification) shown() bool { return v != nil && v.field == nil && !v.hi
 // running reports whether the command runs.
 func (v *verification) running() bool { return v != nil && v.started && !v.ended }
 
-// paste gives text to the question's field.
+// paste passes text to the question's field.
 func (v *verification) paste(msg tea.Msg) { *v.field, _ = v.field.Update(msg) }
 
 func (v *verification) scroll(by int) { v.back = max(0, min(v.back-by, len(v.lines)-1)) }
@@ -121,7 +121,8 @@ type checked struct {
 	err    error
 }
 
-// start runs the command on a tree, which tree finds; empty means all of the work.
+// start runs the command on the tree that the function tree returns. An empty tree means all of the
+// work.
 func (v *verification) start(ctx context.Context, services Services, id session.ID, request session.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
 	v.command = strings.TrimSpace(v.field.Value())
 	if v.command == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Rows of the screen beside the body: the title and its rule above; what accepting would
-// do, and the note below.
+// The rows around the body: the title and its rule above it, the summary of an accept and the note
+// below it.
 const (
 	headRows = frame.HeadRows
 	footRows = 2
@@ -80,7 +80,7 @@ func (m *Model) head() []string {
 	return head
 }
 
-// foot returns what accepting would do, and the last note.
+// foot returns the summary of what an accept would do, and the last note.
 func (m *Model) foot() []string {
 	total := ""
 	if m.set != nil {

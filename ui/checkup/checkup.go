@@ -21,7 +21,7 @@ type Machine interface {
 // Row is a finding, or a check without a finding so far.
 type Row struct {
 	doctor.Finding
-	Looking bool // the check is running; Finding is the last result, if any
+	Running bool // the check is running; Finding is the last result, if any
 }
 
 // Checkup is the latest run of the checks.
@@ -126,8 +126,8 @@ func (c *Checkup) Busy() bool {
 	return c.now != nil && (c.now.checks == nil || slices.Contains(c.now.ended, false))
 }
 
-// Looking reports whether any check of a part is running.
-func (c *Checkup) Looking(part doctor.Part) bool {
+// Running reports whether any check of a part is running.
+func (c *Checkup) Running(part doctor.Part) bool {
 	if c.now == nil || c.now.checks == nil {
 		return true
 	}
@@ -164,7 +164,7 @@ func (c *Checkup) Rows() []Row {
 func (c *Checkup) Findings() []doctor.Finding {
 	var all []doctor.Finding
 	for _, row := range c.Rows() {
-		if !row.Looking {
+		if !row.Running {
 			all = append(all, row.Finding)
 		}
 	}

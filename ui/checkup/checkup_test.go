@@ -12,13 +12,13 @@ import (
 )
 
 // two is a machine with a check that ends at once and one that ends when go is closed.
-type two struct{ goOn chan struct{} }
+type two struct{ proceed chan struct{} }
 
 func (m two) Checks() []doctor.Check {
 	return []doctor.Check{
 		{Name: "slow", Part: doctor.Docker, Run: func(ctx context.Context) []doctor.Finding {
 			select {
-			case <-m.goOn:
+			case <-m.proceed:
 			case <-ctx.Done():
 			}
 			return []doctor.Finding{{Name: "daemon", State: doctor.OK}}
@@ -34,7 +34,7 @@ func names(c *Checkup) []string {
 	var all []string
 	for _, row := range c.Rows() {
 		name := row.Name
-		if row.Looking {
+		if row.Running {
 			name += "*"
 		}
 		all = append(all, name)
@@ -62,14 +62,14 @@ func TestFindingsAreShownWhileOtherChecksRun(t *testing.T) {
 		t.Error("it has begun by itself")
 	}
 	next := take(t, c, c.Begin(t.Context())())
-	if got := names(c); !slices.Equal(got, []string{"slow*", "quick*"}) || !c.Looking(doctor.Model) {
+	if got := names(c); !slices.Equal(got, []string{"slow*", "quick*"}) || !c.Running(doctor.Model) {
 		t.Errorf("at first %v", got)
 	}
 	next = take(t, c, next())
-	if got := names(c); !slices.Equal(got, []string{"slow*", "model"}) || c.Looking(doctor.Model) || !c.Looking(doctor.Docker) || len(c.Findings()) != 1 {
+	if got := names(c); !slices.Equal(got, []string{"slow*", "model"}) || c.Running(doctor.Model) || !c.Running(doctor.Docker) || len(c.Findings()) != 1 {
 		t.Errorf("then %v", got)
 	}
-	close(machine.goOn)
+	close(machine.proceed)
 	next = take(t, c, next())
 	if got := names(c); !slices.Equal(got, []string{"daemon", "model"}) || c.Busy() {
 		t.Errorf("at last %v", got)

@@ -24,7 +24,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen asks for; *session.Sessions has them.
+// Sessions are the use cases that the screen calls; *session.Sessions has them.
 type Sessions interface {
 	Batch(text string) (session.BatchID, []session.Session, error)
 	Find(text string) (session.Session, error)

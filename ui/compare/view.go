@@ -22,7 +22,7 @@ const (
 	betweenRows = 2                  // a rule and the names of the columns
 )
 
-// footRows returns the rows of the foot: the note, and before it what no column shows.
+// footRows returns the rows of the foot: the values that no column shows, and the note.
 func (m *Model) footRows() int {
 	if m.compared == nil {
 		return 1
@@ -241,7 +241,7 @@ func changesOf(one *comparison.Member) string {
 	return fmt.Sprintf("%d +%d -%d", one.Files, one.Added, one.Deleted)
 }
 
-// number is the part of an id that tells it from others.
+// number returns the part of an id that distinguishes it from other ids.
 func number(id session.ID) string {
 	first, _, _ := strings.Cut(string(id), "-")
 	return first

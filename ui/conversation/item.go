@@ -95,8 +95,7 @@ func newItem(e events.Event) *item {
 	return it
 }
 
-// bound shortens a text to maxBody, and copies it, so that it keeps no longer one in
-// memory.
+// bound shortens a text to maxBody. It copies the text, so the longer original can be freed.
 func bound(text string) string {
 	if len(text) <= maxBody {
 		return text

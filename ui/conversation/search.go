@@ -35,8 +35,8 @@ func (m *Model) seek(back bool) tea.Cmd {
 	return m.find(back, false)
 }
 
-// find collects all hits in the background. Items are changed by Update alone, so the
-// command reads copies.
+// find collects all hits in the background. Only Update may use the items, so the command reads
+// copies.
 func (m *Model) find(back, here bool) tea.Cmd {
 	m.note.Say("searching for "+termtext.Escape(m.words)+"…", nil)
 	items, words := slices.Clone(m.list.items), m.words
@@ -55,7 +55,8 @@ func (m *Model) find(back, here bool) tea.Cmd {
 	})
 }
 
-// takeSearch selects the next hit. At the end it continues at the other one.
+// takeSearch selects the next hit. After the last hit it continues at the first one, and vice
+// versa.
 func (m *Model) takeSearch(msg searched) {
 	if len(msg.hits) == 0 {
 		m.hit = ""

@@ -66,7 +66,7 @@ func (t *timeline) newItem(e events.Event) *item {
 	return it
 }
 
-// append adds an item of the conversation, and to the merged list if it is the latest.
+// append adds an item to the conversation, and also to the merged list if it is the latest item.
 func (t *timeline) append(it *item) (latest bool) {
 	t.events = append(t.events, it)
 	if n := len(t.items); n > 0 && t.items[n-1].time.After(it.time) {
@@ -111,7 +111,7 @@ func (t *timeline) addNotes(notes []Note) {
 	t.merge()
 }
 
-// merge merges both lists. Both are in order of time, but for clocks that differ.
+// merge merges both lists. Both are sorted by time, apart from differences between clocks.
 func (t *timeline) merge() {
 	byTime := func(a, b *item) int { return a.time.Compare(b.time) }
 	if !slices.IsSortedFunc(t.notes, byTime) {

@@ -20,7 +20,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Machine are the use cases that the screen asks for.
+// Machine are the use cases that the screen calls.
 type Machine interface {
 	checkup.Machine
 	// Prove starts a sandbox and probes what it can reach. It calls step for each stage.
@@ -153,7 +153,7 @@ func (m *Model) arrange() {
 // model, which every run needs, then findings that can be fixed.
 func severity(row checkup.Row) int {
 	switch {
-	case row.Looking || row.State == doctor.OK:
+	case row.Running || row.State == doctor.OK:
 		return 0
 	case row.State == doctor.Missing:
 		return 4

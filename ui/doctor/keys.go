@@ -29,7 +29,7 @@ func newKeys() keys {
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	row := m.current()
-	bad := row != nil && !row.Looking && row.Fix != ""
+	bad := row != nil && !row.Running && row.Fix != ""
 	_, command := m.commandOf(row)
 	root := false
 	if bad {
@@ -46,12 +46,12 @@ func (m *Model) enableKeys() {
 }
 
 // isModel reports whether a row is about the model server.
-func isModel(row *checkup.Row) bool { return row != nil && !row.Looking && row.Part == doctor.Model }
+func isModel(row *checkup.Row) bool { return row != nil && !row.Running && row.Part == doctor.Model }
 
 // setUpHelps reports whether the setup fixes any row.
 func (m *Model) setUpHelps() bool {
 	for _, row := range m.rows {
-		if !row.Looking && row.FixedBySetup() {
+		if !row.Running && row.FixedBySetup() {
 			return true
 		}
 	}
@@ -129,7 +129,7 @@ func setUp() tea.Cmd {
 
 // commandOf returns the command that fixes a row, if there is one.
 func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
-	if row == nil || row.Looking || row.State == doctor.OK {
+	if row == nil || row.Running || row.State == doctor.OK {
 		return nil, false
 	}
 	return row.Command()

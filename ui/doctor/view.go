@@ -100,7 +100,7 @@ func (m *Model) list() []string {
 func (m *Model) row(row checkup.Row, selected bool) string {
 	mark, style := m.mark(row)
 	text := frame.Pad(termtext.Escape(row.Name), nameWidth) + "  " + termtext.Escape(row.Detail)
-	if row.Looking && row.Detail == "" {
+	if row.Running && row.Detail == "" {
 		text = termtext.Escape(row.Name)
 	}
 	width := m.listWidth()
@@ -113,7 +113,7 @@ func (m *Model) row(row checkup.Row, selected bool) string {
 // mark returns a mark that shows the state without color.
 func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	switch {
-	case row.Looking:
+	case row.Running:
 		return "…", m.theme.Faint
 	case row.State == doctor.Missing:
 		return "✗", m.theme.Bad

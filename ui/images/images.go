@@ -18,7 +18,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Builder are the use cases that the screen asks for.
+// Builder are the use cases that the screen calls.
 type Builder interface {
 	// Check compares every image with its recipe.
 	Check(ctx context.Context) ([]bakery.Status, error)

@@ -25,7 +25,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen asks for; *session.Sessions has them.
+// Sessions are the use cases that the screen calls; *session.Sessions has them.
 type Sessions interface {
 	WatchTraffic(ctx context.Context, history int, visit func(session.Traffic) error) error
 	ChangePolicy(ctx context.Context, id session.ID, change session.PolicyChange) (session.PolicyChanged, error)
@@ -60,9 +60,8 @@ type Model struct {
 	refused bool       // show only refused accesses
 	filter  searchbar.Line
 	ask     *dialog.Confirm
-	// Remember adds an entry to the allow list of the user's settings for the agent of the
-	// session, and returns their file.
-	// Without it, nothing can be allowed always.
+	// Remember adds an entry to the allow list of the user's settings for the agent of the session,
+	// and returns the path of the settings file. If it is nil, no host can be allowed permanently.
 	Remember   func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	locks      doctor.Guard
 	locksKnown bool // the locks are known
@@ -72,8 +71,8 @@ type Model struct {
 	note       frame.Note
 }
 
-// recheckTime is how long to wait before locks that are not in place are checked again: a
-// network that a session has just made or left is without them for a moment.
+// recheckTime is how long to wait before missing locks are checked again. A network that a session
+// has just made or left has no locks for a moment.
 const recheckTime = 2 * time.Second
 
 // New makes the screen, for one session if only is not empty. Its commands end with ctx.
@@ -107,7 +106,7 @@ type locksChecked struct {
 	err   error
 }
 
-// recheck says that the locks are to be checked again.
+// recheck requests another check of the locks.
 type recheck struct{}
 
 // Init starts to watch the traffic and checks the locks.

@@ -29,7 +29,8 @@ func (m *Model) setInitial(msg initialLoaded) tea.Cmd {
 // currentFolder is the repository of a request that names none.
 const currentFolder = "."
 
-// edited is the request that an edit became. It names the repository as it was given.
+// edited returns the request as the user has edited it. It names the repository as the original
+// request did.
 func (m *Model) edited() run.Request {
 	r := m.request.Clone()
 	if given := m.wanted.Edit.Repository; r.Resumes == "" && m.repository.chosen == cmp.Or(given, currentFolder) {
@@ -66,8 +67,8 @@ func (m *Model) setAgents(msg agentsLoaded) tea.Cmd {
 	return m.refill()
 }
 
-// setPlace takes over the facts about a repository. The first one brings its last
-// choices, and leads to the first step that is not complete.
+// setPlace stores the facts about a repository. The first time, it also sets the last choices for
+// the repository and goes to the first step that is not complete.
 func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	if !m.repository.setPlace(msg) {
 		return nil
@@ -152,9 +153,9 @@ func (m *Model) chooseServer() tea.Cmd {
 	return cmd
 }
 
-// begin starts the run, unless something is wrong with it. One that delivers at its end
-// gets the whole terminal, where it is followed until then. With bake a missing image is
-// baked first, also if the start has to wait for a check.
+// begin starts the run, unless the request has an error. A run that delivers its work at the end
+// gets the whole terminal and is followed to its end. With bake a missing image is baked first,
+// even if the start has to wait for a check.
 func (m *Model) begin(bake bool) tea.Cmd {
 	m.start.bakes = bake
 	switch {
@@ -181,7 +182,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 	}
 	if m.checker.result.Delivers {
 		remember := func() tea.Msg {
-			_ = runs.Remember(r) // the next run then begins with the settings
+			_ = runs.Remember(r) // on an error, the next run begins with the settings
 			return nil
 		}
 		return tea.Batch(remember, m.handOver(r))
@@ -190,14 +191,14 @@ func (m *Model) begin(bake bool) tea.Cmd {
 	return m.start.begin(m.ctx, runs, r, bake)
 }
 
-// handOver asks the root for the run.
+// handOver asks the root to start the run.
 func (m *Model) handOver(r run.Request) tea.Cmd {
 	m.start.clear()
 	m.start.left = true
 	return page.Ask(page.Run{Request: r})
 }
 
-// compose makes the request of the choices, and asks for what depends on it.
+// compose makes the request from the choices, and loads the data that depends on it.
 func (m *Model) compose() tea.Cmd {
 	cmd := m.choices.compose()
 	m.start.problem = m.problem()

@@ -46,8 +46,8 @@ func (c *checker) begin(ctx context.Context, runs Runs) tea.Cmd {
 	}
 }
 
-// finish takes a result. Where the request has changed meanwhile it checks again. ready
-// reports that the user wants to start and waits no longer.
+// finish handles a result. If the request has changed meanwhile, it checks again. ready reports
+// that the user is waiting to start and that the wait is over.
 func (c *checker) finish(ctx context.Context, runs Runs, msg checkDone) (again tea.Cmd, ready bool) {
 	c.running = false
 	if c.changed {

@@ -48,7 +48,7 @@ func (c *choices) prefill(r run.Request) {
 	c.sandbox.clear()
 }
 
-// choose looks at a repository. The choices so far are kept for it.
+// choose looks up a repository. It keeps the choices so far.
 func (c *choices) choose(repository string) tea.Cmd {
 	if c.sandbox.place != nil {
 		args := c.initial.Args
@@ -60,7 +60,8 @@ func (c *choices) choose(repository string) tea.Cmd {
 	return c.repository.choose(repository)
 }
 
-// refill makes the forms that are for something else now, with the choices so far.
+// refill makes new forms for the repository and the agent if these have changed, with the choices
+// so far.
 func (c *choices) refill() tea.Cmd {
 	place := c.repository.place
 	if place == nil {
@@ -70,7 +71,7 @@ func (c *choices) refill() tea.Cmd {
 	return tea.Batch(c.sandbox.fill(place, c.initial), c.options.fill(c.agent.chosen(), c.agent.interactive, place, c.initial))
 }
 
-// compose makes the request of the choices, and asks for what depends on it.
+// compose makes the request from the choices, and loads the data that depends on it.
 func (c *choices) compose() tea.Cmd {
 	agent := c.agent.chosen()
 	r := run.Request{
@@ -100,7 +101,7 @@ func (c *choices) compose() tea.Cmd {
 	commands := []tea.Cmd{c.suggest(), c.listFiles()}
 	if c.repository.place != nil && chosen {
 		commands = append(commands, c.checker.check(c.ctx, c.services.Runs, r))
-		if !c.sandbox.part.Editing() { // half a name is no server
+		if !c.sandbox.part.Editing() { // the name is not complete while it is edited
 			commands = append(commands, c.model.check(c.ctx, c.services.Runs, r))
 		}
 	}
@@ -108,7 +109,7 @@ func (c *choices) compose() tea.Cmd {
 	return tea.Batch(commands...)
 }
 
-// suggest asks for the suggestions of the forms where the model server has changed.
+// suggest requests suggestions for the forms whose model server has changed.
 func (c *choices) suggest() tea.Cmd {
 	return tea.Batch(c.sandbox.suggest(c.suggestions()), c.options.suggest(c.sandbox.modelServer(), c.suggestions()))
 }
@@ -129,7 +130,7 @@ func (c *choices) suggestions() func(spec.Field) []string {
 	}
 }
 
-// listFiles lists the files of the repository where the request changes them.
+// listFiles lists the files of the repository if they depend on a changed part of the request.
 func (c *choices) listFiles() tea.Cmd {
 	agent, _, _ := strings.Cut(c.request.Agent, ",")
 	if agent == "" && len(c.agent.all) > 0 {

@@ -10,14 +10,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// cloudAccepted brings the agents after the user has accepted the cloud of one of them.
+// cloudAccepted carries the agents after the user has accepted the cloud of one of them.
 type cloudAccepted struct {
 	agent  string
 	agents agentsLoaded
 }
 
-// askCloud asks whether an agent may talk to its vendor's servers if err is that the user
-// has not accepted that. It reports whether it asks.
+// askCloud asks whether an agent may connect to its vendor's servers, if err says that the user has
+// not accepted this. It reports whether it asks.
 func (m *Model) askCloud(err error) bool {
 	unaccepted, ok := run.IsUnacceptedCloud(err)
 	if !ok {
@@ -46,8 +46,8 @@ func (m *Model) askCloud(err error) bool {
 	return true
 }
 
-// setCloud takes over the agents after the user has accepted a cloud. In the step of the
-// agent, it chooses that agent; at the start, the request is checked again.
+// setCloud stores the agents after the user has accepted a cloud. In the step of the agent, it
+// chooses that agent; at the start, the request is checked again.
 func (m *Model) setCloud(msg cloudAccepted) tea.Cmd {
 	if msg.agents.err != nil {
 		m.note.Say("", msg.agents.err)

@@ -10,7 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// fileLists are the files of the repository as a run would sort them.
+// fileLists holds the files of the repository that a run would show to the agent, and those that it
+// would hide.
 type fileLists struct {
 	hidden  []string     // raw
 	request *run.Request // what they were listed for; nil while nothing is known
@@ -52,8 +53,8 @@ func (f *fileLists) set(msg filesListed) {
 	}
 }
 
-// filesRequest is the part of a request that decides which files are hidden. Any agent
-// does, since the files do not depend on it.
+// filesRequest is the part of a request that decides which files are hidden. It can be the request
+// of any agent, since the files do not depend on the agent.
 func filesRequest(r run.Request, top, agent string) run.Request {
 	return run.Request{Agent: agent, Repository: top, Branch: r.Branch, Settings: r.Settings.Only("hide", "clean")}
 }

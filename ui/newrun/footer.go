@@ -43,7 +43,7 @@ func (m *Model) message() string {
 	}
 	if err := m.problem(); err != nil {
 		text := "✗ " + termtext.Escape(err.Error())
-		// A hint that names a flag is for command lines: here is a field for it.
+		// A hint that names a flag is for command lines. This screen has a field instead.
 		if hints := fault.Hints(err); len(hints) > 0 && !strings.Contains(hints[0], "--") {
 			text += " → " + termtext.Escape(hints[0])
 		}

@@ -134,7 +134,7 @@ func (m *Model) Leaving() *dialog.Confirm {
 	return &dialog.Confirm{Title: "Leave without starting?", Text: "The task that you wrote will be lost.", Yes: "leave"}
 }
 
-// leave closes the screen. It asks first where a task would be lost.
+// leave closes the screen. It asks first if a task would be lost.
 func (m *Model) leave() tea.Cmd {
 	question := m.Leaving()
 	if question == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// library is the list of prompts that can go before the task or into it.
+// library is the list of prompts that the user can put before the task or insert into it.
 type library struct {
 	prompts  []prompts.Prompt
 	selected []string // names of those that go before the task

@@ -43,7 +43,7 @@ func modelRequest(r run.Request) run.Request {
 	}
 }
 
-// check asks, unless it was asked already.
+// check asks about a request, unless it has asked about the same one.
 func (c *modelCheck) check(ctx context.Context, runs Runs, r run.Request) tea.Cmd {
 	if r = modelRequest(r); r.Equal(c.request) {
 		return nil
@@ -61,7 +61,7 @@ func (c *modelCheck) again(ctx context.Context, runs Runs) tea.Cmd {
 	return c.ask(ctx, runs)
 }
 
-// ask asks, and drops the answers and retries of earlier requests.
+// ask sends the question, and drops the answers and retries of earlier requests.
 func (c *modelCheck) ask(ctx context.Context, runs Runs) tea.Cmd {
 	r := c.request.Clone()
 	return c.series.Replace(func() tea.Msg { return modelChecked{runs.CheckModel(ctx, r)} })

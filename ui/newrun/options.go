@@ -26,8 +26,8 @@ type optionsStep struct {
 
 func newOptionsStep(b *bindings) optionsStep { return optionsStep{formStep: newFormStep(b)} }
 
-// fill makes the form for an agent, unless it is there already. The first answers are
-// those of initial, over those of the settings and of a resumed session. initial is only read.
+// fill makes the form for an agent, unless it is there already. The first answers come from
+// initial, and otherwise from a resumed session and the settings. It does not change initial.
 func (s *optionsStep) fill(a *compose.Agent, interactive bool, place *compose.Place, initial run.Request) tea.Cmd {
 	if a == nil {
 		s.formStep.reset(form.Request{Options: new(noOptions)})

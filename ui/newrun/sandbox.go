@@ -45,8 +45,8 @@ func (s *sandboxStep) formKeys() []string {
 	})
 }
 
-// fill makes the form for a repository, unless it is there already. The first answers are
-// those of initial, over what the settings say.
+// fill makes the form for a repository, unless it is there already. The first answers come from
+// initial, and otherwise from the settings.
 func (s *sandboxStep) fill(place *compose.Place, initial run.Request) tea.Cmd {
 	if s.place == place {
 		return nil
@@ -96,7 +96,7 @@ func (s *sandboxStep) chosen(given []string) config.RunOverrides {
 	return chosen
 }
 
-// baseText is a setting as it applies without this run, in the form's own terms.
+// baseText returns the value that a setting has without this run, in the format of the form.
 func (s *sandboxStep) baseText(key string) string {
 	fields, _ := spec.Of(s.base)
 	field, err := spec.Find(fields, key)
@@ -201,7 +201,6 @@ func (s *sandboxStep) status() (text string, complete bool) {
 	return termtext.Escape(text), s.part.Problem() == nil
 }
 
-// timeLimit is the time limit in a word.
 // resourceLimits lists the limits of memory, processors and processes, each after a comma.
 func resourceLimits(s *config.Settings) string {
 	text := ""

@@ -46,19 +46,18 @@ type Runs interface {
 	Files(ctx context.Context, r run.Request) (visible, hidden []string, err error)
 	// Check checks a request without changing anything. The error is that of `aibox run`.
 	Check(ctx context.Context, r run.Request) (compose.Checked, error)
-	// CheckModel reports why a start would find no model, and asks the model server. It
-	// ignores what else is wrong with the request.
+	// CheckModel asks the model server, and reports why a start would find no model. It ignores
+	// other errors in the request.
 	CheckModel(ctx context.Context, r run.Request) error
-	// Start starts a request and returns when its agent runs. When it fails, or ctx ends,
-	// nothing is left but a baked image. With bake a missing image is baked first; without,
-	// it is an error and Started reports it. step is called for each stage, from one
-	// goroutine.
+	// Start starts a request and returns when its agent runs. If it fails or ctx ends, only a baked
+	// image remains. With bake, a missing image is baked first. Without bake, a missing image is an
+	// error, which Started reports. step is called for each stage, from one goroutine.
 	Start(ctx context.Context, r run.Request, bake bool, step func(session.Step)) (compose.Started, error)
 	// Remember keeps the choices for the next run of the repository.
 	Remember(r run.Request) error
 }
 
-// Services are what the screen works with.
+// Services are the use cases of the screen.
 type Services struct {
 	Places  Places
 	Choices Choices

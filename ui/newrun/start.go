@@ -89,7 +89,7 @@ func (s *startStep) begin(ctx context.Context, runs Runs, r run.Request, bake bo
 			}
 		})
 		if err == nil {
-			_ = runs.Remember(r) // the next run then begins with the settings
+			_ = runs.Remember(r) // on an error, the next run begins with the settings
 		}
 		return startDone{ran, err}
 	}), s.nextStage(), s.tick())

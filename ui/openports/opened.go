@@ -99,7 +99,7 @@ func (o *Opened) Changed() <-chan struct{} {
 	return o.changed
 }
 
-// change notifies of a change. o.mu is held.
+// change notifies those who wait for a change. o.mu is held.
 func (o *Opened) change() {
 	close(o.changed)
 	o.changed = make(chan struct{})
@@ -119,7 +119,7 @@ func (o *Opened) update(held *Held, u ports.Update) {
 	o.change()
 }
 
-// end keeps why a port is no longer open. One whose session has ended is gone.
+// end stores why a port is no longer open. It forgets a port whose session has ended.
 func (o *Opened) end(at place, held *Held, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,7 +33,7 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(frame.Cut(lines, m.width), m.height-footRows), m.foot()), "\n")
 }
 
-// foot returns the note or, without one, what the row of the cursor has no room for.
+// foot returns the note or, if there is none, the text that does not fit into the selected row.
 func (m *Model) foot() string {
 	row := m.current()
 	if m.note.Text() == "" && row != nil && row.shown {

@@ -7,9 +7,9 @@ import (
 	"aibox/session"
 )
 
-// Command runs one of aibox's own commands on the whole terminal. A failure stays on the
-// screen until the user presses a key. The functions below make all commands of the screens
-// but those of findings.
+// Command runs one of aibox's own commands on the whole terminal. A failure stays on the screen
+// until the user presses a key. The functions below make every command that screens run, except the
+// commands that fix findings.
 type Command struct {
 	Args []string // without the program's name
 	// Wait keeps the command's output on the screen until the user presses a key. The
@@ -38,8 +38,8 @@ func CopyInto(id session.ID, source, dest string) Command {
 	return Command{Args: []string{"cp", onThisMachine(source), string(id) + ":" + dest}, Wait: true}
 }
 
-// onThisMachine returns a path that `aibox cp` reads neither as an option, as "-", nor as
-// one in a sandbox.
+// onThisMachine returns the path in a form that `aibox cp` cannot take for an option, for "-" or
+// for a path in a sandbox.
 func onThisMachine(path string) string {
 	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") {
 		return path

@@ -13,8 +13,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Page is a full screen. Keys, mouse events and pastes reach the page on top. What a
-// page's commands return reaches that page alone, as long as it is open.
+// Page is a full screen. Keys, mouse events and pastes reach the page on top. Messages from a
+// page's commands reach only that page, and only while it is open.
 type Page interface {
 	Init() tea.Cmd
 	Update(msg tea.Msg) tea.Cmd
@@ -50,22 +50,22 @@ type (
 	NewRun struct {
 		Repository string     // empty: the current one, or the last one used
 		Again      session.ID // prefill from this session; empty: from the last run
-		// Begin prefills from this request, such as the choices of the first run. The screen
-		// starts what it became, unlike with Edit.
+		// Begin prefills from this request, such as the choices of the first run. The screen starts
+		// the edited request, unlike with Edit.
 		Begin *run.Request
-		// Edit prefills from this request. The screen then starts nothing: it asks for a Run
-		// of what it became.
+		// Edit prefills from this request. The screen starts nothing itself: it sends a Run with
+		// the edited request.
 		Edit *run.Request
 	}
 	// Images shows the images of agents.
 	Images struct{}
-	// Snapshots shows the snapshots of sandboxes. Take is a sandbox of which one is taken at
-	// once; empty takes none.
+	// Snapshots shows the snapshots of sandboxes. Take is a sandbox to take a snapshot of at once;
+	// empty means none.
 	Snapshots struct{ Take session.ID }
 	// Network shows the allowed and the refused requests of sandboxes. ID limits it to one
 	// session; empty means all.
 	Network struct{ ID session.ID }
-	// Compare sets the results of several sessions side by side.
+	// Compare shows the results of several sessions side by side.
 	Compare struct {
 		Batch session.BatchID // the sessions of this batch
 		IDs   string          // without a batch: these sessions, separated by commas
@@ -115,7 +115,7 @@ func (Run) request()        {}
 func (SendBack) request()   {}
 func (Close) request()      {}
 
-// Covered reports to a page that another page lies over it, until a Returned.
+// Covered reports to a page that another page covers it. A Returned reports the end of this.
 type Covered struct{}
 
 // Returned reports to a page that it is on top again: the page above was closed, or the

@@ -64,7 +64,7 @@ func (t *talk) agent(d *run.Request) error {
 			continue
 		}
 		note := ""
-		if asks { // the run does
+		if asks { // the run itself asks
 			note = " (it asks first whether to allow its vendor's servers)"
 		}
 		l.choices = append(l.choices, choice{
@@ -122,7 +122,7 @@ func (t *talk) task(d *run.Request) (err error) {
 	return nil
 }
 
-// start shows the command line of a request and runs the request, in one of its ways.
+// start shows the command line of a request, and offers the ways to run it.
 func (t *talk) start(request run.Request) error {
 	detached, interactive := request.Clone(), request.Clone()
 	detached.Detached, interactive.Interactive = true, true

@@ -26,13 +26,13 @@ type Sessions interface {
 	Repair(ctx context.Context) ([]session.Repaired, error)
 }
 
-// Places know repositories.
+// Places lists repositories.
 type Places interface {
 	// Recent returns the repositories to offer, the current one first.
 	Recent(ctx context.Context) ([]string, error)
 }
 
-// Choices know agents and their images; see newrun.Choices.
+// Choices lists agents and their images; see newrun.Choices.
 type Choices interface {
 	Agents(ctx context.Context) ([]compose.Agent, error)
 	Images(ctx context.Context) (map[string]string, error)

@@ -54,7 +54,7 @@ func (t *talk) sessions() (list, error) {
 	return l, nil
 }
 
-// look uses an answer that is no choice as a filter.
+// look uses an answer that is not a choice as a filter.
 func (t *talk) look(words string) error {
 	if utf8.RuneCountInString(words) < 2 { // a typo
 		t.say("\"%s\" is not in the list", termtext.Escape(words))

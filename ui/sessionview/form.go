@@ -50,7 +50,7 @@ func newCopyForm(id session.ID) *form {
 	return f
 }
 
-// focus gives the keys to a field.
+// focus moves the focus to a field.
 func (f *form) focus(at int) {
 	f.fields[f.at].Blur()
 	f.at = at
@@ -97,7 +97,7 @@ func (f *form) keys() []key.Binding {
 	return []key.Binding{copyForm, nextField, turnForm, leaveForm}
 }
 
-// paste gives text to the field with the focus.
+// paste passes text to the focused field.
 func (f *form) paste(msg tea.Msg) { f.fields[f.at], _ = f.fields[f.at].Update(msg) }
 
 // turn swaps the source and the destination.
@@ -107,8 +107,7 @@ func (f *form) turn() {
 	f.at = len(f.fields) - 1 - f.at
 }
 
-// take returns the command, or false while a text is missing: then that field has the
-// focus.
+// take returns the command. If a text is missing, it returns false and focuses that field.
 func (f *form) take() (page.Command, bool, error) {
 	texts := make([]string, len(f.fields))
 	for i := range f.fields {

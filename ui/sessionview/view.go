@@ -149,7 +149,7 @@ func (m *Model) head() []string {
 		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))
 	}
 	text := strings.Join(right, " · ")
-	for _, used := range m.usage.texts() { // it gives way to everything else
+	for _, used := range m.usage.texts() { // everything else takes precedence
 		if with := strings.Join(append([]string{used}, right...), " · "); ansi.StringWidth(left)+1+ansi.StringWidth(with) <= m.width {
 			text = with
 			break

@@ -16,7 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Settings are the use cases that the screen asks for.
+// Settings are the use cases that the screen calls.
 type Settings interface {
 	// Read reads all settings. Its error names the invalid file and the line.
 	Read(ctx context.Context) (settings.Overview, error)

@@ -101,7 +101,7 @@ func known() []struct {
 // language lets the table name its fields without the type's name.
 type language = Language
 
-// tables are the languages by what they are asked for.
+// tables hold the languages by file name, by the ending of a file name and by program.
 type tables struct{ files, endings, programs map[string]*Language }
 
 // all are the tables. They are made when the first file is shown: most commands show

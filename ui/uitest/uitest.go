@@ -26,10 +26,10 @@ type User struct {
 	T     testing.TB
 	Page  page.Page
 	Asked []page.Request // requests to the owner of the screen
-	// Quiet reports whether to keep a message from the page, such as a tick that would repeat
+	// Quiet reports whether to withhold a message from the page, such as a tick that would repeat
 	// endlessly. May be nil.
 	Quiet func(msg tea.Msg) bool
-	Dark  []tea.Msg // the messages that Quiet kept from the page
+	Dark  []tea.Msg // the messages that Quiet withheld from the page
 
 	width, height int
 	views         strings.Builder
@@ -194,8 +194,8 @@ func (p *User) Golden(name string) {
 	golden.Check(p.T, fmt.Sprintf("%s%dx%d.golden", name, p.width, p.height), p.views.String())
 }
 
-// Mash does n random things: it presses keys of the names, resizes, and uses the mouse.
-// The view must always fit.
+// Mash does n random actions: it presses keys with these names, resizes, and uses the mouse. The
+// view must always fit.
 func (p *User) Mash(random *rand.Rand, n int, names []string) {
 	p.T.Helper()
 	for range n {

@@ -22,7 +22,7 @@ type modelStep struct {
 	loaded bool
 	rows   []modelRow
 	cursor cursor.Cursor
-	chosen *firstrun.Model // nil: what a run would use anyway
+	chosen *firstrun.Model // nil: the default of a run
 
 	server *firstrun.Server // whose key or model is asked for; nil for none
 	key    textinput.Model  // used while the key is asked for
@@ -85,7 +85,7 @@ func (s *modelStep) selected() *modelRow {
 // done reports whether a run has a model.
 func (s *modelStep) done() bool { return s.chosen != nil || s.loaded && s.models.Current.Title != "" }
 
-// choice returns the chosen model, or what a run would use anyway.
+// choice returns the chosen model, or the default of a run.
 func (s *modelStep) choice() firstrun.Model {
 	if s.chosen != nil {
 		return *s.chosen

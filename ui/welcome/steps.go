@@ -15,7 +15,7 @@ import (
 
 // readiness is whether this machine can start sandboxes.
 func (m *Model) readiness() doctor.Readiness {
-	return doctor.Ready(m.checkup.Findings(), m.checkup.Looking)
+	return doctor.Ready(m.checkup.Findings(), m.checkup.Running)
 }
 
 // done reports whether a step is done. The session itself never is.
@@ -72,8 +72,8 @@ func (m *Model) do(ctx context.Context) tea.Cmd {
 	}
 }
 
-// setUp fixes failed requirements of this machine: by aibox's own setup, by a command for root,
-// or else the user does.
+// setUp fixes failed requirements of this machine by aibox's own setup or by a command for root.
+// The user has to fix the others.
 func (m *Model) setUp() tea.Cmd {
 	r := m.readiness()
 	fix := doctor.Finding{State: r.State, Fix: r.Fix}
@@ -189,7 +189,7 @@ func (m *Model) takeName(ctx context.Context) tea.Cmd {
 	return m.useModel(ctx, server, name)
 }
 
-// useModel chooses a model. It becomes the default, unless its key is gone with the program.
+// useModel chooses a model. It becomes the default, unless its key is lost when the program ends.
 func (m *Model) useModel(ctx context.Context, server firstrun.Server, name string) tea.Cmd {
 	m.model.chosen = &firstrun.Model{Inference: server.Inference, Name: name, Title: server.Title}
 	m.advance()

@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// placement is where View has put what can be clicked.
+// placement holds the rows that can be clicked, as drawn by View.
 type placement struct {
 	steps int  // the row of the first step
 	list  int  // the row of the first line of the list

@@ -24,7 +24,7 @@ type Builder interface {
 	Put(force bool, names ...string)
 }
 
-// Choices are what the user chooses from.
+// Choices are the values that the user chooses from.
 type Choices interface {
 	// Agents returns the agents that can run here, the one to suggest first.
 	Agents(ctx context.Context) ([]firstrun.Agent, error)
@@ -210,7 +210,8 @@ func (m *Model) readyImages() map[string]bool {
 	return ready
 }
 
-// setJobs takes the state of the bakes. A step whose bake has ended is left by itself.
+// setJobs stores the state of the bakes. When the bake for the selected step has ended, the next
+// step can be selected automatically.
 func (m *Model) setJobs(msg bakes.Changed) {
 	before := m.agent.done()
 	m.agent.jobs, m.agent.ready = msg.Jobs, m.readyImages()

@@ -7,13 +7,14 @@ import (
 	"aibox/review"
 )
 
-// pairs are n old lines from left on beside n new ones from right on; -1 is none.
+// pairs are n old lines, starting at left, beside n new lines, starting at right. -1 means no
+// lines.
 type pairs struct {
 	left, right, n int
 	same           bool // the two differ in blanks only
 }
 
-// pairUp puts the old lines from a up to b beside the new ones from c up to d, in order.
+// pairUp pairs the old lines [a, b) with the new lines [c, d), in order.
 func pairUp(a, b, c, d int) []pairs {
 	n := min(b-a, d-c)
 	all := make([]pairs, 0, 2)
@@ -29,7 +30,7 @@ func pairUp(a, b, c, d int) []pairs {
 	return all
 }
 
-// alignAll aligns the changed lines of hunks: of each hunk, run by run.
+// alignAll aligns the changed lines of hunks. It returns the pairs of each run of each hunk.
 func alignAll(hunks []review.Hunk, runs [][]run) [][][]pairs {
 	all := make([][][]pairs, len(hunks))
 	for i := range hunks {
@@ -43,8 +44,8 @@ func alignAll(hunks []review.Hunk, runs [][]run) [][][]pairs {
 // lookahead is how many lines ahead a matching line is looked for.
 const lookahead = 40
 
-// align puts lines that differ in blanks only beside each other, and the lines between
-// them in order. A line of blanks only equals no line.
+// align pairs lines that differ only in blanks, and the lines between them in order. A line that
+// has only blanks matches no line.
 func align(lines []review.Line, from, added, to int) []pairs {
 	a := aligner{lines: lines, left: from, right: added}
 	sums := make([]uint64, to-added)
@@ -63,7 +64,7 @@ func align(lines []review.Line, from, added, to int) []pairs {
 	return a.all
 }
 
-// aligner pairs lines, from left and right on.
+// aligner pairs lines, starting at left and right.
 type aligner struct {
 	lines       []review.Line
 	left, right int

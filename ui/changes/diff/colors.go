@@ -20,7 +20,7 @@ type highlighter struct {
 	blocks   map[blockKey][][]syntax.Span
 }
 
-// blockKey names a block of lines.
+// blockKey identifies a block of lines.
 type blockKey struct {
 	gap, tail bool // in the gap after the hunk; at its end
 	hunk      int32

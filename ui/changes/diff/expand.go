@@ -16,8 +16,8 @@ type gapRange struct {
 	review.Span
 }
 
-// gapsAt returns the gaps that a key is about: the one that a row is in, or those around
-// its hunk.
+// gapsAt returns the gaps that a key at a row affects: the gap of the row, or the gaps around its
+// hunk.
 func (f *File) gapsAt(at Row) []gap {
 	return slices.DeleteFunc(f.gaps(), func(g gap) bool {
 		return int32(g.after) != at.Hunk && (at.Gap || int32(g.after) != at.Hunk-1)
@@ -81,7 +81,7 @@ func (f *File) expand(r gapRange, lines []review.Line) {
 	f.gapsChanged()
 }
 
-// gapsChanged notes that other lines are shown around the hunks.
+// gapsChanged records that the lines shown around the hunks have changed.
 func (f *File) gapsChanged() {
 	f.Revision++
 	f.Layout.comments = -1

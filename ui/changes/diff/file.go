@@ -70,7 +70,8 @@ func (f *File) Lines() int {
 	return n
 }
 
-// LongDeletion is how many lines of a deleted file are shown unasked.
+// LongDeletion is the maximum number of lines of a deleted file that are shown at first. A longer
+// deletion is folded.
 const LongDeletion = 200
 
 // foldLong folds the deletion of a long file.

@@ -4,8 +4,8 @@ import (
 	"aibox/review"
 )
 
-// gap is a range of unchanged lines outside the hunks: between two, before the first or
-// after the last.
+// gap is a range of unchanged lines outside the hunks: between two hunks, before the first or after
+// the last.
 type gap struct {
 	after    int // index of the hunk before it, or -1
 	old, new int // how many lines of each version precede it
@@ -47,7 +47,8 @@ func (f *File) gaps() []gap {
 	return all
 }
 
-// linesBefore returns how many lines precede n lines at a start as git counts it.
+// linesBefore returns the number of lines before a range of n lines. start is the start of the
+// range as git counts it.
 func linesBefore(start, n int) int {
 	if n > 0 {
 		return start - 1

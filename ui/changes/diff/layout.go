@@ -78,7 +78,7 @@ type Layout struct {
 	blank    int // lines that count as unchanged because they differ in blanks only
 }
 
-// fits reports whether the rows are what a style asks for.
+// fits reports whether the layout matches a style.
 func (l *Layout) fits(s style) bool {
 	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
 		s.width = l.style.width // no note is wrapped in either
@@ -106,7 +106,7 @@ const noteIndent = "  "
 // minNoteWidth is the cells a note gets on any screen.
 const minNoteWidth = 10
 
-// note adds a note in as many rows as it needs: a risk must be readable to its end.
+// note adds a note in as many rows as it needs, because a risk must be readable in full.
 func (l *Layout) note(at Row, n note) {
 	l.wide = max(l.wide, ansi.StringWidth(n.text))
 	parts := []string{n.text}
@@ -158,8 +158,9 @@ func (l *Layout) Find(r Row) int {
 	return near
 }
 
-// into returns the offset in the section of the line with a number, where first is the
-// number of its first line: 0 when the line comes before the section, -1 when after.
+// into returns the offset in the section of the line with a number. first is the number of the
+// section's first line. The result is 0 if the line comes before the section, and -1 if it comes
+// after.
 func (s section) into(number, first int32) int {
 	last := first + int32(s.n) - 1
 	if s.first.Kind == GapRow {
@@ -175,8 +176,8 @@ func (s section) into(number, first int32) int {
 	}
 }
 
-// endOf returns the row after the hunk whose heading is row head, at most limit rows
-// further.
+// endOf returns the row after the hunk whose heading is row head, at most limit rows after the
+// heading.
 func (l *Layout) endOf(head, limit int) int {
 	end := head
 	for _, s := range l.sections[l.section(head):] {

@@ -4,8 +4,8 @@ import (
 	"aibox/review"
 )
 
-// run is a run of changed lines of a hunk: the removed ones from from on, then the added
-// ones from added up to to.
+// run is a run of changed lines of a hunk: the removed lines [from, added), then the added lines
+// [added, to).
 type run struct{ from, added, to int }
 
 // runsOf returns the runs among lines.

@@ -28,13 +28,14 @@ type Line struct {
 	classes []syntax.Span
 	differs []span // what the other version of the line lacks
 	hits    []span // matches of the search
-	changed bool   // blanks that are not seen otherwise have marks: at its end, and where it differs
+	changed bool   // blanks have marks at the end of the line and where it differs
 	tail    string // shown after the text
 	columns int    // of all of it, when known
 }
 
-// Window renders at most width columns of the line, from a column on: exactly width when
-// fill is set. A mark shows a cut end, with the number of hidden columns if it is known.
+// Window renders at most width columns of the line, starting at a column. If fill is set, it
+// renders exactly width columns. A mark shows a cut end, with the number of hidden columns if it is
+// known.
 func (l *Line) Window(k *Styles, column, width int, fill bool) string {
 	out, used, more := l.cells(k, column, column+width)
 	switch {
@@ -61,11 +62,12 @@ func (l *Line) cutMark(column, width int) string {
 	return mark
 }
 
-// minBesideMark is the columns of a line that the number of hidden columns leaves.
+// minBesideMark is the minimum number of columns of a line that are shown beside the number of
+// hidden columns.
 const minBesideMark = 8
 
-// cells renders the columns of the line from from up to to. It returns how many there
-// are, and whether the line has more.
+// cells renders the columns [from, to) of the line. It returns how many columns it rendered, and
+// whether the line has more.
 func (l *Line) cells(k *Styles, from, to int) (_ string, used int, more bool) {
 	text := l.Text[:min(len(l.Text), MaxShown)]
 	var out strings.Builder
@@ -165,8 +167,8 @@ func (r *partReader) part(end int) (_ int, style sgr, marks bool) {
 // onlyBlanks reports whether a text is spaces and tabs.
 func onlyBlanks(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-// cells returns the columns from from up to to of a text without styles. A wide
-// character that a border cuts in half becomes spaces.
+// cells returns the columns [from, to) of a text without styles. A wide character that is only
+// partly in this range becomes spaces.
 func cells(text string, from, to int) string {
 	var out strings.Builder
 	for at := 0; text != "" && at < to; {
@@ -182,12 +184,12 @@ func cells(text string, from, to int) string {
 	return out.String()
 }
 
-// wrap returns the columns at which a text starts when it is broken into at most so many
-// lines of a width: after blanks, beside wide characters, or within a word that is too long
-// for a line. It cuts no character in half.
+// wrap breaks a text into at most most lines of a width, and returns the column at which each line
+// starts. It breaks after blanks, beside wide characters, or within a word that is too long for a
+// line. It cuts no character in half.
 func wrap(text string, width, most int) []int {
 	starts := []int{0}
-	// possible is the last column to break at; it is 0 in the blanks that a line begins with.
+	// possible is the last column to break at; it is 0 within the blanks at the start of a line.
 	for at, begin, possible, inWord := 0, 0, 0, false; text != "" && len(starts) <= most; {
 		wide, blank := 1, text[0] == ' '
 		if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
@@ -227,10 +229,10 @@ func columns(text string) int {
 	return len(text)
 }
 
-// tabWidth is the columns of a tab.
+// tabWidth is the number of columns of a tab.
 const tabWidth = 4
 
-// Untab replaces tabs, whose width the terminal would decide, by four spaces.
+// Untab replaces tabs with four spaces, because the terminal decides the width of a tab.
 func Untab(text string) string {
 	if strings.IndexByte(text, '\t') < 0 {
 		return text

@@ -8,11 +8,11 @@ import (
 	"aibox/review/worddiff"
 )
 
-// maxFacts bounds the lines of a file about which facts are kept.
+// maxFacts is the maximum number of lines of a file about which facts are kept.
 const maxFacts = 5000
 
-// lineFacts caches what takes a while to find out about a file's lines: a key paints
-// mostly the lines that were on the screen before it.
+// lineFacts caches facts about a file's lines that take long to compute. Most lines that are drawn
+// after a key press were on the screen before it.
 type lineFacts struct {
 	file     *File
 	revision int // of the file
@@ -22,19 +22,19 @@ type lineFacts struct {
 	wrapped  map[wrapKey][]int
 }
 
-// wrapKey names a line that is wrapped to a width, in at most so many parts.
+// wrapKey identifies a line that is wrapped to a width, in at most a number of parts.
 type wrapKey struct {
 	lineKey
 	width, most int
 }
 
-// lineKey names a line of a file, and another one that it is compared with or -1.
+// lineKey identifies a line of a file, and the line that it is compared with; -1 means none.
 type lineKey struct {
 	gap               bool
 	hunk, line, other int32
 }
 
-// runKey names a run of changed lines.
+// runKey identifies a run of changed lines.
 type runKey struct{ hunk, from int32 }
 
 // versions holds the spans that only the old or only the new version of a line has.
@@ -90,7 +90,7 @@ func (f *File) pairs(hunk int32, r run) map[int32]int32 {
 	return pairs
 }
 
-// differing returns what a line of a hunk has that its other version lacks.
+// differing returns the parts of a line of a hunk that its other version lacks.
 func (c *lineFacts) differing(hunk, line, other int32) []span {
 	lines := c.file.Hunks()[hunk].Lines
 	key := lineKey{hunk: hunk, line: line, other: other}

@@ -7,8 +7,9 @@ import (
 	"aibox/ui/widget/cursor"
 )
 
-// ChangedLines returns the numbers of the changed lines of a hunk that rows from to to
-// show, from 1, sorted: none if its lines cannot be chosen.
+// ChangedLines returns the numbers of the changed lines of a hunk in the rows between from and to,
+// inclusive. The numbers start at 1 and are sorted. There are none if the lines of the hunk cannot
+// be chosen.
 func (v *Pane) ChangedLines(hunk, from, to int) []int {
 	f := v.File()
 	h := &f.Hunks()[hunk]

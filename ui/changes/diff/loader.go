@@ -15,8 +15,8 @@ const (
 	AlignedAtOnce = 5000     // lines of a file that a key may wait for; longer files are aligned in the background
 )
 
-// Loader reads files in the background. One request of each kind runs at a time: a user
-// who holds a key down passes many files.
+// Loader reads files in the background. One request of each kind runs at a time, because a user who
+// holds a key down passes many files.
 type Loader struct {
 	ctx   context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	set   *review.ChangeSet
@@ -108,7 +108,7 @@ type FileAligned struct {
 	lines    [][][]pairs
 }
 
-// Align aligns the lines of file i without their blanks unless that was done.
+// Align aligns the lines of file i without their blanks unless they are aligned already.
 func (l *Loader) Align(i int) tea.Cmd {
 	f := l.files[i]
 	if f.Aligned != nil || !f.Loaded() || l.Aligning {
@@ -141,8 +141,8 @@ type GapsRead struct {
 	err   error
 }
 
-// Expand reads lines of gaps of file i. It drops the lines shown around the hunks of
-// other files. full means that the file shows all it may.
+// Expand reads lines of gaps of file i. It drops the lines shown around the hunks of other files.
+// full means that the file already shows the maximum.
 func (l *Loader) Expand(i int, asked []gapRange) (cmd tea.Cmd, full bool) {
 	f := l.files[i]
 	room := MaxExpanded - f.ExpandedBytes

@@ -103,7 +103,7 @@ type lineNotes struct {
 	byLine map[int][]note
 }
 
-// within returns those of n lines from a line on that have notes.
+// within returns the lines that have notes among the n lines that start at from.
 func (l lineNotes) within(from, n int) []int {
 	first, _ := slices.BinarySearch(l.lines, from)
 	last, _ := slices.BinarySearch(l.lines, from+n)

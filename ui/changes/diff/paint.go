@@ -206,7 +206,7 @@ func (p painter) pair(r Row) []string {
 // half returns the columns of an old line beside a new one.
 func (p painter) half() int { return (p.columns - 1) / 2 }
 
-// room returns the columns of the text of a line in so many columns.
+// room returns the columns for the text of a line that has width columns.
 func (p painter) room(width int) int { return max(0, width-p.digits-1) }
 
 // side renders a side in n lines.

@@ -140,8 +140,8 @@ func (v *Pane) Arrange() {
 	v.Scroll()
 }
 
-// arrangeInPlace is arrange after lines came or went between the rows: as far as
-// possible the rows on the screen stay where they are.
+// arrangeInPlace is Arrange for rows that were added or removed. As far as possible, the other rows
+// on the screen do not move.
 func (v *Pane) arrangeInPlace() {
 	l := &v.File().Layout
 	if l.Rows == 0 {
@@ -261,7 +261,7 @@ func (v *Pane) showAbove(n int) {
 	}
 }
 
-// contains reports whether a line is one of the hunk's.
+// contains reports whether a hunk contains a line.
 func contains(h *review.Hunk, line int, old bool) bool {
 	if old {
 		return line >= h.OldStart && line < h.OldStart+h.OldLines

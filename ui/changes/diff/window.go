@@ -44,8 +44,8 @@ func (p painter) starts(r Row, line int32, width int) []int {
 	return p.facts.starts(wrapKey{lineKey{r.Gap, r.Hunk, line, -1}, width, p.maxHeight()}, l)
 }
 
-// fits reports whether a text of ASCII fits into a width: the usual case, and the fastest
-// to find out. It is false for a text with other characters.
+// fits reports whether an ASCII text fits into a width. This is the usual case and the fastest
+// check. It returns false for a text with other characters.
 func fits(text []byte, width int) bool {
 	wide := len(text)
 	if wide > width {
@@ -62,7 +62,7 @@ func fits(text []byte, width int) bool {
 	return wide <= width
 }
 
-// firstAbove returns the first row of those that fill at most n lines and end with row.
+// firstAbove returns the first of the rows that end with row and together take at most n lines.
 func (p painter) firstAbove(row, n int) int {
 	first := row
 	for at := row; at >= 0; at-- {
@@ -74,8 +74,8 @@ func (p painter) firstAbove(row, n int) int {
 	return first
 }
 
-// page returns the last row after row within n lines, or before it when n is negative,
-// but always another one. So no row is passed over that was never in the window.
+// page returns the last row within n lines after row, or the first one before it if n is negative.
+// It always returns another row. No row is passed that was never in the window.
 func (p painter) page(row, n int) int {
 	by := 1
 	if n < 0 {

@@ -79,7 +79,7 @@ type treeBuilder struct {
 	out    []Entry
 }
 
-// add adds the files from up to to, which are all in dir.
+// add adds the files [from, to), which are all in dir.
 func (b *treeBuilder) add(from, to int, dir string, depth int) {
 	for i := from; i < to; {
 		raw := b.files[i].Change.Path.Raw()
@@ -98,7 +98,7 @@ func (b *treeBuilder) add(from, to int, dir string, depth int) {
 		for end < to && strings.HasPrefix(b.files[end].Change.Path.Raw(), sub) {
 			end++
 		}
-		for { // as deep as all of them go
+		for { // find the deepest folder that holds all of them
 			head, _, deeper := strings.Cut(raw[len(sub):], "/")
 			longer := sub + head + "/"
 			if !deeper || !strings.HasPrefix(b.files[end-1].Change.Path.Raw(), longer) {

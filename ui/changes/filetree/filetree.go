@@ -201,7 +201,8 @@ func countStatuses(files []*decision.File, draft *decision.Draft) statusCounts {
 	return counts
 }
 
-// of returns the status that all files from up to to have, else that they differ.
+// of returns the status that all files [from, to) share. If they differ, it returns
+// StatusPartlyDelivered or StatusMixed.
 func (c statusCounts) of(from, to int) decision.Status {
 	var n [decision.NumStatuses]int32
 	for s := range n {

@@ -21,7 +21,7 @@ type Builder interface {
 // Debounce is how long Next collects changes: a build prints hundreds of lines per second.
 const Debounce = 120 * time.Millisecond
 
-// Changed carries the bakes, and what Next waits on: nothing, if Watch did not make it.
+// Changed carries the bakes, and the channel that Next waits on. Only Watch sets the channel.
 type Changed struct {
 	Jobs []bakery.Job
 	next <-chan struct{}

@@ -14,8 +14,8 @@ import (
 // Mark precedes the selected line, so that the selection shows without colors.
 const Mark = "▸"
 
-// Unfocused precedes the selected line of a list while another list has the focus, where the
-// selection of both counts.
+// Unfocused precedes the selected line of a list while another list has the focus, where both
+// selections matter.
 const Unfocused = "▹"
 
 // Here returns Mark for the selected line, else a space.
@@ -26,7 +26,7 @@ func Here(at bool) string {
 	return " "
 }
 
-// HereIn is Here for one of several lists, of which focused tells whether it has the focus.
+// HereIn is Here for one of several lists. focused reports whether the list has the focus.
 func HereIn(focused, at bool) string {
 	if at && !focused {
 		return Unfocused

@@ -148,8 +148,8 @@ func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg)
 	}
 }
 
-// Hit returns the label at a cell of the screen in whose middle Over has put the box. The
-// columns next to a label count as part of it.
+// Hit returns the label at a cell of a screen on which Over has centered the box. The columns next
+// to a label count as part of it.
 func Hit(box string, labels []string, width, height, x, y int) (label int, hit bool) {
 	x -= max(0, (width-lipgloss.Width(box))/2)
 	y -= max(0, (height-lipgloss.Height(box))/2)

@@ -1,5 +1,5 @@
-// Package help is a searchable list of the active keys of a screen. It is made from the
-// bindings themselves, so it is always true.
+// Package help is a searchable list of the active keys of a screen. It is made from the bindings
+// themselves, so it is always up to date.
 package help
 
 import (

@@ -1,5 +1,5 @@
-// Package keymap describes the keys of a screen in one place: the foot of the screen, the
-// help and the command palette are all made from it. It also makes text fields.
+// Package keymap describes the keys of a screen in one place. The foot of the screen, the help and
+// the command palette are made from this description. It also makes text fields.
 package keymap
 
 import (

@@ -60,7 +60,7 @@ func (m *Model) count() tea.Cmd {
 	})
 }
 
-// takeCount stores a count. A line that was incomplete at the last one is in both.
+// takeCount stores a count. A line that was incomplete at the last count is in both counts.
 func (m *Model) takeCount(msg counted) {
 	h := &m.hits
 	h.counting = false

@@ -29,8 +29,8 @@ func (m *Model) Keys() Keys {
 	return m.keys.Now(m.over, m.started, m.words != "")
 }
 
-// Now returns the keys, with those disabled that would do nothing now. over means that the text
-// is complete, started that its reading has begun, searched that there is a search.
+// Now returns the keys, and disables those that would do nothing now. over means that the text is
+// complete, started that reading has begun, and searched that there is a search.
 func (k Keys) Now(over, started, searched bool) Keys {
 	if over {
 		k.Last.SetHelp(k.Last.Help().Key, "end")
