@@ -56,7 +56,7 @@ const works = [
     await sandbox.updateNetwork({ allowOut: ['b.example'] })
     assert.deepEqual((await sandbox.getInfo()).network.allowOut, ['b.example'])
   }],
-  ['`getMetrics`: the present alone', async () => assert.ok((await sandbox.getMetrics())[0].memUsed > 0)],
+  ['`getMetrics`: only the current values', async () => assert.ok((await sandbox.getMetrics())[0].memUsed > 0)],
   ['`commands.run` with `cwd`, `envs`, `onStdout` and `onStderr`', async () => {
     let heard = ''
     const result = await sandbox.commands.run('echo $FOO $X; pwd; id -un; echo e >&2', { cwd: '/tmp', envs: { X: '1' }, onStdout: (s) => { heard += s } })
