@@ -16,13 +16,13 @@ var ErrWrongState = errors.New("not possible in this state")
 
 // Answer answers a request of a running session. A request can be answered once; the fault
 // for one that is no longer open has the cause ErrWrongState.
-func (s *contact) Answer(ctx context.Context, id ID, request int, answer Answer) error {
+func (s *supervisorClient) Answer(ctx context.Context, id ID, request int, answer Answer) error {
 	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, string(answer), answer.Allows()) })
 }
 
 // Extend extends the time limit of a running session. It also answers the session's own
 // request for time, if there is one.
-func (s *contact) Extend(ctx context.Context, id ID, by time.Duration) error {
+func (s *supervisorClient) Extend(ctx context.Context, id ID, by time.Duration) error {
 	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
 	if errors.Is(err, ErrWrongState) {
 		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
@@ -33,7 +33,7 @@ func (s *contact) Extend(ctx context.Context, id ID, by time.Duration) error {
 
 // send calls the supervisor of a session. The fault for a session that is not running has
 // the cause ErrWrongState.
-func (s *contact) send(id ID, send func(control.Client) error) error {
+func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor
 	if isLocked(dir) {

@@ -12,7 +12,7 @@ import (
 // Attach attaches a terminal of the given size to a running interactive session. It
 // returns ErrNotAttached when the session has ended or its supervisor died. Any number of
 // terminals may be attached; the smallest one sets the size.
-func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
+func (s *supervisorClient) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
 		attachment, err := s.store.dial(id).Attach(ctx, size, colors)

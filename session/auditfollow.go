@@ -14,7 +14,7 @@ import (
 // numbers in from on, until ctx ends or visit fails. It includes sessions that start later,
 // and events after the end of a session. visit is called by one goroutine at a time; its
 // error is returned. Sessions with damaged logs are skipped.
-func (s *contact) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
+func (s *supervisorClient) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	changed, err := s.Changed(ctx)
@@ -42,7 +42,7 @@ func (s *contact) FollowAudit(ctx context.Context, from map[ID]int, want func(ID
 
 // auditFollow is a running FollowAudit.
 type auditFollow struct {
-	sessions  *contact
+	sessions  *supervisorClient
 	want      func(ID) bool
 	seen      map[ID]*logPosition
 	fail      context.CancelCauseFunc

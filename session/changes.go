@@ -13,12 +13,10 @@ import (
 	"aibox/review/scan"
 )
 
-func (s *reader) auditPath(id ID) string { return s.store.auditPath(id) }
-
 // changeSets computes and stores the changes of sessions. It writes records only while it
 // holds the session's lock.
 type changeSets struct {
-	*contact
+	*supervisorClient
 	store Store
 	deps  *Deps
 }

@@ -17,7 +17,7 @@ const LiveChanged audit.Type = "live.changed"
 
 // Logged visits the events in the log of a session so far. A damaged log is audit.ErrBroken,
 // after the events before the damage.
-func (s *contact) Logged(id ID, visit func(audit.Event) error) error {
+func (s *supervisorClient) Logged(id ID, visit func(audit.Event) error) error {
 	return audit.Read(s.auditPath(id), visit)
 }
 
@@ -25,7 +25,7 @@ func (s *contact) Logged(id ID, visit func(audit.Event) error) error {
 // first the past events, then the new ones. It visits each event of the log once and in
 // order, even if the supervisor dies. Between them it visits LiveChanged events: one at the
 // start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
-func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
+func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
 	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
 		if e.Seq >= 0 {

@@ -15,7 +15,7 @@ import (
 // StartProcess starts a process in the sandbox of a running session, besides its agent. It
 // returns when the process runs or could not be run. Its changes to the workspace are part
 // of the session's changes, like the agent's own.
-func (s *contact) StartProcess(ctx context.Context, id ID, request process.Request) (info process.Info, err error) {
+func (s *supervisorClient) StartProcess(ctx context.Context, id ID, request process.Request) (info process.Info, err error) {
 	if err := s.checkRunning(id); err != nil {
 		return info, err
 	}
@@ -27,7 +27,7 @@ func (s *contact) StartProcess(ctx context.Context, id ID, request process.Reque
 }
 
 // checkRunning refuses a session whose agent does not run; the cause is ErrWrongState.
-func (s *contact) checkRunning(id ID) error {
+func (s *supervisorClient) checkRunning(id ID) error {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *contact) checkRunning(id ID) error {
 }
 
 // Processes lists the processes of a running session, in the order of their starts.
-func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err error) {
+func (s *supervisorClient) Processes(ctx context.Context, id ID) (all []process.Info, err error) {
 	if err := s.checkRunning(id); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *contact) Processes(ctx context.Context, id ID) (all []process.Info, err
 // RunProcess is StartProcess followed by ReadProcess from the first frame on, over one
 // connection. It calls started when the process runs or could not be run; an error of
 // started ends RunProcess, but not the process.
-func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+func (s *supervisorClient) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
 	var info process.Info
 	var frames *control.ProcessReader
 	err := s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) (err error) {
@@ -87,13 +87,13 @@ func (s *contact) RunProcess(ctx context.Context, id ID, request process.Request
 // ReadProcess visits the frames of a process from the frame numbered from on, until it has
 // ended, and returns its exit. The data of a frame is valid until visit returns. It
 // reconnects when the connection is lost.
-func (s *contact) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+func (s *supervisorClient) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	return s.readProcess(ctx, id, number, nil, from, visit)
 }
 
 // readProcess is ReadProcess with an optional connection: frames is nil, or begins with the
 // frame numbered from.
-func (s *contact) readProcess(ctx context.Context, id ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+func (s *supervisorClient) readProcess(ctx context.Context, id ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
 	for frames != nil || isLocked(dir) {
 		var exit *process.Exit
@@ -159,23 +159,23 @@ func readFrames(ctx context.Context, reader *control.ProcessReader, from uint64,
 
 // ProcessInput sends input to a process until in ends, and then ends the process's input if
 // end is set. When the process ends before, the fault has the cause ErrWrongState.
-func (s *contact) ProcessInput(ctx context.Context, id ID, number int, in io.Reader, end bool) error {
+func (s *supervisorClient) ProcessInput(ctx context.Context, id ID, number int, in io.Reader, end bool) error {
 	return s.send(id, func(c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
 }
 
 // SignalProcess sends a signal to a process's group.
-func (s *contact) SignalProcess(ctx context.Context, id ID, number, signal int) error {
+func (s *supervisorClient) SignalProcess(ctx context.Context, id ID, number, signal int) error {
 	return s.send(id, func(c control.Client) error { return c.SignalProcess(ctx, number, signal) })
 }
 
 // ResizeProcess sets the size of a process's terminal.
-func (s *contact) ResizeProcess(ctx context.Context, id ID, number int, size screen.Size) error {
+func (s *supervisorClient) ResizeProcess(ctx context.Context, id ID, number int, size screen.Size) error {
 	return s.send(id, func(c control.Client) error { return c.ResizeProcess(ctx, number, size) })
 }
 
 // AttachProcess attaches a terminal to the terminal of a process, as Attach does for the
 // agent's.
-func (s *contact) AttachProcess(ctx context.Context, id ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
+func (s *supervisorClient) AttachProcess(ctx context.Context, id ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
 	err = s.send(id, func(c control.Client) error {
 		attachment, err = c.AttachProcess(ctx, number, size, colors)
 		return err

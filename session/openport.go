@@ -17,7 +17,7 @@ type OpenPort struct {
 
 // Ports lists the TCP ports on which programs in the sandbox of a running session listen,
 // ordered by port.
-func (s *contact) Ports(ctx context.Context, id ID) (found []ports.Listening, err error) {
+func (s *supervisorClient) Ports(ctx context.Context, id ID) (found []ports.Listening, err error) {
 	err = s.send(id, func(c control.Client) error {
 		found, err = c.Ports(ctx)
 		return err
@@ -28,7 +28,7 @@ func (s *contact) Ports(ctx context.Context, id ID) (found []ports.Listening, er
 // OpenPort opens a port in the sandbox of a running session on the host's loopback, and
 // visits its updates until the session ends, ctx ends or visit fails. The port is then
 // closed.
-func (s *contact) OpenPort(ctx context.Context, id ID, r ports.Request, visit func(ports.Update) error) error {
+func (s *supervisorClient) OpenPort(ctx context.Context, id ID, r ports.Request, visit func(ports.Update) error) error {
 	if err := r.Check(); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ type PolicyChanged struct {
 // ChangePolicy changes the lists of a running session, and closes the connections that are
 // no longer allowed. The error is a Usage fault if the session has no egress proxy, an
 // entry is invalid, or the session's own deny list makes an entry useless.
-func (s *contact) ChangePolicy(ctx context.Context, id ID, change PolicyChange) (PolicyChanged, error) {
+func (s *supervisorClient) ChangePolicy(ctx context.Context, id ID, change PolicyChange) (PolicyChanged, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
 		return PolicyChanged{}, err

@@ -61,23 +61,23 @@ func (s *reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
 }
 
 // UpdateSandbox changes a running sandbox.
-func (s *contact) UpdateSandbox(ctx context.Context, id ID, change SandboxChange) error {
+func (s *supervisorClient) UpdateSandbox(ctx context.Context, id ID, change SandboxChange) error {
 	return s.send(id, func(c control.Client) error { return c.UpdateSandbox(ctx, change) })
 }
 
 // PauseSandbox stops all programs of a running sandbox, which keeps its memory. Its idle time
 // and its time limit stop, too.
-func (s *contact) PauseSandbox(ctx context.Context, id ID) error {
+func (s *supervisorClient) PauseSandbox(ctx context.Context, id ID) error {
 	return s.send(id, func(c control.Client) error { return c.Pause(ctx) })
 }
 
 // ResumeSandbox continues a paused sandbox.
-func (s *contact) ResumeSandbox(ctx context.Context, id ID) error {
+func (s *supervisorClient) ResumeSandbox(ctx context.Context, id ID) error {
 	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
 }
 
 // SnapshotSandbox stores the state of a running sandbox. request is a snapshot.Request.
-func (s *contact) SnapshotSandbox(ctx context.Context, id ID, request any) error {
+func (s *supervisorClient) SnapshotSandbox(ctx context.Context, id ID, request any) error {
 	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
 }
 
@@ -90,7 +90,7 @@ type NetworkLists struct {
 
 // SetNetwork replaces the lists of a running sandbox, and closes the connections that are no
 // longer allowed. Entries that the user's settings deny stay denied.
-func (s *contact) SetNetwork(ctx context.Context, id ID, lists NetworkLists, reason string) error {
+func (s *supervisorClient) SetNetwork(ctx context.Context, id ID, lists NetworkLists, reason string) error {
 	found, err := s.store.Load(id)
 	if err != nil {
 		return err

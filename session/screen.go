@@ -18,7 +18,7 @@ const screenFile = "screen.txt"
 // Screen returns the current or final screen of an interactive session's terminal: lines of
 // text with colors, which must pass through screen.Recolor before they are shown. Without
 // a screen it returns ErrNoScreen.
-func (s *contact) Screen(ctx context.Context, id ID) ([]byte, error) {
+func (s *supervisorClient) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.Dir(id)
 	if isLocked(dir) {
 		text, err := s.store.dial(id).Screen(ctx)

@@ -10,7 +10,7 @@ import (
 
 // Scrollback returns the scrollback of a session's terminal. It returns ErrNoScreen if
 // there never was one, or that its supervisor died before anything scrolled off.
-func (s *contact) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
+func (s *supervisorClient) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
 		return nil, screenErr

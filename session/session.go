@@ -78,22 +78,23 @@ type Sockets interface {
 	Close() error
 }
 
-// Sessions are the sessions of one user. It is safe for concurrent use.
+// Sessions are the sessions of one user. Each part has one group of use cases, and newSessions
+// shows which parts it uses. It is safe for concurrent use.
 type Sessions struct {
 	store Store
 	deps  *Deps
 
-	*reader
-	*contact
-	*changeSets
-	*feedbacks
-	*deliveries
-	*removals
-	*recoveries
-	*handovers
-	*launches
-	*verifications
-	*repairs
+	*reader           // reads records, output and events
+	*supervisorClient // follows, changes and stops running sessions
+	*changeSets       // computes what sessions changed
+	*feedbacks        // stores comments and rejected hunks
+	*deliveries       // delivers accepted work
+	*removals         // discards work and removes sessions
+	*recoveries       // restores saved work
+	*handovers        // resumes and forks sessions
+	*launches         // starts supervisors
+	*verifications    // runs the user's command on the work
+	*repairs          // cleans up after supervisors that died
 }
 
 // New returns Sessions. It does no I/O.
@@ -101,15 +102,15 @@ func New(deps Deps) *Sessions { return newSessions(deps, NewStore(deps.Dirs)) }
 
 func newSessions(deps Deps, store Store) *Sessions {
 	reader := &reader{store: store}
-	contact := &contact{reader: reader, store: store}
-	sets := &changeSets{contact: contact, store: store, deps: &deps}
+	supervisorClient := &supervisorClient{reader: reader, store: store}
+	sets := &changeSets{supervisorClient: supervisorClient, store: store, deps: &deps}
 	feedbacks := &feedbacks{changeSets: sets, store: store}
 	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
 	launches := &launches{store: store, deps: &deps}
 	verifications := &verifications{changeSets: sets, launches: launches, containers: &containers{store: store, deps: &deps}, store: store}
 	return &Sessions{
 		store: store, deps: &deps,
-		reader: reader, contact: contact, changeSets: sets, feedbacks: feedbacks,
+		reader: reader, supervisorClient: supervisorClient, changeSets: sets, feedbacks: feedbacks,
 		deliveries:    &deliveries{changeSets: sets, store: store},
 		removals:      &removals{changeSets: sets, store: store},
 		recoveries:    &recoveries{changeSets: sets, store: store, deps: &deps},

@@ -110,7 +110,7 @@ type Traffic struct {
 // the past and future ones of running sessions, and those of ended sessions, newest
 // session first, until about history accesses were visited. visit is called by one
 // goroutine at a time; its error is returned. Sessions with damaged logs are skipped.
-func (s *contact) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
+func (s *supervisorClient) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	changed, err := s.Changed(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *contact) WatchTraffic(ctx context.Context, history int, visit func(Traf
 
 // trafficWatch is a running WatchTraffic.
 type trafficWatch struct {
-	sessions *contact
+	sessions *supervisorClient
 	seen     map[ID]*position
 	fail     context.CancelCauseFunc
 	watching sync.WaitGroup

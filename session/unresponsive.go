@@ -25,7 +25,7 @@ const (
 
 // whileResponsive runs call, which waits for the session's supervisor, and cancels it with
 // a fault if the supervisor stops answering.
-func (s *contact) whileResponsive(ctx context.Context, id ID, call func(context.Context) error) error {
+func (s *supervisorClient) whileResponsive(ctx context.Context, id ID, call func(context.Context) error) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silent := false
@@ -46,7 +46,7 @@ func (s *contact) whileResponsive(ctx context.Context, id ID, call func(context.
 
 // sendPatiently is like send, but for a call that waits for the sandbox, such as for the
 // end of a snapshot. It waits as long as the supervisor answers pings.
-func (s *contact) sendPatiently(ctx context.Context, id ID, send func(context.Context, control.Client) error) error {
+func (s *supervisorClient) sendPatiently(ctx context.Context, id ID, send func(context.Context, control.Client) error) error {
 	return s.whileResponsive(ctx, id, func(ctx context.Context) error {
 		return s.send(id, func(c control.Client) error { return send(ctx, c.Patient()) })
 	})
@@ -54,7 +54,7 @@ func (s *contact) sendPatiently(ctx context.Context, id ID, send func(context.Co
 
 // awaitUnresponsive waits until the session's supervisor stops answering. It returns false
 // if ctx ends first.
-func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
+func (s *supervisorClient) awaitUnresponsive(ctx context.Context, id ID) bool {
 	for delay.Wait(ctx, firstPing); ctx.Err() == nil; {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
@@ -66,7 +66,7 @@ func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 
 // unresponsive reports whether the session's supervisor does not answer. A supervisor that
 // is opening its socket or ending does not count as unresponsive.
-func (s *contact) unresponsive(ctx context.Context, id ID) bool {
+func (s *supervisorClient) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
 		err := s.store.dial(id).Ping(ctx)
 		if err != nil && ctx.Err() == nil && s.supervisorStopped(id) {
@@ -80,13 +80,13 @@ func (s *contact) unresponsive(ctx context.Context, id ID) bool {
 }
 
 // supervisorStopped reports whether the session's supervisor is known to be stopped by a signal.
-func (s *contact) supervisorStopped(id ID) bool {
+func (s *supervisorClient) supervisorStopped(id ID) bool {
 	session, err := s.store.Load(id)
 	return err == nil && session.State.Supervisor.Stopped()
 }
 
 // unresponsiveFault returns the fault for a session whose supervisor does not answer.
-func (s *contact) unresponsiveFault(id ID) error {
+func (s *supervisorClient) unresponsiveFault(id ID) error {
 	failed := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
 	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
 		failed = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).

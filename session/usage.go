@@ -22,7 +22,7 @@ type Usage struct {
 }
 
 // Usage measures what a running session's sandbox uses.
-func (s *contact) Usage(ctx context.Context, id ID) (used Usage, err error) {
+func (s *supervisorClient) Usage(ctx context.Context, id ID) (used Usage, err error) {
 	err = s.send(id, func(c control.Client) error {
 		data, err := c.Usage(ctx)
 		if err != nil {

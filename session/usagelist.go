@@ -14,7 +14,7 @@ const usageTimeout = 3 * time.Second
 // Usages returns the summaries of all running sessions, or those with the ids, with their
 // Usage, oldest first. It includes sessions that verify the work of another one. It omits
 // damaged sessions and names them in the error, which may accompany a list.
-func (s *contact) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
+func (s *supervisorClient) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
 	briefs, damaged := s.Summaries()
 	verifying, unread := s.VerificationSummaries()
 	briefs = slices.DeleteFunc(slices.Concat(briefs, verifying), func(b Summary) bool {
@@ -34,7 +34,7 @@ func (s *contact) Usages(ctx context.Context, ids ...ID) ([]Summary, error) {
 // Measure measures the resource usage of the sandboxes of sessions, concurrently. A session
 // that cannot be measured, such as one that has ended, is not in the result. It reads no
 // record, so that a screen can call it often.
-func (s *contact) Measure(ctx context.Context, ids ...ID) map[ID]Usage {
+func (s *supervisorClient) Measure(ctx context.Context, ids ...ID) map[ID]Usage {
 	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
 	defer cancel()
 	used := make([]Usage, len(ids))

@@ -231,7 +231,7 @@ func ShortCommand(command string) string {
 
 // VerificationStart waits until a session whose agent has ended verifies the work, and
 // returns the offset of that in the record; -1 if the session ends without it.
-func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
+func (s *supervisorClient) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	for {
 		alive := isLocked(s.store.Dir(id)) // check this first: a state that is read later is the last one
 		session, err := s.store.Load(id)

@@ -108,7 +108,7 @@ func (c *Claim) Accept(l *Launch, facts string) (Launch, error) {
 
 // ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
 // started in it. After an error it can no longer be used: it has ended or is about to end.
-func (s *contact) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
+func (s *supervisorClient) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
 	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
 }
 

@@ -9,7 +9,7 @@ import (
 // WatchOutput sends on the channel when the session's agent prints more output, until the
 // session or ctx ends; then it closes the channel. Notifications are merged if the caller
 // receives them slowly. It does not poll: the session's supervisor sends notifications.
-func (s *contact) WatchOutput(ctx context.Context, id ID) (<-chan struct{}, error) {
+func (s *supervisorClient) WatchOutput(ctx context.Context, id ID) (<-chan struct{}, error) {
 	from, err := output.Size(s.store.Dir(id)) // the record may not exist yet
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // connections instead of refusing them, so visit's caller must show the requests to a user.
 // visit may be nil if the caller gets them in another way. It is no error if the session's
 // version never asks.
-func (s *contact) WatchRequests(ctx context.Context, id ID, visit func([]Request) error) error {
+func (s *supervisorClient) WatchRequests(ctx context.Context, id ID, visit func([]Request) error) error {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
 		err := s.store.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
@@ -46,7 +46,7 @@ func (s *contact) WatchRequests(ctx context.Context, id ID, visit func([]Request
 
 // WatchAllRequests watches the requests of all running sessions, present and future, until
 // ctx ends; see WatchRequests. The caller shows what Requests returns.
-func (s *contact) WatchAllRequests(ctx context.Context) error {
+func (s *supervisorClient) WatchAllRequests(ctx context.Context) error {
 	changed, err := s.Changed(ctx)
 	if err != nil {
 		return err
