@@ -132,12 +132,12 @@ func (t Task) mode() spec.Mode {
 }
 
 // dialect returns how the agent talks to this task's model: the first of its own that the
-// model server speaks. The error is that of Spoken.
-func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
+// model server speaks. The error is that of CommonDialect.
+func (t Task) dialect(info Info) (Dialect, error) { return info.CommonDialect(t.Inference.Speaks) }
 
-// Spoken returns the first of the agent's dialects that is in speaks, or the first if
+// CommonDialect returns the first of the agent's dialects that is in speaks, or the first one if
 // speaks is empty. If the server speaks none of them, it returns a Usage fault.
-func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
+func (i Info) CommonDialect(speaks []Dialect) (Dialect, error) {
 	for _, dialect := range i.Dialects {
 		if len(speaks) == 0 || slices.Contains(speaks, dialect) {
 			return dialect, nil

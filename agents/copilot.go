@@ -83,7 +83,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
 		return Invocation{}, err
 	}
-	spoken, err := task.dialect(c.Info())
+	api, err := task.dialect(c.Info())
 	if err != nil {
 		return Invocation{}, err
 	}
@@ -98,7 +98,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	argv = append(append(argv, extra...), task.Args...)
 	inv := Invocation{
 		Argv:  argv,
-		Env:   append(copilotEnv(task.Inference, copilotDialects[spoken]), env...),
+		Env:   append(copilotEnv(task.Inference, copilotDialects[api]), env...),
 		Files: task.instructionsFile("~/.copilot/copilot-instructions.md"),
 	}
 	inv = inv.addPrompt(task, "--interactive=")

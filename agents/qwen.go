@@ -102,7 +102,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if err := task.check(q.Info()); err != nil {
 		return Invocation{}, err
 	}
-	spoken, err := task.dialect(q.Info())
+	api, err := task.dialect(q.Info())
 	if err != nil {
 		return Invocation{}, err
 	}
@@ -125,7 +125,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if q.Bare || q.SafeMode { // it would also omit aibox's instructions
 		task.Prompt, task.Instructions = task.instructedPrompt(), ""
 	}
-	dialect := qwenDialects[spoken]
+	dialect := qwenDialects[api]
 	argv := []string{"qwen", "--auth-type", dialect.auth, "--model", task.Inference.Model}
 	if q.MaxWallTime > 0 && !task.Interactive {
 		argv = append(argv, "--max-wall-time", strconv.Itoa(int(q.MaxWallTime.Seconds()))) // it accepts one unit, not 1m30s

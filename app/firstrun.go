@@ -65,7 +65,7 @@ func (f FirstRun) Models(ctx context.Context, agent string) (firstrun.Models, er
 				server.KeyName, server.HasKey, server.Typed = name, true, f.app.keys.isTyped(name)
 			}
 		}
-		_, server.Problem = info.Spoken(inference{upstream: modelserver.Server{Dialects: vendor.Dialects}}.Speaks(""))
+		_, server.Problem = info.CommonDialect(inference{upstream: modelserver.Server{Dialects: vendor.Dialects}}.Speaks(""))
 		found.Servers = append(found.Servers, server)
 	}
 	return found, nil
@@ -84,7 +84,7 @@ func (f FirstRun) current(ctx context.Context, info agents.Info) firstrun.Model 
 	if err != nil {
 		return firstrun.Model{}
 	}
-	if _, err := info.Spoken(server.Speaks(own.Settings.Model)); err != nil {
+	if _, err := info.CommonDialect(server.Speaks(own.Settings.Model)); err != nil {
 		return firstrun.Model{}
 	}
 	model, err := server.Model(ctx, own.Settings.Model)
@@ -110,7 +110,7 @@ func (f FirstRun) local(ctx context.Context, info agents.Info, upstream modelser
 		}
 	}
 	speaker := inference{upstream: upstream, version: modelserver.OllamaVersion(ctx, upstream)}
-	_, server.Problem = info.Spoken(speaker.Speaks(""))
+	_, server.Problem = info.CommonDialect(speaker.Speaks(""))
 	return server
 }
 

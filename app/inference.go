@@ -53,7 +53,7 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 func (a *App) CheckModel(ctx context.Context, agent agents.Info, inference, model string) error {
 	server, err := openInference(ctx, inference, a.keys.lookup, a.providers())
 	if err == nil {
-		_, err = agent.Spoken(server.Speaks(model))
+		_, err = agent.CommonDialect(server.Speaks(model))
 	}
 	if err == nil {
 		_, err = server.Model(ctx, model)

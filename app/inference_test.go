@@ -103,7 +103,7 @@ func TestTheDialectsOfAServerAreThoseThatTheGatewayAllows(t *testing.T) {
 	// This list must contain the only dialect of each agent.
 	all := inference{upstream: modelserver.Server{Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}}.Speaks("")
 	for _, agent := range agents.Builtin().All() {
-		if _, err := agent.Info().Spoken(all); err != nil {
+		if _, err := agent.Info().CommonDialect(all); err != nil {
 			t.Error(err)
 		}
 	}

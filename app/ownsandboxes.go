@@ -27,9 +27,9 @@ type OwnSandboxes struct {
 // closes the listener.
 type ServeOwn func(ctx context.Context, own OwnSandboxes, listener net.Listener) error
 
-// ownSandboxes adapts a keeper and a ServeOwn to supervisor.OwnSandboxes.
+// ownSandboxes adapts a child.Manager and a ServeOwn to supervisor.OwnSandboxes.
 type ownSandboxes struct {
-	*child.Keeper
+	*child.Manager
 	own   OwnSandboxes
 	serve ServeOwn
 }
@@ -49,16 +49,16 @@ func (a *App) openOwn(deps session.Deps, serve ServeOwn) func(session.Host) (sup
 		if err != nil {
 			return nil, err
 		}
-		keeper := child.New(host, sessions)
+		manager := child.New(host, sessions)
 		cases.ModelKeys = nil
 		cases.Secrets = func(context.Context, *config.Resolved, *session.Spec) (map[string]string, error) {
 			return nil, errNoSecrets
 		}
-		cases.Defaults = keeper.Defaults
-		cases.Launch = keeper.Limit(sandbox.LimitStarts(sessions.Launch))
+		cases.Defaults = manager.Defaults
+		cases.Launch = manager.Limit(sandbox.LimitStarts(sessions.Launch))
 		spec := host.Spec()
-		return ownSandboxes{keeper, OwnSandboxes{
-			Cases: cases, Sessions: sessions, Tenant: keeper.Tenant(), Most: spec.OwnSandboxes(), Called: host.NoteActivity,
+		return ownSandboxes{manager, OwnSandboxes{
+			Cases: cases, Sessions: sessions, Tenant: manager.Tenant(), Most: spec.OwnSandboxes(), Called: host.NoteActivity,
 		}, serve}, nil
 	}
 }

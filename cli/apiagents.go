@@ -34,7 +34,7 @@ func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Se
 	}
 	service.Defaults = s.store.Defaults
 	if policy.Tenant != session.LocalTenant {
-		service.Claim, service.Trees.Room = s.keeper.Claim, s.keeper.DiskRoom
+		service.Claim, service.Trees.Room = s.enforcer.Claim, s.enforcer.DiskRoom
 	}
 	return service, nil
 }

@@ -34,8 +34,8 @@ type apiServer struct {
 	sessions  *session.Sessions
 	sandboxes *sandbox.Service
 	e2b       *e2b.Server
-	keeper    *quota.Keeper
-	creations *creation.Keeper
+	enforcer  *quota.Enforcer
+	creations *creation.Recorder
 }
 
 // openAPI opens the API. complete may change its options first.
@@ -56,17 +56,17 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}
-	s.creations = &creation.Keeper{Store: s.store, Settle: s.settle}
-	keeper := &quota.Keeper{Store: s.store, Sessions: sessions, Agents: s.running}
-	s.keeper = keeper
+	s.creations = &creation.Recorder{Store: s.store, Settle: s.settle}
+	enforcer := &quota.Enforcer{Store: s.store, Sessions: sessions, Agents: s.running}
+	s.enforcer = enforcer
 	trees, err := a.app.Trees(sessions)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
-	keeper.Volumes, keeper.Trees = sandboxes.Volumes.Bytes, trees.Bytes
-	keeper.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, keeper.SnapshotRoom
+	enforcer.Volumes, enforcer.Trees = sandboxes.Volumes.Bytes, trees.Bytes
+	enforcer.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, enforcer.SnapshotRoom
 	sandboxes.Defaults = s.store.Defaults
-	sandboxes.Launch = keeper.Limit(sandbox.LimitStarts(sandboxes.Launch))
+	sandboxes.Launch = enforcer.Limit(sandbox.LimitStarts(sandboxes.Launch))
 	key, err := s.store.Key(ctx, "ports")
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
@@ -74,7 +74,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	o := server.Options{
 		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
 		Services: server.Services{
-			Sandboxes: sandboxes, Processes: sessions, Quotas: keeper, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: templatesHandler(a.app),
+			Sandboxes: sandboxes, Processes: sessions, Quotas: enforcer, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: templatesHandler(a.app),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
 			Code:  server.NewCode(code.NewRunner(sessions)),
 		},
@@ -91,7 +91,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	return s, nil
 }
 
-// settle settles the creation of a sandbox or of an agent's session; see creation.Keeper.
+// settle settles the creation of a sandbox or of an agent's session; see creation.Recorder.
 func (s *apiServer) settle(ctx context.Context, id session.ID) (stays bool, err error) {
 	if id.Agent() == session.SandboxAgent {
 		return false, s.sandboxes.Abandon(ctx, id)

@@ -57,9 +57,9 @@ func CloudKey(agent string) string { return "agents." + agent + ".cloud" }
 // layers are the values of a setting in each source, for one agent. The agent's own table
 // overrides the top of the same file. A nil layer sets nothing.
 type layers struct {
-	builtIn        said
-	user, variable []*said
-	repository     []*said
+	builtIn        sourceValue
+	user, variable []*sourceValue
+	repository     []*sourceValue
 }
 
 // allowed is the value without the repository's file.
@@ -74,7 +74,7 @@ func (e entry) layers(own *entry, in Input, environment map[string]string) (laye
 	if err != nil {
 		return layers{}, err
 	}
-	l := layers{builtIn: said{value, Source{Kind: BuiltIn}}}
+	l := layers{builtIn: sourceValue{value, Source{Kind: BuiltIn}}}
 	tables := []entry{e}
 	if own != nil {
 		tables = append(tables, *own)
@@ -121,7 +121,7 @@ func (e entry) resolveFor(own *entry, in Input, environment map[string]string) (
 
 // tighten merges the value of the repository's file with m, the user's value for the agent.
 // A file that names no agent may be looser than m; then only its tighter parts count.
-func (e entry) tighten(m merged, repository said) merged {
+func (e entry) tighten(m merged, repository sourceValue) merged {
 	proposed := e.mergeOver(m, &repository)
 	if e.tightens(m.value, proposed.value) == nil {
 		return proposed
@@ -202,7 +202,7 @@ func (e entry) resolvePolicy(top entry, in Input, environment map[string]string)
 	if err != nil {
 		return merged{}, err
 	}
-	builtIn := said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}
+	builtIn := sourceValue{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}
 	return e.merge(builtIn, l.user[1], l.repository[1], l.variable[1]), nil
 }
 

@@ -56,7 +56,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 
 // inEnvironment returns the value of the setting's variable. An empty variable counts as
 // unset; but an empty list is a list without elements.
-func (e entry) inEnvironment(variables map[string]string) (*said, error) {
+func (e entry) inEnvironment(variables map[string]string) (*sourceValue, error) {
 	name := Variable(e.key)
 	text, ok := variables[name]
 	if !ok || text == "" && !isList(e.field) {
@@ -74,5 +74,5 @@ func (e entry) inEnvironment(variables map[string]string) (*said, error) {
 	if value, err = e.number(value); err != nil {
 		return nil, err
 	}
-	return &said{value, Source{Kind: Environment, Name: name}}, nil
+	return &sourceValue{value, Source{Kind: Environment, Name: name}}, nil
 }

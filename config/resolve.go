@@ -119,8 +119,8 @@ func (r *Resolved) keep(s *section, values any) error {
 	return nil
 }
 
-// said is the value of a setting in one source.
-type said struct {
+// sourceValue is the value of a setting in one source.
+type sourceValue struct {
 	value  any // as spec.Field.Value gives it
 	source Source
 }
@@ -148,12 +148,12 @@ func (e entry) addsUp() bool { return adds(e.field) }
 
 // merge merges the values of several sources, in their order; nil is a source that does not
 // set it. The first one is the built-in default and always present.
-func (e entry) merge(builtIn said, others ...*said) merged {
+func (e entry) merge(builtIn sourceValue, others ...*sourceValue) merged {
 	return e.mergeOver(merged{builtIn.value, []Source{builtIn.source}}, others...)
 }
 
 // mergeOver merges more sources over m.
-func (e entry) mergeOver(m merged, others ...*said) merged {
+func (e entry) mergeOver(m merged, others ...*sourceValue) merged {
 	for _, other := range others {
 		switch {
 		case other == nil:
@@ -191,7 +191,7 @@ func union(a, b any) []string {
 }
 
 // inFile returns the value in the user's file; nil if the file does not set it.
-func (e entry) inFile(d *Document) (*said, error) {
+func (e entry) inFile(d *Document) (*sourceValue, error) {
 	it, raw := d.find(e)
 	if it == nil {
 		return nil, nil //nolint:nilnil // the file does not set it, which is no error
@@ -207,13 +207,13 @@ func (e entry) inFile(d *Document) (*said, error) {
 		return nil, err
 	}
 	line, _ := d.position(it.keys[len(it.keys)-1])
-	return &said{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
+	return &sourceValue{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
 }
 
 // inRepository returns inFile for a file in a repository, which may only tighten what the
 // user allows. top is e, or the entry that e overrides if e belongs to an agent's policy;
 // allowed is a value of top.
-func (e entry) inRepository(d *Document, allowed merged, top entry) (*said, error) {
+func (e entry) inRepository(d *Document, allowed merged, top entry) (*sourceValue, error) {
 	found, err := e.inFile(d)
 	if found == nil || err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (e entry) unlimits(now, proposed any) bool {
 }
 
 // inFlags returns the value on the command line.
-func (e entry) inFlags(flags []Override) (*said, error) {
+func (e entry) inFlags(flags []Override) (*sourceValue, error) {
 	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == e.key })
 	if i < 0 {
 		return nil, nil //nolint:nilnil // the flag is not given, which is no error
@@ -272,7 +272,7 @@ func (e entry) inFlags(flags []Override) (*said, error) {
 	if value, err = e.number(value); err != nil {
 		return nil, err
 	}
-	return &said{value, Source{Kind: Flag, Name: flags[i].Name}}, nil
+	return &sourceValue{value, Source{Kind: Flag, Name: flags[i].Name}}, nil
 }
 
 // read stores a value in a draft, checks it, and returns it as spec.Field.Value does. Empty

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepers are prefixes of the names of the programs that run a sandbox on the host: the OCI
+// hostPrograms are prefixes of the names of the programs that run a sandbox on the host: the OCI
 // runtime, which runs the sandbox and its file server, and the shim between them and the
 // daemon.
-var keepers = []string{"runsc", "containerd-shim"}
+var hostPrograms = []string{"runsc", "containerd-shim"}
 
 // Belonging finds the host's processes that run the sandbox with that id (Sandbox.ID): the
 // sandbox, its file server and its shim. They belong to this user, run a known program, and
@@ -58,7 +58,7 @@ func keeps(pid int, sandbox string) bool {
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
 	program := filepath.Base(args[0])
-	return slices.ContainsFunc(keepers, func(name string) bool { return strings.HasPrefix(program, name) }) &&
+	return slices.ContainsFunc(hostPrograms, func(name string) bool { return strings.HasPrefix(program, name) }) &&
 		slices.ContainsFunc(args[1:], func(arg string) bool { return filepath.Base(arg) == sandbox })
 }
 

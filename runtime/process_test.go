@@ -132,9 +132,9 @@ func TestProcessOfAnEarlierBootIsGone(t *testing.T) {
 	}
 }
 
-// keeper returns a process that looks as if it kept a sandbox alive: program sleeps, with args
+// hostProcess returns a process that looks as if it kept a sandbox alive: program sleeps, with args
 // in its command line.
-func keeper(t *testing.T, program string, args ...string) Process {
+func hostProcess(t *testing.T, program string, args ...string) Process {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", "read line", "sh"}, args...)...)
 	cmd.Args[0] = "/usr/bin/" + program
@@ -156,12 +156,12 @@ func keeper(t *testing.T, program string, args ...string) Process {
 
 func TestOnlyItsOwnProcessesBelongToAContainer(t *testing.T) {
 	id := strings.ToLower(rand.Text() + rand.Text())
-	shim := keeper(t, "containerd-shim-runc-v2", "-namespace", "moby", "-id", id, "-address", "x")
-	sandbox := keeper(t, "runsc-sandbox", "boot", "--bundle=/run/moby/"+id, id)
+	shim := hostProcess(t, "containerd-shim-runc-v2", "-namespace", "moby", "-id", id, "-address", "x")
+	sandbox := hostProcess(t, "runsc-sandbox", "boot", "--bundle=/run/moby/"+id, id)
 	others := []Process{
-		keeper(t, "docker", "logs", id),
-		keeper(t, "containerd-shim-runc-v2", "-id", id+"0"),
-		keeper(t, "containerd-shim-runc-v2", "-id", "x", "-address", "/run/"+id+"/socket"),
+		hostProcess(t, "docker", "logs", id),
+		hostProcess(t, "containerd-shim-runc-v2", "-id", id+"0"),
+		hostProcess(t, "containerd-shim-runc-v2", "-id", "x", "-address", "/run/"+id+"/socket"),
 	}
 	found, err := Belonging(id)
 	if err != nil {

@@ -47,13 +47,13 @@ func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 		t.Errorf("of a session without a screen: %v", err)
 	}
 	term := terminal.New(screen.Size{Rows: 2, Cols: 10})
-	keeper := output.NewScrollbackWriter(dir)
-	keeper.Append(term.Feed([]byte("1\r\n"), nil))
+	writer := output.NewScrollbackWriter(dir)
+	writer.Append(term.Feed([]byte("1\r\n"), nil))
 	if _, err := os.Stat(filepath.Join(dir, "scrolled.txt")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing has scrolled off, and there is a file: %v", err)
 	}
 	for _, line := range []string{"2\r\n", "3\r\n4\r\n", "5"} {
-		keeper.Append(term.Feed([]byte(line), nil))
+		writer.Append(term.Feed([]byte(line), nil))
 	}
 	if err := os.WriteFile(filepath.Join(dir, screenFile), term.Text(), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,8 +62,8 @@ func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper.Append([]byte("later\n"))
-	keeper.Close()
+	writer.Append([]byte("later\n"))
+	writer.Close()
 	want := "1\n2\n3\n4\n5\n"
 	if size, _ := p.Size(); size != int64(len(want)) {
 		t.Errorf("%d bytes, not %d", size, len(want))
@@ -84,9 +84,9 @@ func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 
 func TestScrollbackSurvivesADeadSupervisor(t *testing.T) {
 	sessions, id, dir := ofPast(t)
-	keeper := output.NewScrollbackWriter(dir)
-	keeper.Append([]byte(strings.Repeat("a line\n", 30_000)))
-	keeper.Close()
+	writer := output.NewScrollbackWriter(dir)
+	writer.Append([]byte(strings.Repeat("a line\n", 30_000)))
+	writer.Close()
 	p, err := sessions.Scrollback(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

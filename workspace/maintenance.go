@@ -74,8 +74,8 @@ func Named(ctx context.Context, dirs paths.Dirs) []string {
 	return names
 }
 
-// Tidying is a repository of aibox that is locked for maintenance.
-type Tidying struct {
+// Maintenance is a repository of aibox that is locked for maintenance.
+type Maintenance struct {
 	dir  string
 	git  *git.Repo
 	refs map[string]bool // those that exist, or would after a dry run
@@ -83,14 +83,14 @@ type Tidying struct {
 	free func()
 }
 
-// Tidy locks the repository at gitDir for maintenance until Close. It fails with ErrBusy if
+// Maintain locks the repository at gitDir for maintenance until Close. It fails with ErrBusy if
 // another process is writing to it. With dry its methods change nothing.
-func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
+func Maintain(ctx context.Context, gitDir string, dry bool) (*Maintenance, error) {
 	free, err := lockExclusive(gitDir)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tidying{dir: gitDir, git: git.Owned(gitDir), refs: map[string]bool{}, dry: dry, free: free}
+	t := &Maintenance{dir: gitDir, git: git.Owned(gitDir), refs: map[string]bool{}, dry: dry, free: free}
 	out, err := t.git.Output(ctx, "for-each-ref", "--format=%(refname)")
 	if err != nil {
 		free()
@@ -103,11 +103,11 @@ func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
 }
 
 // Close unlocks the repository.
-func (t *Tidying) Close() { t.free() }
+func (t *Maintenance) Close() { t.free() }
 
 // Sessions returns the sessions that have anything in the repository: a ref of a workspace,
 // or a baseline.
-func (t *Tidying) Sessions() []string {
+func (t *Maintenance) Sessions() []string {
 	seen := map[string]bool{}
 	var names []string
 	add := func(name string) {
@@ -143,7 +143,7 @@ func workRef(ref string) (session, name string, ok bool) {
 
 // Forget removes the refs of a session's workspace, and its baseline. It keeps saved
 // states.
-func (t *Tidying) Forget(ctx context.Context, session string) error {
+func (t *Maintenance) Forget(ctx context.Context, session string) error {
 	var refs []string
 	for ref := range t.refs {
 		if owner, _, ok := workRef(ref); ok && owner == session {
@@ -157,7 +157,7 @@ func (t *Tidying) Forget(ctx context.Context, session string) error {
 }
 
 // Drop deletes refs.
-func (t *Tidying) Drop(ctx context.Context, refs ...string) error {
+func (t *Maintenance) Drop(ctx context.Context, refs ...string) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -177,14 +177,14 @@ func (t *Tidying) Drop(ctx context.Context, refs ...string) error {
 }
 
 // Empty reports whether no session has anything in the repository.
-func (t *Tidying) Empty() bool {
+func (t *Maintenance) Empty() bool {
 	_, journal := os.Lstat(filepath.Join(t.dir, "aibox", "worktree.json"))
 	return len(t.refs) == 0 && errors.Is(journal, fs.ErrNotExist)
 }
 
 // Remove deletes the repository, which must be Empty. It fails with ErrBusy while a session
 // is being prepared.
-func (t *Tidying) Remove(ctx context.Context) error {
+func (t *Maintenance) Remove(ctx context.Context) error {
 	alone, err := flock.Try(storesLock(filepath.Dir(t.dir)), flock.Exclusive)
 	if errors.Is(err, flock.ErrHeld) {
 		return ErrBusy
@@ -201,7 +201,7 @@ func (t *Tidying) Remove(ctx context.Context) error {
 
 // Collect removes unreachable objects that are at least an hour old, and returns their
 // number and their size on the disk in bytes.
-func (t *Tidying) Collect(ctx context.Context) (objects int, size int64, err error) {
+func (t *Maintenance) Collect(ctx context.Context) (objects int, size int64, err error) {
 	objects, size, err = t.unreachable(ctx)
 	if err != nil || t.dry {
 		return objects, size, err
@@ -211,14 +211,14 @@ func (t *Tidying) Collect(ctx context.Context) (objects int, size int64, err err
 		return 0, 0, nil
 	}
 	if err := t.git.Run(ctx, nil, nil, "gc", "--quiet", pruneSettled); err != nil {
-		return 0, 0, fmt.Errorf("tidying %s: %s", t.dir, git.Message(err))
+		return 0, 0, fmt.Errorf("collecting garbage in %s: %s", t.dir, git.Message(err))
 	}
 	left, leftSize, err := t.unreachable(ctx)
 	return objects - left, max(size-leftSize, 0), err
 }
 
 // unreachable counts the unreachable objects that are old enough to be removed.
-func (t *Tidying) unreachable(ctx context.Context) (objects int, size int64, err error) {
+func (t *Maintenance) unreachable(ctx context.Context) (objects int, size int64, err error) {
 	all, err := t.git.Output(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objectsize:disk)")
 	if err != nil {
 		return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
@@ -252,7 +252,7 @@ func (t *Tidying) unreachable(ctx context.Context) (objects int, size int64, err
 }
 
 // addYoung adds the objects that are too young to be removed.
-func (t *Tidying) addYoung(ctx context.Context, to map[string]bool) error {
+func (t *Maintenance) addYoung(ctx context.Context, to map[string]bool) error {
 	recent := func(path string) bool {
 		info, err := os.Lstat(path)
 		return err == nil && time.Since(info.ModTime()) < minAge

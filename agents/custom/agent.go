@@ -118,7 +118,7 @@ func (a *agent) fill(task agents.Task, way start) *filling {
 	if model.BaseURL == "" || len(a.info.Dialects) == 0 {
 		return f
 	}
-	dialect, _ := a.info.Spoken(model.Speaks) // Check has verified this
+	dialect, _ := a.info.CommonDialect(model.Speaks) // Check has verified this
 	values["model"], values["key"], values["dialect"] = model.Model, model.Key, dialect.String()
 	values["openai"], values["anthropic"], values["gemini"], values["ollama"] = model.OpenAI(), model.Anthropic(), model.Gemini(), model.Ollama()
 	values["endpoint"] = map[agents.Dialect]string{

@@ -39,8 +39,8 @@ type Store interface {
 	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
 }
 
-// Keeper makes creations repeatable. It is safe for concurrent use.
-type Keeper struct {
+// Recorder records creations and makes them repeatable. It is safe for concurrent use.
+type Recorder struct {
 	Store Store
 	// Settle returns once the creation of id by a dead process is settled. It reports
 	// whether the result is complete and stays; otherwise nothing of it is left.
@@ -63,25 +63,25 @@ func Check(key string) error {
 // with the key created; otherwise the id is empty. After a success, the key returns the result
 // from now on. Another message with the key is a Conflict, and so is one whose creation still
 // runs.
-func (k *Keeper) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
+func (r *Recorder) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
 	if err := Check(key); err != nil {
 		return "", err
 	}
-	c, err := k.begin(ctx, tenant, key, message)
+	c, err := r.begin(ctx, tenant, key, message)
 	if err != nil {
 		return "", err
 	}
 	if c.Done {
 		return c.Sandbox, nil
 	}
-	err = create(func(ctx context.Context, id session.ID) error { return k.Store.RecordSandbox(ctx, c, id) })
-	return "", errors.Join(err, k.end(ctx, c, err == nil))
+	err = create(func(ctx context.Context, id session.ID) error { return r.Store.RecordSandbox(ctx, c, id) })
+	return "", errors.Join(err, r.end(ctx, c, err == nil))
 }
 
 // DoOnce is Do for a call without a key. The creation is recorded, too, so that a caller
 // who gets no answer does not own something unknown; but only once there is something to
 // find.
-func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(Record) error) error {
+func (r *Recorder) DoOnce(ctx context.Context, tenant session.Tenant, create func(Record) error) error {
 	self, err := selfName()
 	if err != nil {
 		return err
@@ -90,27 +90,27 @@ func (k *Keeper) DoOnce(ctx context.Context, tenant session.Tenant, create func(
 	var c *store.Creation // nil until it is recorded
 	err = create(func(ctx context.Context, id session.ID) error {
 		if c != nil {
-			return k.Store.RecordSandbox(ctx, *c, id)
+			return r.Store.RecordSandbox(ctx, *c, id)
 		}
-		added, err := k.Store.AddCreation(ctx, tenant, key, self, id)
+		added, err := r.Store.AddCreation(ctx, tenant, key, self, id)
 		c = &added // it may be stored despite the error
 		return err
 	})
 	if c == nil {
 		return err
 	}
-	return errors.Join(err, k.end(ctx, *c, false))
+	return errors.Join(err, r.end(ctx, *c, false))
 }
 
 // end records the end of a creation, even if ctx is done.
-func (k *Keeper) end(ctx context.Context, c store.Creation, keep bool) error {
+func (r *Recorder) end(ctx context.Context, c store.Creation, keep bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	return k.Store.EndCreation(ctx, c, keep)
+	return r.Store.EndCreation(ctx, c, keep)
 }
 
 // begin records a creation, and settles an earlier one with the key whose process has died.
-func (k *Keeper) begin(ctx context.Context, tenant session.Tenant, key string, message proto.Message) (store.Creation, error) {
+func (r *Recorder) begin(ctx context.Context, tenant session.Tenant, key string, message proto.Message) (store.Creation, error) {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil {
 		return store.Creation{}, err
@@ -121,33 +121,33 @@ func (k *Keeper) begin(ctx context.Context, tenant session.Tenant, key string, m
 		return store.Creation{}, err
 	}
 	for {
-		c, err := k.Store.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), self, isAlive)
+		c, err := r.Store.BeginCreation(ctx, tenant, key, hex.EncodeToString(digest[:]), self, isAlive)
 		if err != nil || !c.Abandoned {
 			return c, err
 		}
-		if err := k.settle(ctx, c); err != nil {
+		if err := r.settle(ctx, c); err != nil {
 			return c, err
 		}
 	}
 }
 
 // settle ends a creation whose process has died.
-func (k *Keeper) settle(ctx context.Context, c store.Creation) error {
+func (r *Recorder) settle(ctx context.Context, c store.Creation) error {
 	stays := false
 	if c.Sandbox != "" {
 		var err error
-		if stays, err = k.Settle(ctx, c.Sandbox); err != nil {
+		if stays, err = r.Settle(ctx, c.Sandbox); err != nil {
 			return err
 		}
 	}
-	return k.Store.EndCreation(ctx, c, stays)
+	return r.Store.EndCreation(ctx, c, stays)
 }
 
 // SettleAll settles the creations whose process was killed.
-func (k *Keeper) SettleAll(ctx context.Context) error {
-	abandoned, err := k.Store.AbandonedCreations(ctx, isAlive)
+func (r *Recorder) SettleAll(ctx context.Context) error {
+	abandoned, err := r.Store.AbandonedCreations(ctx, isAlive)
 	for _, c := range abandoned {
-		err = errors.Join(err, k.settle(ctx, c))
+		err = errors.Join(err, r.settle(ctx, c))
 	}
 	return err
 }

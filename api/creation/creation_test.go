@@ -13,9 +13,9 @@ import (
 	"aibox/session"
 )
 
-// fixture is a Keeper over a real database.
+// fixture is a Recorder over a real database.
 type fixture struct {
-	*Keeper
+	*Recorder
 
 	t       *testing.T
 	db      *store.Store
@@ -32,7 +32,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	f := &fixture{t: t, db: db}
-	f.Keeper = &Keeper{Store: db, Settle: func(_ context.Context, id session.ID) (bool, error) {
+	f.Recorder = &Recorder{Store: db, Settle: func(_ context.Context, id session.ID) (bool, error) {
 		f.settled = append(f.settled, id)
 		return f.stays, nil
 	}}

@@ -26,8 +26,8 @@ type Sessions interface {
 	Live(id session.ID) (session.Live, error)
 }
 
-// Keeper keeps quotas. It is safe for concurrent use.
-type Keeper struct {
+// Enforcer enforces quotas. It is safe for concurrent use.
+type Enforcer struct {
 	Store    *store.Store
 	Sessions Sessions
 	// Agents returns the sessions of coding agents of a tenant, which count as well; nil means
@@ -47,19 +47,19 @@ type Keeper struct {
 }
 
 // Quota returns the quota of a tenant.
-func (k *Keeper) Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
-	return k.Store.Quota(ctx, tenant)
+func (e *Enforcer) Quota(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	return e.Store.Quota(ctx, tenant)
 }
 
 // Usage returns the usage that counts against a tenant's quota now. Disk space is measured
 // only if the quota limits it. If it cannot be measured, the quota counts as used up, as it
 // does for the next sandbox.
-func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
-	quota, err := k.Store.Quota(ctx, tenant)
+func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil {
 		return store.Quota{}, err
 	}
-	used, err := k.inUse(ctx, tenant)
+	used, err := e.inUse(ctx, tenant)
 	if err != nil {
 		return store.Quota{}, err
 	}
@@ -67,7 +67,7 @@ func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota,
 		used.Disk = 0
 		return used, nil
 	}
-	bytes, err := k.stored(tenant)
+	bytes, err := e.stored(tenant)
 	if err != nil {
 		used.Disk = max(used.Disk, quota.Disk)
 		return used, nil //nolint:nilerr // see above
@@ -77,13 +77,13 @@ func (k *Keeper) Usage(ctx context.Context, tenant session.Tenant) (store.Quota,
 }
 
 // inUse is Usage without the disk space of volumes and uploaded trees.
-func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
-	all, err := k.Sessions.Sandboxes(tenant)
+func (e *Enforcer) inUse(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
+	all, err := e.Sessions.Sandboxes(tenant)
 	if err != nil {
 		return store.Quota{}, err
 	}
-	if k.Agents != nil {
-		all = append(all, k.Agents(tenant)...)
+	if e.Agents != nil {
+		all = append(all, e.Agents(tenant)...)
 	}
 	var used store.Quota
 	var counters []store.Used
@@ -93,7 +93,7 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 		}
 		ids := []session.ID{all[i].ID}
 		if all[i].OwnSandboxes() > 0 { // traffic of its agent's sandboxes counts for the tenant, too
-			own, err := k.Sessions.Sandboxes(session.OwnTenant(all[i].ID))
+			own, err := e.Sessions.Sandboxes(session.OwnTenant(all[i].ID))
 			if err != nil {
 				return store.Quota{}, err
 			}
@@ -102,7 +102,7 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 			}
 		}
 		for _, id := range ids {
-			live, err := k.Sessions.Live(id)
+			live, err := e.Sessions.Live(id)
 			if err != nil {
 				continue // the session was removed meanwhile
 			}
@@ -112,15 +112,15 @@ func (k *Keeper) inUse(ctx context.Context, tenant session.Tenant) (store.Quota,
 		}
 	}
 	now := time.Now()
-	if err := k.Store.RecordUsage(ctx, tenant, now, counters); err != nil {
+	if err := e.Store.RecordUsage(ctx, tenant, now, counters); err != nil {
 		return store.Quota{}, err
 	}
-	if k.Snapshots != nil {
-		if used.Snapshots, err = k.Snapshots(tenant); err != nil {
+	if e.Snapshots != nil {
+		if used.Snapshots, err = e.Snapshots(tenant); err != nil {
 			return store.Quota{}, err
 		}
 	}
-	used.UploadBytes, used.Tokens, err = k.Store.UsageToday(ctx, tenant, now)
+	used.UploadBytes, used.Tokens, err = e.Store.UsageToday(ctx, tenant, now)
 	return used, err
 }
 
@@ -150,12 +150,12 @@ func add(q *store.Quota, more store.Quota, n int64) {
 }
 
 // Limit returns a Launch that refuses a sandbox that would exceed its tenant's quota.
-func (k *Keeper) Limit(launch Launch) Launch {
+func (e *Enforcer) Limit(launch Launch) Launch {
 	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
 		if l.Spec.Sandbox == nil {
 			return launch(ctx, l, step)
 		}
-		release, err := k.Claim(ctx, l.Spec.Sandbox.Tenant, &l.Spec)
+		release, err := e.Claim(ctx, l.Spec.Sandbox.Tenant, &l.Spec)
 		if err != nil {
 			return "", err
 		}
@@ -170,23 +170,23 @@ func (k *Keeper) Limit(launch Launch) Launch {
 // Claim counts a sandbox or a session of a tenant that is about to start until release is
 // called, which must be once its record counts, or its start has failed. It refuses one that
 // would exceed the quota, and limits spec to the rest of the day's quota.
-func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
-	quota, err := k.Store.Quota(ctx, tenant)
+func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
+	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	used, err := k.inUse(ctx, tenant)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	used, err := e.inUse(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	add(&used, k.starting[tenant], 1)
+	add(&used, e.starting[tenant], 1)
 	if !writesDisk(spec) {
 		quota.Disk = 0
 	}
 	if quota.Disk > 0 {
-		bytes, err := k.stored(tenant)
+		bytes, err := e.stored(tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -197,25 +197,25 @@ func (k *Keeper) Claim(ctx context.Context, tenant session.Tenant, spec *session
 		return nil, err
 	}
 	tighten(spec, quota, used)
-	if k.starting == nil {
-		k.starting = map[session.Tenant]store.Quota{}
+	if e.starting == nil {
+		e.starting = map[session.Tenant]store.Quota{}
 	}
 	change := func(n int64) {
-		now := k.starting[tenant]
+		now := e.starting[tenant]
 		add(&now, wanted, n)
-		k.starting[tenant] = now
+		e.starting[tenant] = now
 	}
 	change(1)
 	return sync.OnceFunc(func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		change(-1)
 	}), nil
 }
 
 // stored returns how many bytes the volumes and the uploaded trees of a tenant take.
-func (k *Keeper) stored(tenant session.Tenant) (total int64, err error) {
-	for _, measure := range []func(session.Tenant) (int64, error){k.Volumes, k.Trees} {
+func (e *Enforcer) stored(tenant session.Tenant) (total int64, err error) {
+	for _, measure := range []func(session.Tenant) (int64, error){e.Volumes, e.Trees} {
 		if measure == nil {
 			continue
 		}
@@ -233,43 +233,43 @@ func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
 // DiskRoom returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
 // in use; limited is unset without a quota.
-func (k *Keeper) DiskRoom(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error) {
-	quota, err := k.Store.Quota(ctx, tenant)
+func (e *Enforcer) DiskRoom(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error) {
+	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil || quota.Disk == 0 {
 		return 0, false, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	used, err := k.inUse(ctx, tenant)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	used, err := e.inUse(ctx, tenant)
 	if err != nil {
 		return 0, true, err
 	}
-	bytes, err := k.stored(tenant)
+	bytes, err := e.stored(tenant)
 	if err != nil {
 		return 0, true, err
 	}
-	return (quota.Disk-used.Disk-k.starting[tenant].Disk)<<20 - bytes, true, nil
+	return (quota.Disk-used.Disk-e.starting[tenant].Disk)<<20 - bytes, true, nil
 }
 
 // SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.
 // release must be called once it is stored or has failed. Until then, the next one under a
 // quota waits.
-func (k *Keeper) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error) {
-	quota, err := k.Store.Quota(ctx, tenant)
-	if err != nil || quota.Snapshots == 0 || k.Snapshots == nil {
+func (e *Enforcer) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error) {
+	quota, err := e.Store.Quota(ctx, tenant)
+	if err != nil || quota.Snapshots == 0 || e.Snapshots == nil {
 		return 0, func() {}, err
 	}
-	k.storing.Lock()
-	used, err := k.Snapshots(tenant)
+	e.storing.Lock()
+	used, err := e.Snapshots(tenant)
 	if err == nil && used >= quota.Snapshots {
 		err = fault.New(fault.Limit, "the snapshots of the tenant may take %s, and take %s", amount.Bytes(quota.Snapshots), amount.Bytes(used)).
 			Hint("delete snapshots that are not needed")
 	}
 	if err != nil {
-		k.storing.Unlock()
+		e.storing.Unlock()
 		return 0, nil, err
 	}
-	return quota.Snapshots - used, sync.OnceFunc(k.storing.Unlock), nil
+	return quota.Snapshots - used, sync.OnceFunc(e.storing.Unlock), nil
 }
 
 // check refuses a sandbox that would exceed a quota.

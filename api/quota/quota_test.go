@@ -49,7 +49,7 @@ func (m *machine) launch(_ context.Context, l session.Launch, step func(session.
 	return id, nil
 }
 
-func keeper(t *testing.T, q store.Quota) (*Keeper, *machine) {
+func enforcer(t *testing.T, q store.Quota) (*Enforcer, *machine) {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
 	if err != nil {
@@ -60,7 +60,7 @@ func keeper(t *testing.T, q store.Quota) (*Keeper, *machine) {
 		t.Fatal(err)
 	}
 	m := &machine{}
-	return &Keeper{Store: s, Sessions: m}, m
+	return &Enforcer{Store: s, Sessions: m}, m
 }
 
 func sandboxOf(tenant session.Tenant, run config.Run) session.Launch {
@@ -68,10 +68,10 @@ func sandboxOf(tenant session.Tenant, run config.Run) session.Launch {
 }
 
 func TestATenantAtItsQuotaGetsNoFurtherSandbox(t *testing.T) {
-	k, m := keeper(t, store.Quota{Sandboxes: 3})
+	e, m := enforcer(t, store.Quota{Sandboxes: 3})
 	var decided sync.WaitGroup // none has a record before all are started or refused
 	decided.Add(10)
-	slow := k.Limit(func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
+	slow := e.Limit(func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
 		decided.Done()
 		decided.Wait()
 		return m.launch(ctx, launch, step)
@@ -96,7 +96,7 @@ func TestATenantAtItsQuotaGetsNoFurtherSandbox(t *testing.T) {
 	if made.Load() != 3 || refused.Load() != 7 {
 		t.Errorf("%d were made and %d refused", made.Load(), refused.Load())
 	}
-	launch := k.Limit(m.launch)
+	launch := e.Limit(m.launch)
 	if _, err := launch(t.Context(), sandboxOf("local", config.Run{}), func(session.Step) {}); err != nil {
 		t.Errorf("another tenant is refused: %v", err)
 	}
@@ -120,8 +120,8 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 		"no disk":      {store.Quota{Disk: 10}, config.Run{Disk: 10}, config.Run{}},
 		"no processes": {store.Quota{Processes: 10}, config.Run{Pids: 10}, config.Run{}},
 	} {
-		k, m := keeper(t, c.quota)
-		launch := k.Limit(m.launch)
+		e, m := enforcer(t, c.quota)
+		launch := e.Limit(m.launch)
 		if _, err := launch(t.Context(), sandboxOf("a", c.over), func(session.Step) {}); fault.KindOf(err) != fault.Limit {
 			t.Errorf("%s: more than the quota: %v", name, err)
 		}
@@ -132,9 +132,9 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 }
 
 func TestTheRestOfTheDaysQuotaBoundsTheSandbox(t *testing.T) {
-	k, m := keeper(t, store.Quota{UploadBytes: 10 << 20, Tokens: 1000})
+	e, m := enforcer(t, store.Quota{UploadBytes: 10 << 20, Tokens: 1000})
 	m.up = 4 << 20
-	launch := k.Limit(m.launch)
+	launch := e.Limit(m.launch)
 	for range 2 {
 		if _, err := launch(t.Context(), sandboxOf("a", config.Run{EgressUpload: 256}), func(session.Step) {}); err != nil {
 			t.Fatal(err)
@@ -155,19 +155,19 @@ func TestTheRestOfTheDaysQuotaBoundsTheSandbox(t *testing.T) {
 // A session counts with the number of sandboxes that its agent can create. Their traffic
 // counts for the tenant.
 func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
-	k, m := keeper(t, store.Quota{Sandboxes: 3, UploadBytes: 1000})
+	e, m := enforcer(t, store.Quota{Sandboxes: 3, UploadBytes: 1000})
 	running := session.Session{Spec: session.Spec{ID: "00001-codex", Run: config.Run{Sandboxes: 1}}, State: session.State{Phase: session.Running}}
-	k.Agents = func(session.Tenant) []session.Session { return []session.Session{running} }
+	e.Agents = func(session.Tenant) []session.Session { return []session.Session{running} }
 	m.all = []session.Session{{Spec: session.Spec{ID: "00002-sandbox", Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-codex")}}, State: session.State{Phase: session.Ended}}}
 	m.up = 100
-	used, err := k.Usage(t.Context(), "a")
+	used, err := e.Usage(t.Context(), "a")
 	if err != nil || used.Sandboxes != 2 || used.UploadBytes != 200 {
 		t.Errorf("in use are %+v (%v)", used, err)
 	}
-	if _, err := k.Claim(t.Context(), "a", &session.Spec{Run: config.Run{Sandboxes: 1}}); fault.KindOf(err) != fault.Limit {
+	if _, err := e.Claim(t.Context(), "a", &session.Spec{Run: config.Run{Sandboxes: 1}}); fault.KindOf(err) != fault.Limit {
 		t.Errorf("a session that can have one more than the quota starts: %v", err)
 	}
-	release, err := k.Claim(t.Context(), "a", &session.Spec{})
+	release, err := e.Claim(t.Context(), "a", &session.Spec{})
 	if err != nil {
 		t.Fatalf("a session without sandboxes of its own: %v", err)
 	}
@@ -175,10 +175,10 @@ func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
 }
 
 func TestVolumesTakeFromTheDiskOfATenant(t *testing.T) {
-	k, m := keeper(t, store.Quota{Disk: 10})
+	e, m := enforcer(t, store.Quota{Disk: 10})
 	volumes, unreadable := int64(3<<20+1), error(nil)
-	k.Volumes = func(session.Tenant) (int64, error) { return volumes, unreadable }
-	launch := k.Limit(m.launch)
+	e.Volumes = func(session.Tenant) (int64, error) { return volumes, unreadable }
+	launch := e.Limit(m.launch)
 	start := func(disk amount.MiB) error {
 		_, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: disk}), func(session.Step) {})
 		return err
@@ -207,59 +207,59 @@ func TestVolumesTakeFromTheDiskOfATenant(t *testing.T) {
 }
 
 func TestUploadedTreesTakeFromTheDiskOfATenant(t *testing.T) {
-	k, m := keeper(t, store.Quota{Disk: 10})
-	k.Volumes = func(session.Tenant) (int64, error) { return 1 << 20, nil }
-	k.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
-	launch := k.Limit(m.launch)
+	e, m := enforcer(t, store.Quota{Disk: 10})
+	e.Volumes = func(session.Tenant) (int64, error) { return 1 << 20, nil }
+	e.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
+	launch := e.Limit(m.launch)
 	if _, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: 7}), func(session.Step) {}); fault.KindOf(err) != fault.Limit {
 		t.Errorf("a sandbox that writes more than the trees leave: %v", err)
 	}
 	if _, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
 		t.Error(err)
 	}
-	if left, limited, err := k.DiskRoom(t.Context(), "a"); left != 2<<20 || !limited || err != nil {
+	if left, limited, err := e.DiskRoom(t.Context(), "a"); left != 2<<20 || !limited || err != nil {
 		t.Errorf("%d bytes are left (%v, %v)", left, limited, err)
 	}
-	if left, limited, err := k.DiskRoom(t.Context(), session.LocalTenant); limited || err != nil {
+	if left, limited, err := e.DiskRoom(t.Context(), session.LocalTenant); limited || err != nil {
 		t.Errorf("without a quota, %d bytes are left (%v, %v)", left, limited, err)
 	}
-	k.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
-	if _, limited, err := k.DiskRoom(t.Context(), "a"); !limited || err == nil {
+	e.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
+	if _, limited, err := e.DiskRoom(t.Context(), "a"); !limited || err == nil {
 		t.Errorf("trees of an unknown size: %v, %v", limited, err)
 	}
 }
 
 func TestTheUsageIncludesStoredData(t *testing.T) {
-	k, m := keeper(t, store.Quota{Disk: 10})
-	k.Volumes = func(session.Tenant) (int64, error) { return 1<<20 + 1, nil }
-	k.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
-	k.Snapshots = func(session.Tenant) (int64, error) { return 70, nil }
-	if _, err := k.Limit(m.launch)(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
+	e, m := enforcer(t, store.Quota{Disk: 10})
+	e.Volumes = func(session.Tenant) (int64, error) { return 1<<20 + 1, nil }
+	e.Trees = func(session.Tenant) (int64, error) { return 3 << 20, nil }
+	e.Snapshots = func(session.Tenant) (int64, error) { return 70, nil }
+	if _, err := e.Limit(m.launch)(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if used, err := k.Usage(t.Context(), "a"); used.Disk != 5+4 || used.Snapshots != 70 || err != nil {
+	if used, err := e.Usage(t.Context(), "a"); used.Disk != 5+4 || used.Snapshots != 70 || err != nil {
 		t.Errorf("in use are %+v (%v)", used, err)
 	}
-	k.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
-	if used, err := k.Usage(t.Context(), "a"); used.Disk != 10 || err != nil {
+	e.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
+	if used, err := e.Usage(t.Context(), "a"); used.Disk != 10 || err != nil {
 		t.Errorf("with trees of an unknown size, in use are %+v (%v)", used, err)
 	}
-	if used, err := k.Usage(t.Context(), session.LocalTenant); used.Disk != 0 || err != nil {
+	if used, err := e.Usage(t.Context(), session.LocalTenant); used.Disk != 0 || err != nil {
 		t.Errorf("without a quota, in use are %+v (%v)", used, err)
 	}
 }
 
 func TestSnapshotsOfATenantAreBounded(t *testing.T) {
-	k, _ := keeper(t, store.Quota{Snapshots: 100})
+	e, _ := enforcer(t, store.Quota{Snapshots: 100})
 	stored := int64(0)
-	k.Snapshots = func(session.Tenant) (int64, error) { return stored, nil }
-	room, release, err := k.SnapshotRoom(t.Context(), "a")
+	e.Snapshots = func(session.Tenant) (int64, error) { return stored, nil }
+	room, release, err := e.SnapshotRoom(t.Context(), "a")
 	if err != nil || room != 100 {
 		t.Fatalf("the first can take %d, %v", room, err)
 	}
 	second := make(chan int64)
 	go func() {
-		room, release, err := k.SnapshotRoom(t.Context(), "a")
+		room, release, err := e.SnapshotRoom(t.Context(), "a")
 		if err != nil {
 			t.Error(err)
 		} else {
@@ -273,10 +273,10 @@ func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 		t.Errorf("the second can take %d", room)
 	}
 	stored = 100
-	if _, _, err := k.SnapshotRoom(t.Context(), "a"); fault.KindOf(err) != fault.Limit {
+	if _, _, err := e.SnapshotRoom(t.Context(), "a"); fault.KindOf(err) != fault.Limit {
 		t.Errorf("beyond the quota: %v", err)
 	}
-	if room, _, err := k.SnapshotRoom(t.Context(), session.LocalTenant); room != 0 || err != nil {
+	if room, _, err := e.SnapshotRoom(t.Context(), session.LocalTenant); room != 0 || err != nil {
 		t.Errorf("a tenant without a bound can take %d, %v", room, err)
 	}
 }

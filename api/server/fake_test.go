@@ -125,12 +125,12 @@ func (m *machine) Destroy(_ context.Context, tenant session.Tenant, id string) e
 	return err
 }
 
-// keeperOf makes creations of the machine's sandboxes repeatable.
-func keeperOf(db creation.Store, m interface {
+// recorderOf makes creations of the machine's sandboxes repeatable.
+func recorderOf(db creation.Store, m interface {
 	Abandon(ctx context.Context, id session.ID) error
 },
-) *creation.Keeper {
-	return &creation.Keeper{Store: db, Settle: func(ctx context.Context, id session.ID) (bool, error) { return false, m.Abandon(ctx, id) }}
+) *creation.Recorder {
+	return &creation.Recorder{Store: db, Settle: func(ctx context.Context, id session.ID) (bool, error) { return false, m.Abandon(ctx, id) }}
 }
 
 func (m *machine) Abandon(_ context.Context, id session.ID) error {
@@ -407,7 +407,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	s := &site{t: t, m: &machine{running: map[session.ID][]*program{}, dir: t.TempDir()}, store: db}
 	o := Options{
 		Services: Services{
-			Sandboxes: s.m, Processes: s.m, Audit: s.m, Creations: keeperOf(db, s.m),
+			Sandboxes: s.m, Processes: s.m, Audit: s.m, Creations: recorderOf(db, s.m),
 			Files: func(context.Context, session.ID, string) Files { return noFiles{} },
 		},
 		Tokens: db,

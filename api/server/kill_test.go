@@ -118,7 +118,7 @@ func TestServerThatIsKilled(t *testing.T) {
 	}
 	s, err := New(Options{
 		Services: Services{
-			Sandboxes: m, Processes: m, Audit: m, Creations: keeperOf(stopping{db}, m),
+			Sandboxes: m, Processes: m, Audit: m, Creations: recorderOf(stopping{db}, m),
 			Files: func(context.Context, session.ID, string) Files { return noFiles{} },
 		},
 		Tokens: stopping{db},

@@ -20,7 +20,7 @@ import (
 // sandboxes serves the service Sandboxes.
 type sandboxes struct {
 	cases     Sandboxes
-	creations *creation.Keeper
+	creations *creation.Recorder
 }
 
 func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {

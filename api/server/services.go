@@ -28,7 +28,7 @@ type Services struct {
 	Files  func(ctx context.Context, id session.ID, user string) Files
 	Quotas Quotas
 	// Creations remembers creations and their keys. Nil ignores keys.
-	Creations *creation.Keeper
+	Creations *creation.Recorder
 	Audit     Audit
 	// These are unsupported if they are nil.
 	Sessions  aiboxv1connect.SessionsHandler

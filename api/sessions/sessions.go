@@ -27,7 +27,7 @@ type Handler struct {
 	// Cases returns the use cases for a tenant.
 	Cases func(tenant session.Tenant) (*agentsession.Service, error)
 	// Creations makes starts repeatable. Nil refuses idempotency keys.
-	Creations *creation.Keeper
+	Creations *creation.Recorder
 }
 
 // cases returns the use cases of the caller's tenant.

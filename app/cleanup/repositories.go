@@ -69,42 +69,42 @@ func (c *cleaner) repositories(ctx context.Context) error {
 }
 
 func (c *cleaner) repository(ctx context.Context, gitDir string) error {
-	tidying, err := workspace.Tidy(ctx, gitDir, c.options.DryRun)
+	maintenance, err := workspace.Maintain(ctx, gitDir, c.options.DryRun)
 	if err != nil {
 		return err
 	}
-	defer tidying.Close()
+	defer maintenance.Close()
 	// Read the records after that: a session has a record before it can write here.
 	known, err := c.references()
 	if err != nil {
 		return err
 	}
-	if err := c.expire(ctx, tidying, gitDir); err != nil {
+	if err := c.expire(ctx, maintenance, gitDir); err != nil {
 		return err
 	}
 	if known.damaged {
 		c.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
 		return nil
 	}
-	for _, session := range tidying.Sessions() {
+	for _, session := range maintenance.Sessions() {
 		if known.refs[session] || c.options.DryRun && c.saves[session] { // a saved state would replace it
 			continue
 		}
 		c.beforeStep("refs of " + session)
-		if err := tidying.Forget(ctx, session); err != nil {
+		if err := maintenance.Forget(ctx, session); err != nil {
 			return err
 		}
 	}
-	if tidying.Empty() && !known.stores[gitDir] {
+	if maintenance.Empty() && !known.stores[gitDir] {
 		files, bytes := workspace.Measure(gitDir)
-		if err := c.do("repository "+gitDir, func() error { return tidying.Remove(ctx) }); err != nil {
+		if err := c.do("repository "+gitDir, func() error { return maintenance.Remove(ctx) }); err != nil {
 			return err
 		}
 		c.report.Add(KindRepositories, gitDir, files, bytes)
 		return nil
 	}
 	c.beforeStep("objects of " + gitDir)
-	objects, bytes, err := tidying.Collect(ctx)
+	objects, bytes, err := maintenance.Collect(ctx)
 	if objects > 0 {
 		c.report.Add(KindObjects, gitDir, 0, bytes)
 		c.report.Freed[len(c.report.Freed)-1].Count += objects - 1
@@ -113,7 +113,7 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 }
 
 // expire drops expired states.
-func (c *cleaner) expire(ctx context.Context, tidying *workspace.Tidying, gitDir string) error {
+func (c *cleaner) expire(ctx context.Context, maintenance *workspace.Maintenance, gitDir string) error {
 	saved, err := recovery.PointsIn(ctx, gitDir)
 	if err != nil {
 		return err
@@ -127,5 +127,5 @@ func (c *cleaner) expire(ctx context.Context, tidying *workspace.Tidying, gitDir
 		c.report.Add(KindSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
 	}
 	c.beforeStep("saved states of " + gitDir)
-	return tidying.Drop(ctx, refs...)
+	return maintenance.Drop(ctx, refs...)
 }

@@ -285,7 +285,7 @@ func TestSilentInitIsDetected(t *testing.T) {
 func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	var quiet silence
 	before, after := time.Unix(1, 0), time.Unix(60, 0)
-	for range looks {
+	for range silentChecks {
 		if quiet.look(before) {
 			t.Fatal("silence was seen before it was looked for often enough")
 		}
@@ -293,7 +293,7 @@ func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	if quiet.look(time.Time{}) || quiet.look(after) {
 		t.Error("something came in between")
 	}
-	for range looks - 1 {
+	for range silentChecks - 1 {
 		if quiet.look(after) {
 			t.Fatal("an earlier silence counts")
 		}

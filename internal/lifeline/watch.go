@@ -15,7 +15,7 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	if limit == 0 {
 		limit = 10 * time.Second
 	}
-	tick := time.NewTicker(limit / looks)
+	tick := time.NewTicker(limit / silentChecks)
 	defer tick.Stop()
 	var quiet silence
 	pinged := make(chan error, 1)
@@ -46,8 +46,8 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// looks is how many checks in a row must find silence before Watch reports it.
-const looks = 4
+// silentChecks is how many checks in a row must find silence before Watch reports it.
+const silentChecks = 4
 
 // silence counts consecutive checks that found the same silence. The clock proves nothing
 // by itself: it continues while the machine suspends both the sandbox and this process.
@@ -63,5 +63,5 @@ func (s *silence) look(since time.Time) bool {
 		s.since, s.seen = since, 0
 	}
 	s.seen++
-	return !since.IsZero() && s.seen > looks
+	return !since.IsZero() && s.seen > silentChecks
 }

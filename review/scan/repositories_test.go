@@ -172,10 +172,10 @@ func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 				t.Errorf("the second commit changes %q", got)
 			}
 			reviewtest.GitIn(t, b.Repo, "fsck", "--strict", "--no-dangling", "--connectivity-only")
-			tidy, err := workspace.Tidy(t.Context(), b.Workspace.GitDir, false)
+			maintenance, err := workspace.Maintain(t.Context(), b.Workspace.GitDir, false)
 			reviewtest.Must(t, err)
-			_, _, err = tidy.Collect(t.Context())
-			tidy.Close()
+			_, _, err = maintenance.Collect(t.Context())
+			maintenance.Close()
 			reviewtest.Must(t, err)
 			reviewtest.GitIn(t, b.Workspace.GitDir, "gc", "--quiet")
 			if after := b.State(); after != before {

@@ -24,12 +24,12 @@ func mustPlace(b *reviewtest.Fixture) []review.Path {
 	b.T.Helper()
 	paths, err := place(b)
 	reviewtest.Must(b.T, err)
-	tidy(b)
+	leavesNothing(b)
 	return paths
 }
 
-// tidy checks that a delivery leaves nothing behind.
-func tidy(b *reviewtest.Fixture) {
+// leavesNothing checks that a delivery leaves nothing behind.
+func leavesNothing(b *reviewtest.Fixture) {
 	b.T.Helper()
 	left, _ := filepath.Glob(filepath.Join(b.Repo, ".aibox-*"))
 	more, _ := filepath.Glob(filepath.Join(b.Workspace.GitDir, "aibox", "*worktree.[jm]*"))
@@ -62,7 +62,7 @@ func clashes(b *reviewtest.Fixture, want ...string) {
 	if diff := cmp.Diff(before, reviewtest.Picture(b.T, b.Repo)); diff != "" {
 		b.T.Errorf("something was touched:\n%s", diff)
 	}
-	tidy(b)
+	leavesNothing(b)
 	if kind := fault.KindOf(err); kind != fault.Conflict {
 		b.T.Fatalf("%v: %v", kind, err)
 	}

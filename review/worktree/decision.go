@@ -143,7 +143,7 @@ func (d *planner) addFolders(dirs []string) {
 // Its empty folders are removed, too, as in a git checkout, which does not track them. A
 // submodule in the index stays.
 func (d *planner) checkEmptied(dir string) error {
-	stranger, folders, err := d.tree.findUnexpected(dir, func(path string, folder bool) bool {
+	unexpected, folders, err := d.tree.findUnexpected(dir, func(path string, folder bool) bool {
 		if folder {
 			return !d.user.Modules[path]
 		}
@@ -152,8 +152,8 @@ func (d *planner) checkEmptied(dir string) error {
 	if err != nil {
 		return reasonFor(err)
 	}
-	if stranger != "" {
-		return reason("you have a folder there, with " + termtext.Escape(stranger) + " in it")
+	if unexpected != "" {
+		return reason("you have a folder there, with " + termtext.Escape(unexpected) + " in it")
 	}
 	for _, folder := range folders {
 		if _, err := d.tree.enter(folder); err != nil {

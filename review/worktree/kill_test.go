@@ -55,7 +55,7 @@ func steps(t *testing.T, plain bool) []string {
 		return without(plain, point)
 	})
 	reviewtest.Must(t, err)
-	tidy(b)
+	leavesNothing(b)
 	if diff := cmp.Diff("0\n"+reviewtest.Ten+"11\n", strings.TrimPrefix(reviewtest.Contents(t, b.Repo)["both"], "false ")); diff != "" {
 		t.Errorf("both: %s", diff)
 	}
@@ -94,7 +94,7 @@ func TestAFailureAtAnyStepIsRolledBack(t *testing.T) {
 			if diff := cmp.Diff(before, reviewtest.Contents(t, b.Repo)); diff != "" {
 				t.Fatalf("%s: not put back:\n%s", stop, diff)
 			}
-			tidy(b)
+			leavesNothing(b)
 			if saved, err := recovery.PointsIn(t.Context(), b.Workspace.GitDir); err != nil || len(saved) > 0 {
 				t.Fatalf("%s: saved are %+v, %v", stop, saved, err)
 			}
@@ -142,7 +142,7 @@ func TestAKilledDeliveryIsRolledBack(t *testing.T) {
 			if len(mended) != 1 || mended[0].Placed != (i >= done) || len(mended[0].Left) > 0 || mended[0].Repo != b.Repo || mended[0].Session != "k3f9" {
 				t.Errorf("%s: mended: %+v", point, mended)
 			}
-			tidy(b)
+			leavesNothing(b)
 			if again, err := worktree.RecoverAll(filepath.Dir(b.Workspace.GitDir)); err != nil || len(again) > 0 {
 				t.Errorf("%s: mending again gives %+v, %v", point, again, err)
 			}
@@ -203,7 +203,7 @@ func TestRepairKeepsLaterUserChanges(t *testing.T) {
 	b.Holds("swap", "a file\n")
 	b.Holds("folder/one", "1\n")
 	b.Holds("move", reviewtest.Ten+"m\n")
-	tidy(b)
+	leavesNothing(b)
 	if got := reviewtest.GitIn(t, b.Workspace.GitDir, "show", mended[0].Ref+":both") + "\n"; got != "0\n"+reviewtest.Ten {
 		t.Errorf("saved: %q", got)
 	}
@@ -274,7 +274,7 @@ func TestAConcurrentChangeIsAConflictAndIsKept(t *testing.T) {
 				if diff := cmp.Diff(before, reviewtest.Contents(t, b.Repo)); diff != "" {
 					t.Errorf("%s %s %s: not put back:\n%s", way, name, when, diff)
 				}
-				tidy(b)
+				leavesNothing(b)
 				if held == "" {
 					reviewtest.Must(t, os.Remove(b.InRepo(name)))
 				} else {
@@ -305,5 +305,5 @@ func TestALateWriteByAnotherProgramIsKept(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	b.Holds("edit", reviewtest.Ten+"late\n")
-	tidy(b)
+	leavesNothing(b)
 }

@@ -318,7 +318,7 @@ func (u *userTree) nestedRepository(dir string) string {
 
 // findUnexpected searches the folder dir recursively and returns the first unexpected
 // name; if there is none, the folders in dir and dir itself, inner first.
-func (u *userTree) findUnexpected(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {
+func (u *userTree) findUnexpected(dir string, expected func(path string, folder bool) bool) (unexpected string, folders []string, err error) {
 	entries, err := u.entries(dir)
 	if err != nil {
 		return "", nil, err
@@ -331,9 +331,9 @@ func (u *userTree) findUnexpected(dir string, expected func(path string, folder 
 		if !entry.IsDir() {
 			continue
 		}
-		stranger, below, err := u.findUnexpected(path, expected)
-		if stranger != "" || err != nil {
-			return stranger, nil, err
+		unexpected, below, err := u.findUnexpected(path, expected)
+		if unexpected != "" || err != nil {
+			return unexpected, nil, err
 		}
 		folders = append(folders, below...)
 	}

@@ -56,14 +56,14 @@ func childrenOf(pid int) ([]int, error) {
 // Processes returns the processes of a sandbox on the host: its kernel, its file server, and
 // all that they have started. The container shim is not one of them.
 func (s Sandbox) Processes() ([]int, error) {
-	keepers, err := runtime.Belonging(s.ID)
+	processes, err := runtime.Belonging(s.ID)
 	if err != nil {
 		return nil, err
 	}
 	pids := []int{s.Process.PID}
-	for _, keeper := range keepers {
-		if keeper.PID != s.Process.PID && keeper.Runs("runsc") {
-			pids = append(pids, keeper.PID)
+	for _, process := range processes {
+		if process.PID != s.Process.PID && process.Runs("runsc") {
+			pids = append(pids, process.PID)
 		}
 	}
 	for _, pid := range pids {

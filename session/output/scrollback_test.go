@@ -8,11 +8,11 @@ import (
 
 func TestScrollbackIsLimitedAndItsLastLineSaysSo(t *testing.T) {
 	dir := t.TempDir()
-	keeper := ScrollbackWriter{dir: dir, size: maxScrollback - 10}
+	writer := ScrollbackWriter{dir: dir, size: maxScrollback - 10}
 	for range 5 {
-		keeper.Append([]byte("seven.\n"))
+		writer.Append([]byte("seven.\n"))
 	}
-	keeper.Close()
+	writer.Close()
 	p, err := OpenScrollback(dir, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -28,11 +28,11 @@ func TestScrollbackIsLimitedAndItsLastLineSaysSo(t *testing.T) {
 }
 
 func TestAScrollbackWriteErrorIsNotFatal(t *testing.T) {
-	keeper := ScrollbackWriter{dir: filepath.Join(t.TempDir(), "gone")}
-	keeper.Append([]byte("x\n"))
-	keeper.Append([]byte("x\n"))
-	keeper.Close()
-	if !keeper.full || keeper.file != nil {
-		t.Errorf("it is tried again and again: %+v", keeper)
+	writer := ScrollbackWriter{dir: filepath.Join(t.TempDir(), "gone")}
+	writer.Append([]byte("x\n"))
+	writer.Append([]byte("x\n"))
+	writer.Close()
+	if !writer.full || writer.file != nil {
+		t.Errorf("it is tried again and again: %+v", writer)
 	}
 }

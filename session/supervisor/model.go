@@ -101,7 +101,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 		}
 		return modelServer{}, err
 	}
-	if _, err := info.Spoken(server.Speaks(s.launch.Spec.Model)); err != nil {
+	if _, err := info.CommonDialect(server.Speaks(s.launch.Spec.Model)); err != nil {
 		return modelServer{}, err
 	}
 	models, err := agents.Models(agent, s.launch.Spec.Model)

@@ -45,9 +45,9 @@ var disasters = []disaster{
 	{name: "stop the watchdog", strike: func(s *schedule) bool { return s.stops(s.read().State.Watchdog) }},
 	{name: "kill the sandbox", strike: func(s *schedule) bool { return kills(s.read().State.Sandbox) }, causes: []string{noReport}},
 	{name: "stop the sandbox", strike: func(s *schedule) bool { return s.stops(s.read().State.Sandbox) }, causes: []string{noAnswer}},
-	{name: "kill the file server", strike: func(s *schedule) bool { return kills(s.keeper("gofer")) }, causes: []string{noReport, noAnswer, "worker", "shell ended", "shell was ended"}},
-	{name: "stop the file server", strike: func(s *schedule) bool { return s.stops(s.keeper("gofer")) }, causes: []string{noAnswer, stoppedAtOnce}},
-	{name: "kill the shim", strike: func(s *schedule) bool { return kills(s.keeper("shim")) }, causes: []string{noReport, dockerStopped}},
+	{name: "kill the file server", strike: func(s *schedule) bool { return kills(s.hostProcess("gofer")) }, causes: []string{noReport, noAnswer, "worker", "shell ended", "shell was ended"}},
+	{name: "stop the file server", strike: func(s *schedule) bool { return s.stops(s.hostProcess("gofer")) }, causes: []string{noAnswer, stoppedAtOnce}},
+	{name: "kill the shim", strike: func(s *schedule) bool { return kills(s.hostProcess("shim")) }, causes: []string{noReport, dockerStopped}},
 	{name: "kill PID 1", strike: func(s *schedule) bool { return s.tellWorker("kill-init") }, causes: []string{noReport}},
 	{name: "stop PID 1", strike: func(s *schedule) bool { return s.tellWorker("stop-init") }, causes: []string{noAnswer}},
 	{name: "tear the state", strike: func(s *schedule) bool { return s.tear("state.json") }, causes: []string{supervisorDied}},
@@ -99,8 +99,8 @@ func (s *schedule) signalClient(signal syscall.Signal) bool {
 	}
 }
 
-// keeper finds a process on the host that belongs to the sandbox.
-func (s *schedule) keeper(kind string) runtime.Process {
+// hostProcess finds a process on the host that belongs to the sandbox.
+func (s *schedule) hostProcess(kind string) runtime.Process {
 	container := s.read().State.Container
 	if container == "" {
 		return runtime.Process{}

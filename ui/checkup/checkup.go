@@ -27,13 +27,13 @@ type Row struct {
 // Checkup is the latest run of the checks.
 type Checkup struct {
 	machine Machine
-	now     *exam
-	exams   page.Latest
+	now     *checkRun
+	runs    page.Latest
 	before  map[string][]doctor.Finding // findings of the previous run, by check
 }
 
-// exam is one run of the checks.
-type exam struct {
+// checkRun is one run of the checks.
+type checkRun struct {
 	stop   context.CancelFunc
 	checks []doctor.Check // nil until they are known
 	found  [][]doctor.Finding
@@ -65,8 +65,8 @@ func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	machine := c.machine
-	c.now = &exam{stop: stop}
-	return c.exams.Replace(func() tea.Msg {
+	c.now = &checkRun{stop: stop}
+	return c.runs.Replace(func() tea.Msg {
 		checks := machine.Checks()
 		stream := make(chan found, len(checks)) // so that no check waits for a screen
 		go func() {
@@ -113,7 +113,7 @@ func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
 
 func (c *Checkup) next() tea.Cmd {
 	stream := c.now.stream
-	return c.exams.Continue(func() tea.Msg {
+	return c.runs.Continue(func() tea.Msg {
 		if msg, more := <-stream; more {
 			return msg
 		}

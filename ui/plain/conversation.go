@@ -13,8 +13,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// talk is a running conversation.
-type talk struct {
+// conversation is a running conversation.
+type conversation struct {
 	Request
 	ctx context.Context //nolint:containedctx // it ends with the conversation
 
@@ -39,7 +39,7 @@ type list struct {
 }
 
 // menu shows the list that show makes, again after each choice, until the user goes back.
-func (t *talk) menu(show func() (list, error)) error {
+func (t *conversation) menu(show func() (list, error)) error {
 	for {
 		l, err := show()
 		if err == nil {
@@ -55,7 +55,7 @@ func (t *talk) menu(show func() (list, error)) error {
 }
 
 // once shows a list until the user makes a choice.
-func (t *talk) once(l list) error {
+func (t *conversation) once(l list) error {
 	for {
 		if err := t.choose(l); !errors.Is(err, errNone) {
 			return err
@@ -65,7 +65,7 @@ func (t *talk) once(l list) error {
 
 // choose shows a list, asks for a choice and runs it. It returns errNone for an empty
 // answer. q leaves every list.
-func (t *talk) choose(l list) error {
+func (t *conversation) choose(l list) error {
 	t.say("")
 	if l.title != "" {
 		t.say("%s", l.title)
@@ -115,7 +115,7 @@ func isNumber(text string) bool {
 }
 
 // ask asks a question and returns the answer without surrounding spaces.
-func (t *talk) ask(question string) (string, error) {
+func (t *conversation) ask(question string) (string, error) {
 	fmt.Fprintf(t.Out, "%s ", question)
 	answer, err := t.In.Next(t.ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *talk) ask(question string) (string, error) {
 }
 
 // sure asks for confirmation. Only the whole word yes confirms.
-func (t *talk) sure(question string) (bool, error) {
+func (t *conversation) sure(question string) (bool, error) {
 	answer, err := t.ask(question + " Type yes, or anything else for no:")
 	if err != nil {
 		return false, err
@@ -138,7 +138,7 @@ func (t *talk) sure(question string) (bool, error) {
 }
 
 // text asks for lines up to a line with a single period.
-func (t *talk) text(question string) (string, error) {
+func (t *conversation) text(question string) (string, error) {
 	t.say("%s End it with a line that has only a period.", question)
 	var lines []string
 	for {
@@ -154,7 +154,7 @@ func (t *talk) text(question string) (string, error) {
 }
 
 // run returns an action that runs one of aibox's commands.
-func (t *talk) run(args ...string) func() error {
+func (t *conversation) run(args ...string) func() error {
 	return func() error {
 		t.say("")
 		t.say("$ %s", line(args))
@@ -163,10 +163,10 @@ func (t *talk) run(args ...string) func() error {
 }
 
 // say prints a line.
-func (t *talk) say(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
+func (t *conversation) say(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
 
 // fail prints an error and its hints.
-func (t *talk) fail(err error) {
+func (t *conversation) fail(err error) {
 	t.say("error: %s", termtext.Escape(err.Error()))
 	for _, hint := range fault.Hints(err) {
 		t.say("  try: %s", termtext.Escape(hint))

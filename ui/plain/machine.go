@@ -8,7 +8,7 @@ import (
 )
 
 // images returns the list of agents with the state of their images.
-func (t *talk) images() (list, error) {
+func (t *conversation) images() (list, error) {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		t.fail(err)
@@ -34,14 +34,14 @@ func state(states map[string]string, agent string) string {
 	return ""
 }
 
-func (t *talk) network() (list, error) {
+func (t *conversation) network() (list, error) {
 	return list{title: "Network", choices: []choice{
 		{text: "refused network access", do: t.run("netguard", "log")},
 		{text: "the locks around the sandboxes", do: t.run("netguard", "status")},
 	}}, nil
 }
 
-func (t *talk) machine() (list, error) {
+func (t *conversation) machine() (list, error) {
 	return list{title: "This machine", choices: []choice{
 		{text: "check every requirement", do: t.run("doctor")},
 		{text: "fix problems; shows the steps and asks first", do: t.run("doctor", "--fix")},
@@ -50,7 +50,7 @@ func (t *talk) machine() (list, error) {
 	}}, nil
 }
 
-func (t *talk) settings() (list, error) {
+func (t *conversation) settings() (list, error) {
 	return list{title: "Settings", choices: []choice{
 		{text: "all settings, with where each comes from", do: t.run("config", "show")},
 		{text: "set one", do: t.set},
@@ -58,7 +58,7 @@ func (t *talk) settings() (list, error) {
 	}}, nil
 }
 
-func (t *talk) set() error {
+func (t *conversation) set() error {
 	key, err := t.ask("Which setting? Empty for none:")
 	if err != nil || key == "" {
 		return err
@@ -70,7 +70,7 @@ func (t *talk) set() error {
 	return t.run(slices.Concat([]string{"config", "set", "--", key}, strings.Fields(value))...)()
 }
 
-func (t *talk) unset() error {
+func (t *conversation) unset() error {
 	key, err := t.ask("Which setting? Empty for none:")
 	if err != nil || key == "" {
 		return err

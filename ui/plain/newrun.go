@@ -12,7 +12,7 @@ import (
 
 // newRun asks for the values of a run and starts it. The run itself reports errors in the
 // answers.
-func (t *talk) newRun() error {
+func (t *conversation) newRun() error {
 	var d run.Request
 	for _, ask := range []func(*run.Request) error{t.repository, t.branch, t.agent, t.task} {
 		if err := ask(&d); err != nil {
@@ -30,7 +30,7 @@ func stay(err error) error {
 	return err
 }
 
-func (t *talk) repository(d *run.Request) error {
+func (t *conversation) repository(d *run.Request) error {
 	recent, err := t.Places.Recent(t.ctx)
 	if err != nil {
 		t.fail(err)
@@ -45,12 +45,12 @@ func (t *talk) repository(d *run.Request) error {
 	return t.once(l)
 }
 
-func (t *talk) branch(d *run.Request) (err error) {
+func (t *conversation) branch(d *run.Request) (err error) {
 	d.Branch, err = t.ask("Which branch, tag or commit to start from? Empty for the current files:")
 	return err
 }
 
-func (t *talk) agent(d *run.Request) error {
+func (t *conversation) agent(d *run.Request) error {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		t.fail(err)
@@ -96,7 +96,7 @@ func imageWord(states map[string]string, agent string) string {
 	}
 }
 
-func (t *talk) task(d *run.Request) (err error) {
+func (t *conversation) task(d *run.Request) (err error) {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (t *talk) task(d *run.Request) (err error) {
 }
 
 // start shows the command line of a request, and offers the ways to run it.
-func (t *talk) start(request run.Request) error {
+func (t *conversation) start(request run.Request) error {
 	detached, interactive := request.Clone(), request.Clone()
 	detached.Detached, interactive.Interactive = true, true
 	l := list{title: "This is the command:\n" + termtext.Escape(shellquote.Join(request.CommandLine(nil))), choices: []choice{
@@ -139,7 +139,7 @@ func (t *talk) start(request run.Request) error {
 }
 
 // runRequest is a choice that runs a request, after a form if that flag is given.
-func (t *talk) runRequest(request run.Request, form ...string) func() error {
+func (t *conversation) runRequest(request run.Request, form ...string) func() error {
 	return func() error {
 		t.say("")
 		t.say("$ %s", termtext.Escape(shellquote.Join(request.CommandLine(nil, form...))))

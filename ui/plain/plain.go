@@ -56,7 +56,7 @@ type Request struct {
 // Run asks until the user quits or the input ends, which is no error. It starts nothing
 // after that.
 func Run(ctx context.Context, r Request) error {
-	t := &talk{Request: r, ctx: ctx}
+	t := &conversation{Request: r, ctx: ctx}
 	if _, err := r.Sessions.Repair(ctx); err != nil {
 		t.fail(err)
 	}

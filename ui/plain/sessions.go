@@ -17,7 +17,7 @@ import (
 const most = 10
 
 // sessions returns the list of sessions and the other top-level choices.
-func (t *talk) sessions() (list, error) {
+func (t *conversation) sessions() (list, error) {
 	all, err := t.Sessions.Summaries()
 	if err != nil {
 		t.fail(err) // sessions that can be read are listed anyway
@@ -55,7 +55,7 @@ func (t *talk) sessions() (list, error) {
 }
 
 // look uses an answer that is not a choice as a filter.
-func (t *talk) look(words string) error {
+func (t *conversation) look(words string) error {
 	if utf8.RuneCountInString(words) < 2 { // a typo
 		t.say("\"%s\" is not in the list", termtext.Escape(words))
 		return nil
@@ -65,7 +65,7 @@ func (t *talk) look(words string) error {
 }
 
 // title returns the number of sessions.
-func (t *talk) title(all []session.Summary, kept, shown int) string {
+func (t *conversation) title(all []session.Summary, kept, shown int) string {
 	if len(all) == 0 {
 		return "No sessions yet. n starts one; d checks whether this machine is ready."
 	}
@@ -112,7 +112,7 @@ func sentence(b *session.Summary) string {
 }
 
 // session returns the actions of a session.
-func (t *talk) session(id session.ID) (list, error) {
+func (t *conversation) session(id session.ID) (list, error) {
 	all, _ := t.Sessions.Summaries()
 	i := slices.IndexFunc(all, func(b session.Summary) bool { return b.ID == id })
 	if i < 0 {
@@ -148,7 +148,7 @@ func (t *talk) session(id session.ID) (list, error) {
 }
 
 // ifSure returns an action that asks before it runs one of aibox's commands.
-func (t *talk) ifSure(question string, args ...string) func() error {
+func (t *conversation) ifSure(question string, args ...string) func() error {
 	return func() error {
 		sure, err := t.sure(question)
 		if err != nil || !sure {
@@ -159,7 +159,7 @@ func (t *talk) ifSure(question string, args ...string) func() error {
 }
 
 // answer lists the questions of the sessions and asks for the answer to one of this session.
-func (t *talk) answer(id string) func() error {
+func (t *conversation) answer(id string) func() error {
 	return func() error {
 		if err := t.run("answer")(); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (t *talk) answer(id string) func() error {
 }
 
 // extend asks how much more time a session gets.
-func (t *talk) extend(id string) func() error {
+func (t *conversation) extend(id string) func() error {
 	return func() error {
 		by, err := t.ask("How much more time, such as 30m? Empty for none:")
 		if err != nil || by == "" {

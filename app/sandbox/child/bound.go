@@ -18,8 +18,8 @@ import (
 
 // Defaults returns the settings of a sandbox that are not in its request: an equal part of
 // the session's limits.
-func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides, error) {
-	spec := k.host.Spec()
+func (m *Manager) Defaults(context.Context, session.Tenant) (config.RunOverrides, error) {
+	spec := m.host.Spec()
 	parts := spec.OwnSandboxes() + 1
 	_, processes := spec.ProcessShares()
 	var given config.RunOverrides
@@ -47,26 +47,26 @@ func (k *Keeper) Defaults(context.Context, session.Tenant) (config.RunOverrides,
 }
 
 // bound completes a launch within the limits of the session, or refuses it.
-func (k *Keeper) bound(l *session.Launch) error {
-	parent := k.host.Spec()
-	if err := k.checkKind(l); err != nil {
+func (m *Manager) bound(l *session.Launch) error {
+	parent := m.host.Spec()
+	if err := m.checkKind(l); err != nil {
 		return err
 	}
-	if err := boundNetwork(&l.Spec, k.host.Policy()); err != nil {
+	if err := boundNetwork(&l.Spec, m.host.Policy()); err != nil {
 		return err
 	}
 	if err := boundLimits(&l.Spec, &parent); err != nil {
 		return err
 	}
 	l.Spec.AllowDegraded = parent.AllowDegraded
-	return k.boundTime(&l.Spec)
+	return m.boundTime(&l.Spec)
 }
 
 // checkKind refuses a launch of anything but a plain sandbox of the session.
-func (k *Keeper) checkKind(l *session.Launch) error {
+func (m *Manager) checkKind(l *session.Launch) error {
 	spec := &l.Spec
 	switch own := spec.Sandbox; {
-	case own == nil || own.Warm != nil || own.Snapshot != "" || own.Tenant != k.Tenant():
+	case own == nil || own.Warm != nil || own.Snapshot != "" || own.Tenant != m.Tenant():
 		return fault.New(fault.Refused, "an agent can only create sandboxes of its own session")
 	case len(own.Volumes) > 0:
 		return fault.New(fault.Refused, "a sandbox that an agent creates has no volumes")
@@ -192,8 +192,8 @@ func partOf(parent *session.Spec, limit amount.MiB) amount.MiB {
 }
 
 // boundTime limits the time of a sandbox to the time of the session.
-func (k *Keeper) boundTime(spec *session.Spec) error {
-	left, limited := k.host.TimeLeft()
+func (m *Manager) boundTime(spec *session.Spec) error {
+	left, limited := m.host.TimeLeft()
 	if !limited {
 		return nil
 	}
@@ -230,17 +230,17 @@ func take(spec *session.Spec, granted session.Share) {
 
 // Narrow restricts each sandbox to the session's current policy. A sandbox whose policy
 // cannot be changed is ended.
-func (k *Keeper) Narrow(ctx context.Context) {
-	for _, id := range k.running() {
-		if k.narrow(ctx, id) != nil {
-			_ = k.end(context.WithoutCancel(ctx), id, "its network policy could not be changed with its session's")
+func (m *Manager) Narrow(ctx context.Context) {
+	for _, id := range m.running() {
+		if m.narrow(ctx, id) != nil {
+			_ = m.end(context.WithoutCancel(ctx), id, "its network policy could not be changed with its session's")
 		}
 	}
 }
 
 // narrow narrows the policy of one sandbox.
-func (k *Keeper) narrow(ctx context.Context, id session.ID) error {
-	found, err := k.sessions.Load(id)
+func (m *Manager) narrow(ctx context.Context, id session.ID) error {
+	found, err := m.sessions.Load(id)
 	if err != nil || !found.Mode().HasProxy() || found.State.Phase == session.Ended {
 		return err
 	}
@@ -248,12 +248,12 @@ func (k *Keeper) narrow(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return err
 	}
-	within, dropped := now.Within(k.host.Policy())
+	within, dropped := now.Within(m.host.Policy())
 	if len(dropped) == 0 && len(within.Deny) == len(now.Deny) {
 		return nil
 	}
 	allow, deny := wordsOf(within.Allow), wordsOf(within.Deny)
-	return k.sessions.SetNetwork(ctx, id, session.NetworkLists{Allow: &allow, Deny: &deny}, "the policy of its session has changed")
+	return m.sessions.SetNetwork(ctx, id, session.NetworkLists{Allow: &allow, Deny: &deny}, "the policy of its session has changed")
 }
 
 // policyNow returns the current policy of a running sandbox.

@@ -19,7 +19,7 @@ import (
 	"aibox/session"
 )
 
-// Sessions are the use cases that the keeper needs; see session.Sessions.
+// Sessions are the use cases that the manager needs; see session.Sessions.
 type Sessions interface {
 	Load(id session.ID) (session.Session, error)
 	Live(id session.ID) (session.Live, error)
@@ -28,8 +28,8 @@ type Sessions interface {
 	Kill(ctx context.Context, id session.ID, reason string) (session.Session, error)
 }
 
-// Keeper keeps the sandboxes of one session. It is safe for concurrent use.
-type Keeper struct {
+// Manager manages the sandboxes of one session. It is safe for concurrent use.
+type Manager struct {
 	host     session.Host
 	sessions Sessions
 	open     context.Context //nolint:containedctx // ends with the session; no call's
@@ -48,22 +48,22 @@ type child struct {
 	giveBack func(spent session.Share)
 }
 
-// New returns the keeper of a session's sandboxes.
-func New(host session.Host, sessions Sessions) *Keeper {
-	k := &Keeper{host: host, sessions: sessions, children: map[*child]bool{}}
-	k.open, k.shut = context.WithCancel(context.Background())
-	return k
+// New returns the manager of a session's sandboxes.
+func New(host session.Host, sessions Sessions) *Manager {
+	m := &Manager{host: host, sessions: sessions, children: map[*child]bool{}}
+	m.open, m.shut = context.WithCancel(context.Background())
+	return m
 }
 
 // Tenant is the owner of the sandboxes.
-func (k *Keeper) Tenant() session.Tenant { return session.OwnTenant(k.host.Parent().Session) }
+func (m *Manager) Tenant() session.Tenant { return session.OwnTenant(m.host.Parent().Session) }
 
 // Limit returns a Launch that refuses sandboxes that exceed the session.
-func (k *Keeper) Limit(launch sandbox.Launch) sandbox.Launch {
+func (m *Manager) Limit(launch sandbox.Launch) sandbox.Launch {
 	return func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
-		id, err := k.start(ctx, l, step, launch)
+		id, err := m.start(ctx, l, step, launch)
 		if err != nil && ctx.Err() == nil {
-			k.recordRefusal(&l, err)
+			m.recordRefusal(&l, err)
 		}
 		return id, err
 	}
@@ -73,15 +73,15 @@ func (k *Keeper) Limit(launch sandbox.Launch) sandbox.Launch {
 // controls their number.
 const maxRefusals = 200
 
-func (k *Keeper) recordRefusal(l *session.Launch, err error) {
-	k.mu.Lock()
-	k.refused++
-	log := k.refused <= maxRefusals
-	k.mu.Unlock()
+func (m *Manager) recordRefusal(l *session.Launch, err error) {
+	m.mu.Lock()
+	m.refused++
+	log := m.refused <= maxRefusals
+	m.mu.Unlock()
 	if log {
 		event := eventOf(&l.Spec, "")
 		event.Reason = fmt.Sprintf("%.1000s", err.Error())
-		k.host.Record(audit.SandboxRefused, event)
+		m.host.Record(audit.SandboxRefused, event)
 	}
 }
 
@@ -95,38 +95,38 @@ func eventOf(spec *session.Spec, id session.ID) session.OwnSandbox {
 }
 
 // start starts a sandbox within the limits of the session.
-func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.Step), launch sandbox.Launch) (_ session.ID, err error) {
-	c, err := k.admit()
+func (m *Manager) start(ctx context.Context, l session.Launch, step func(session.Step), launch sandbox.Launch) (_ session.ID, err error) {
+	c, err := m.admit()
 	if err != nil {
 		return "", err
 	}
 	defer func() {
 		if err != nil {
-			k.leave(c, session.Share{})
+			m.leave(c, session.Share{})
 		}
-		k.work.Done()
+		m.work.Done()
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(k.open, cancel)()
+	defer context.AfterFunc(m.open, cancel)()
 	spec := l.Spec // a copy, because the caller keeps the original
 	own := *l.Spec.Sandbox
 	spec.Sandbox = &own
 	l.Spec = spec
-	if err := k.bound(&l); err != nil {
+	if err := m.bound(&l); err != nil {
 		return "", err
 	}
-	granted, giveBack, err := k.host.Lend(shareOf(&l.Spec))
+	granted, giveBack, err := m.host.Lend(shareOf(&l.Spec))
 	if err != nil {
 		return "", err
 	}
 	c.giveBack = giveBack
 	take(&l.Spec, granted)
-	parent := k.host.Parent()
+	parent := m.host.Parent()
 	l.Spec.Sandbox.Parent, l.Client = &parent, parent.Supervisor
 	record := l.RecordID
 	l.RecordID = func(ctx context.Context, id session.ID) error {
-		k.host.Record(audit.SandboxCreated, eventOf(&l.Spec, id))
+		m.host.Record(audit.SandboxCreated, eventOf(&l.Spec, id))
 		if record == nil {
 			return nil
 		}
@@ -136,69 +136,69 @@ func (k *Keeper) start(ctx context.Context, l session.Launch, step func(session.
 	if err != nil {
 		return "", err
 	}
-	if err := k.keep(ctx, c, id); err != nil {
-		return "", errors.Join(err, k.end(context.WithoutCancel(ctx), id, "it could not be kept within its session"))
+	if err := m.keep(ctx, c, id); err != nil {
+		return "", errors.Join(err, m.end(context.WithoutCancel(ctx), id, "it could not be kept within its session"))
 	}
 	return id, nil
 }
 
 // admit reserves a place for a sandbox.
-func (k *Keeper) admit() (*child, error) {
-	spec := k.host.Spec()
+func (m *Manager) admit() (*child, error) {
+	spec := m.host.Spec()
 	most := spec.OwnSandboxes()
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch {
-	case k.closed:
+	case m.closed:
 		return nil, errEnding
-	case len(k.children) >= most:
+	case len(m.children) >= most:
 		return nil, fault.New(fault.Limit, "the session can have %s of its own at once, and has them", amount.Of(most, "sandbox")).
 			Hint("destroy one with destroy_sandbox")
 	}
 	c := new(child)
-	k.children[c] = true
-	k.work.Add(1)
+	m.children[c] = true
+	m.work.Add(1)
 	return c, nil
 }
 
 var errEnding = fault.New(fault.Conflict, "the session is ending")
 
 // leave returns the resources of a sandbox and its place.
-func (k *Keeper) leave(c *child, spent session.Share) {
+func (m *Manager) leave(c *child, spent session.Share) {
 	if c.giveBack != nil {
 		c.giveBack(spent)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.children, c)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.children, c)
 }
 
 // keep follows a sandbox that has started. The session's policy may have changed during the
 // start.
-func (k *Keeper) keep(ctx context.Context, c *child, id session.ID) error {
-	k.mu.Lock()
-	if k.closed {
-		k.mu.Unlock()
+func (m *Manager) keep(ctx context.Context, c *child, id session.ID) error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
 		return errEnding
 	}
 	c.id = id
-	k.work.Add(1)
-	k.mu.Unlock()
-	go k.follow(c)
-	return k.narrow(ctx, id)
+	m.work.Add(1)
+	m.mu.Unlock()
+	go m.follow(c)
+	return m.narrow(ctx, id)
 }
 
 // follow waits for the end of a sandbox, and returns its resources.
-func (k *Keeper) follow(c *child) {
-	defer k.work.Done()
+func (m *Manager) follow(c *child) {
+	defer m.work.Done()
 	ctx := context.Background()
-	if found, err := k.sessions.Load(c.id); err == nil {
+	if found, err := m.sessions.Load(c.id); err == nil {
 		_ = found.State.Supervisor.AwaitEndOr(ctx)
 	}
 	event := session.OwnSandbox{Sandbox: c.id}
-	found, err := k.sessions.Load(c.id)
+	found, err := m.sessions.Load(c.id)
 	if err == nil && found.State.Phase != session.Ended {
-		if found, err = k.sessions.Kill(ctx, c.id, "its supervisor has died"); err != nil {
+		if found, err = m.sessions.Kill(ctx, c.id, "its supervisor has died"); err != nil {
 			event.Reason = err.Error()
 		}
 	}
@@ -206,31 +206,31 @@ func (k *Keeper) follow(c *child) {
 		event.Reason = r.Fault.Message
 	}
 	var spent session.Share
-	if live, err := k.sessions.Live(c.id); err == nil {
+	if live, err := m.sessions.Live(c.id); err == nil {
 		spent.Upload, spent.Download = live.Egress.Up, live.Egress.Down
 	}
-	k.host.Record(audit.SandboxEnded, event)
-	k.leave(c, spent)
+	m.host.Record(audit.SandboxEnded, event)
+	m.leave(c, spent)
 }
 
 // endGrace is the time that the programs of a sandbox have to end.
 const endGrace = 500 * time.Millisecond
 
 // end ends a sandbox, with force if necessary.
-func (k *Keeper) end(ctx context.Context, id session.ID, reason string) error {
-	if _, err := k.sessions.StopWithin(ctx, id, reason, endGrace); err == nil {
+func (m *Manager) end(ctx context.Context, id session.ID, reason string) error {
+	if _, err := m.sessions.StopWithin(ctx, id, reason, endGrace); err == nil {
 		return nil
 	}
-	_, err := k.sessions.Kill(context.WithoutCancel(ctx), id, reason)
+	_, err := m.sessions.Kill(context.WithoutCancel(ctx), id, reason)
 	return err
 }
 
 // running returns the ids of the sandboxes that have started.
-func (k *Keeper) running() []session.ID {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (m *Manager) running() []session.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var ids []session.ID
-	for c := range maps.Keys(k.children) {
+	for c := range maps.Keys(m.children) {
 		if c.id != "" {
 			ids = append(ids, c.id)
 		}
@@ -241,20 +241,20 @@ func (k *Keeper) running() []session.ID {
 
 // End ends all sandboxes, including those that are being started, and returns when they
 // have ended. No more can be created afterwards.
-func (k *Keeper) End(ctx context.Context) error {
-	k.mu.Lock()
-	k.closed = true
-	k.mu.Unlock()
-	k.shut()
-	ids := k.running()
+func (m *Manager) End(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.shut()
+	ids := m.running()
 	errs := make([]error, len(ids))
 	var ending sync.WaitGroup
 	for i, id := range ids {
-		ending.Go(func() { errs[i] = k.end(ctx, id, "its session has ended") })
+		ending.Go(func() { errs[i] = m.end(ctx, id, "its session has ended") })
 	}
 	ending.Wait()
 	done := make(chan struct{})
-	go func() { k.work.Wait(); close(done) }()
+	go func() { m.work.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-ctx.Done():

@@ -159,9 +159,9 @@ func (s *sessions) put(spec session.Spec, dead bool) session.ID {
 	return spec.ID
 }
 
-// fixture is a keeper of a session whose agent can have two sandboxes.
+// fixture is a manager of a session whose agent can have two sandboxes.
 type fixture struct {
-	*Keeper
+	*Manager
 	host     *host
 	sessions *sessions
 	launched []session.Launch
@@ -173,7 +173,7 @@ func newFixture() *fixture {
 	h := &host{spec: session.Spec{Run: config.Run{Network: "allowlist", Sandboxes: 2, Memory: 3000, Pids: 300, CPUs: 200, Disk: 300, EgressUpload: 30, EgressDownload: 300, EgressUploadHost: 12}}, left: time.Hour}
 	h.policy = policyOf(h.spec.Network, []string{"example.org", "*.example.net", "example.com:*"}, []string{"no.example.net"})
 	f := &fixture{host: h, sessions: newSessions()}
-	f.Keeper = New(h, f.sessions)
+	f.Manager = New(h, f.sessions)
 	f.start = f.Limit(func(ctx context.Context, l session.Launch, _ func(session.Step)) (session.ID, error) {
 		f.launched = append(f.launched, l)
 		if l.RecordID != nil {
