@@ -115,9 +115,8 @@ func (m *Model) buttons() []string {
 	return append(rows, row)
 }
 
-// Click handles a click on a cell of the screen while a question is open. The first
-// click on a button focuses it and the second one presses it, so that a stray click
-// answers nothing.
+// Click handles a click on a cell of the screen while a question is open. The first click on a
+// button focuses it and the second one presses it, so a stray click answers nothing.
 func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft {
 		return nil

@@ -2,7 +2,7 @@ package changes
 
 import tea "charm.land/bubbletea/v2"
 
-// wheel scrolls what the mouse is over.
+// wheel scrolls the pane under the mouse.
 func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	if m.set == nil {
 		return
@@ -26,7 +26,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	}
 }
 
-// click goes to what the mouse points at: a file, a folder, a line.
+// click selects the file, the folder or the line under the mouse.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	row := msg.Y - headRows
 	if m.conflict != nil && msg.Button == tea.MouseLeft {

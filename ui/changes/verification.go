@@ -208,7 +208,7 @@ func (v *verification) print(msg printed) tea.Cmd {
 	return v.listen()
 }
 
-// cutText cuts a line to what can be shown of it.
+// cutText cuts a line to the maximum length that can be shown.
 func cutText(text string) string { return text[:min(len(text), diff.MaxColumn)] }
 
 // end keeps the result. note reports it if the output is hidden.

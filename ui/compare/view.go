@@ -228,7 +228,7 @@ func (m *Model) member(c *columns, one *comparison.Member, selected bool) string
 	return c.line(mark, cells...)
 }
 
-// changesOf describes what a session changed.
+// changesOf describes the changes of a session.
 func changesOf(one *comparison.Member) string {
 	switch {
 	case !one.Known:

@@ -114,7 +114,7 @@ func repository(b *session.Summary) string {
 	return name
 }
 
-// cost formats what the model cost: empty if nothing, ? if unknown.
+// cost formats the cost of the model. It is empty for no cost, and ? if the cost is unknown.
 func cost(b *session.Summary) string {
 	switch {
 	case b.Uncounted || b.Cost < 0.01 && b.Unpriced > 0:

@@ -11,9 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// choiceList is a list of choices, which typing filters. huh's own keeps its cursor at
-// the same row while the rows change, so that enter takes a choice that the user did not
-// mean.
+// choiceList is a list of choices, which typing filters. huh's own keeps its cursor at the same row
+// while the rows change, so enter could take a choice that the user did not mean.
 type choiceList struct {
 	all     []choice
 	shown   []choice // those that match the filter

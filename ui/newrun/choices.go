@@ -24,9 +24,9 @@ type choices struct {
 	options    optionsStep
 	sandbox    sandboxStep
 
-	initial run.Request // what the forms begin with
+	initial run.Request // the initial request of the forms
 	given   []string    // the keys of the settings that the edited request gives itself
-	request run.Request // what the choices make; see compose
+	request run.Request // made from the choices; see compose
 	files   fileLists
 	checker checker
 	model   modelCheck

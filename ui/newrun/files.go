@@ -14,7 +14,7 @@ import (
 // would hide.
 type fileLists struct {
 	hidden  []string     // raw
-	request *run.Request // what they were listed for; nil while nothing is known
+	request *run.Request // the request that they were listed for; nil until the files are known
 	err     error
 	listing bool // an answer is on its way
 	series  page.Latest

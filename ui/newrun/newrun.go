@@ -76,7 +76,7 @@ type (
 	}
 )
 
-// Init loads what the screen offers and begins with.
+// Init loads the choices that the screen offers and the request that it begins with.
 func (m *Model) Init() tea.Cmd {
 	ctx, s, again, edit := m.ctx, m.services, m.wanted.Again, m.wanted.Edit
 	commands := []tea.Cmd{
@@ -205,7 +205,8 @@ func (m *Model) enter(to stepID) tea.Cmd {
 	return m.current().focus()
 }
 
-// updateStep passes a message to the current step and does what the step asks for.
+// updateStep passes a message to the current step and carries out the action that the step
+// requests.
 func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 	result, cmd := m.current().update(msg)
 	switch result {

@@ -84,7 +84,7 @@ func (t *conversation) agent(d *run.Request) error {
 	return t.once(l)
 }
 
-// imageWord describes what has to happen to an agent's image first.
+// imageWord returns a remark about an agent's image if it is missing or outdated.
 func imageWord(states map[string]string, agent string) string {
 	switch states[agent] {
 	case "missing":

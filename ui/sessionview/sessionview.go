@@ -204,7 +204,7 @@ func (m *Model) startMeasuring() tea.Cmd {
 	return m.usage.start()
 }
 
-// converses reports whether the conversation is shown in place of the log.
+// converses reports whether the conversation is shown instead of the log.
 func (m *Model) converses() bool { return m.conversation.Started() && !m.raw }
 
 // takeEvents stores events of the session.

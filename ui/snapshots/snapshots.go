@@ -1,5 +1,5 @@
-// Package snapshots is the screen of the snapshots of sandboxes: it takes them, starts
-// sandboxes from them and deletes them. It shows nothing of what they hold.
+// Package snapshots is the screen of the snapshots of sandboxes: it takes them, starts sandboxes
+// from them and deletes them. It does not show their contents.
 package snapshots
 
 import (

@@ -73,7 +73,7 @@ func (m *Model) View() string {
 	return view
 }
 
-// head returns the title, and what the snapshots take together.
+// head returns the title and the total size of the snapshots.
 func (m *Model) head() string {
 	if m.choice.open {
 		return m.theme.Title.Render("Snapshots") + " · of which sandbox?"

@@ -48,7 +48,7 @@ func (s *scanner) code() {
 	}
 }
 
-// beginning reads what can only be at the beginning of a line.
+// beginning reads the constructs that can only be at the beginning of a line.
 func (s *scanner) beginning() {
 	l := s.language
 	rest := bytes.TrimLeft(s.text, " \t")

@@ -24,9 +24,9 @@ func (f *File) gapsAt(at Row) []gap {
 	})
 }
 
-// HiddenAt returns what a key at a row would show, in order: both ends of a gap, or the
-// lines next to a hunk. Lines before the first hunk are shown from their end on, lines
-// after the last one from their start on. all asks for every line.
+// HiddenAt returns the hidden lines that a key at a row would show, in order: both ends of a gap,
+// or the lines next to a hunk. Lines before the first hunk are shown from their end on, lines after
+// the last one from their start on. all asks for every line.
 func (f *File) HiddenAt(at Row, all bool) []gapRange {
 	var asked []gapRange
 	for _, g := range f.gapsAt(at) {

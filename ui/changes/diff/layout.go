@@ -121,7 +121,7 @@ func (l *Layout) note(at Row, n note) {
 	}
 }
 
-// Find returns the row that shows what a row of another layout shows, or the nearest.
+// Find returns the row with the same content as a row of another layout, or the nearest row.
 func (l *Layout) Find(r Row) int {
 	from := 0
 	if r.Hunk >= 0 && int(r.Hunk) < len(l.heads) {

@@ -26,7 +26,7 @@ type Line struct {
 	Text    []byte // raw
 	Style   *LineStyle
 	classes []syntax.Span
-	differs []span // what the other version of the line lacks
+	differs []span // the parts that the other version of the line lacks
 	hits    []span // matches of the search
 	changed bool   // blanks have marks at the end of the line and where it differs
 	tail    string // shown after the text

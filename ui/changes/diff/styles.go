@@ -42,7 +42,7 @@ type Styles struct {
 // LineStyle is the styles of a line with one sign.
 type LineStyle struct {
 	sign, text sgr
-	Differs    sgr // what the other version of the line lacks
+	Differs    sgr // parts that the other version of the line lacks
 	blanks     sgr // blanks at its end
 	Classes    [syntax.Key + 1]sgr
 }

@@ -133,9 +133,9 @@ func (c *Confirm) Over(screen string, t theme.Theme, width, height int) string {
 // labels returns the texts of the buttons.
 func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
 
-// Click returns the key for a click on a cell of a screen of width by height cells with
-// the question in its middle. A click on the focused button presses it and a click on the
-// other one focuses that, so that a stray click answers nothing.
+// Click returns the key for a click on a cell of a screen of width by height cells with the
+// question in its middle. A click on the focused button presses it. A click on the other button
+// focuses it, so a stray click answers nothing.
 func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg) (tea.KeyPressMsg, bool) {
 	button, hit := Hit(c.View(t, width), c.labels(), width, height, msg.X, msg.Y)
 	switch {

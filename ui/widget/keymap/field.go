@@ -7,9 +7,9 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Field makes a line to type in, after prompt. Its cursor does not blink, so that an idle
-// screen stays idle. Its paste key is off, because the library would run a clipboard
-// program; what the terminal pastes is accepted. The field has no width and no focus yet.
+// Field makes a line to type in, after prompt. Its cursor does not blink, so that an idle screen
+// stays idle. Its paste key is off, because the library would run a clipboard program. Text that
+// the terminal pastes is accepted. The field has no width and no focus yet.
 func Field(prompt string) textinput.Model {
 	field := textinput.New()
 	field.Prompt = prompt

@@ -12,8 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Empty returns what a view without text shows: nothing before its text is being read. over
-// means that the text is complete.
+// Empty returns the text of a view without text. It is empty until reading has begun. over means
+// that the text is complete.
 func Empty(reading, over bool) string {
 	switch {
 	case !reading:
