@@ -68,9 +68,9 @@ func (o *jsonOutput) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// close writes the end, with err in it: as the result when there is none, as the field
-// "error" of one that is an object, as the last line where each line is a value. Where the
-// result is a list, what it lacks is named on standard error alone.
+// close writes the end, with err in it: as the result when there is none, as the field "error" of
+// one that is an object, as the last line where each line is a value. Where the result is a list,
+// the missing parts are named only on standard error.
 func (o *jsonOutput) close(err error, id session.ID) error {
 	if o.lines {
 		if err == nil {

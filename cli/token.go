@@ -130,7 +130,7 @@ func (o *tokenCreateOptions) run(ctx context.Context) error {
 // shownToken is a token as JSON.
 type shownToken struct {
 	ID      string     `json:"id"`
-	Token   string     `json:"token,omitempty"` // at its creation alone
+	Token   string     `json:"token,omitempty"` // only at its creation
 	Tenant  string     `json:"tenant"`
 	Name    string     `json:"name"`
 	Rights  []string   `json:"rights"`

@@ -171,9 +171,10 @@ func (p Pattern) WholeHost() Pattern {
 // maxEntryPath bounds the path of an entry that ForRequest makes, in bytes.
 const maxEntryPath = 512
 
-// ForRequest returns an entry that allows a request beside those that p, an entry which
-// restricts requests, allows. It has the hosts and ports of p: an entry for one host would go
-// over all entries of a wildcard. An error reports that no entry is for that path alone.
+// ForRequest returns an entry that allows a request in addition to the requests that p allows. p
+// must restrict requests. The entry has the hosts and ports of p, because an entry for one host
+// would override all entries of a wildcard. An error reports that no entry can allow only that
+// path.
 func (p Pattern) ForRequest(r Request) (Pattern, error) {
 	path, err := canonicalPath(r.Path)
 	switch {

@@ -95,9 +95,9 @@ func Run(ctx context.Context, r Request) (said string, err error) {
 	return app.closed.Text, app.closed.Err
 }
 
-// Compose shows the screen for a new run alone, prefilled with request, until the user
-// starts the run or leaves. It starts nothing: with done it returns what the user chose,
-// including typed secrets. The terminal is as it was when it returns.
+// Compose shows only the screen for a new run, prefilled with request, until the user starts the
+// run or leaves. It starts nothing: with done it returns what the user chose, including typed
+// secrets. The terminal is as it was when it returns.
 func Compose(ctx context.Context, r Request, request run.Request) (composed run.Request, done bool, err error) {
 	r.Only = page.NewRun{Repository: request.Repository, Edit: &request}
 	app, err := show(ctx, r, func(a *app) { a.composes = true })

@@ -252,7 +252,7 @@ func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
 	return user.ignoreFiles(ctx)
 }
 
-// bareFile returns the baseline entry of a file that was written from the tree alone.
+// bareFile returns the baseline entry of a file that was written only from the tree.
 func bareFile(e git.Entry) (File, error) {
 	id, err := hex.DecodeString(e.ID)
 	return File{Path: e.Path, Mode: e.Mode, Raw: string(id), Stored: string(id)}, err

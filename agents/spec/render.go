@@ -6,10 +6,9 @@ import (
 	"aibox/internal/secret"
 )
 
-// Argv returns the options of v as arguments for the agent's command line: the flag's
-// words and the value of every field that is not zero, is visible, has a flag and applies
-// in mode. A bool is its flag alone, a list repeats the flag, and a duration looks like
-// 1h30m. v is a pointer to the struct.
+// Argv returns the options of v as arguments for the agent's command line: the flag's words and the
+// value of every field that is not zero, is visible, has a flag and applies in mode. A bool is only
+// its flag, a list repeats the flag, and a duration looks like 1h30m. v is a pointer to the struct.
 func Argv(v any, mode Mode) ([]string, error) {
 	var argv []string
 	err := each(v, mode, func(field Field, values []string) {

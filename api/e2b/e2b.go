@@ -48,7 +48,7 @@ type Server struct {
 	watches *watchers
 	domains []string
 	routes  *http.ServeMux // of both planes
-	inside  *http.ServeMux // of the inside of a sandbox alone
+	inside  *http.ServeMux // only for requests to the inside of a sandbox
 }
 
 // New returns a server.

@@ -129,7 +129,7 @@ func (r *Request) checkEnv() error {
 	return nil
 }
 
-// variables returns the environment as NAME=VALUE, and the names alone, both sorted.
+// variables returns the environment as NAME=VALUE, and only the names, both sorted.
 func (r *Request) variables() (env, names []string) {
 	names = slices.Sorted(maps.Keys(r.Env))
 	for _, name := range names {

@@ -84,11 +84,10 @@ type GuardRequest struct {
 	UDP []int `json:"udp,omitempty"`
 }
 
-// Guard makes bridge safe for a sandbox, in one job: it does what Up does and repairs
-// drift, sets the bridge's routing lock, which admits exactly the ports of r, and opens
-// sockets that are bound to this bridge alone. After an error the caller must not start a
-// sandbox. The bridge must exist, and its name must begin with netguard.BridgePrefix. The
-// caller owns the Sockets.
+// Guard makes bridge safe for a sandbox, in one job: it does what Up does and repairs drift, sets
+// the bridge's routing lock, which admits exactly the ports of r, and opens sockets that are bound
+// only to this bridge. After an error the caller must not start a sandbox. The bridge must exist,
+// and its name must begin with netguard.BridgePrefix. The caller owns the Sockets.
 func (c Client) Guard(ctx context.Context, bridge string, r GuardRequest) (*Sockets, error) {
 	reply, err := c.call(ctx, request{Op: opGuard, Bridge: bridge, GuardRequest: r})
 	if err != nil {

@@ -179,8 +179,8 @@ func (s *scanner) hasValue(i int) bool {
 	return s.text[i] == '=' && next != '=' || s.text[i] == ':' && strings.IndexByte(" \t\"'[{0123456789", next) >= 0
 }
 
-// charEnd returns the end of a character in single quotes, or of the quote alone when it
-// is something else, such as a lifetime.
+// charEnd returns the end of a character in single quotes, or only of the quote when it is
+// something else, such as a lifetime.
 func charEnd(rest []byte) int {
 	for i := 1; i < min(len(rest), 12); i++ {
 		switch rest[i] {

@@ -1,6 +1,6 @@
-// Package theme defines the styles of the terminal UI by meaning: screens ask for what
-// something means and never name a color. Color never carries a meaning alone. A word or
-// a mark always repeats it, so that screens work with NO_COLOR and for color-blind users.
+// Package theme defines the styles of the terminal UI by meaning: screens ask for what something
+// means and never name a color. Color is never the only carrier of a meaning. A word or a mark
+// always repeats it, so screens work with NO_COLOR and for color-blind users.
 package theme
 
 import (
