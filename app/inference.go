@@ -165,7 +165,7 @@ var (
 // means any.
 func (i inference) Speaks(model string) []agents.Dialect {
 	var speaks []agents.Dialect
-	for _, dialect := range i.upstream.SpokenWith(model) {
+	for _, dialect := range i.upstream.DialectsFor(model) {
 		switch dialect {
 		case schema.OpenAI:
 			speaks = append(speaks, agents.OpenAIChat)

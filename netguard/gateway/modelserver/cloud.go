@@ -42,9 +42,9 @@ func callOf(ctx context.Context) Call {
 	return c
 }
 
-// SpokenWith returns the dialects that the server speaks with a model; an empty model
+// DialectsFor returns the dialects that the server speaks with a model; an empty model
 // means any.
-func (u Server) SpokenWith(model string) []schema.Dialect {
+func (u Server) DialectsFor(model string) []schema.Dialect {
 	if u.cloud == nil || model == "" {
 		return u.Dialects
 	}
