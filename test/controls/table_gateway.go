@@ -33,7 +33,7 @@ func modelServers() []control {
 		{name: "the URL of a model server has no key", file: folder + "parse.go", text: `case root.User != nil:`, off: `case false:`, tests: parse},
 		{name: "a model server is called by HTTP", file: folder + "parse.go", text: `case root.Scheme != "http" && root.Scheme != "https", `, off: `case `, tests: parse},
 		{name: "an unknown owner is not trusted", file: folder + "owner.go", text: `case unknownOwner, overflowUID:`, off: "case unknownOwner, overflowUID:\n\t\treturn true\n\tcase -2:", tests: trusted},
-		{name: "only system accounts are Ollama's", file: folder + "owner.go", text: ` && o.UID < firstPerson`, off: ` && firstPerson > 0`, tests: trusted},
+		{name: "only system accounts are Ollama's", file: folder + "owner.go", text: ` && o.UID < firstUser`, off: ` && firstUser > 0`, tests: trusted},
 		{name: "only Ollama's own account is trusted", file: folder + "owner.go", text: ` && o.Name == "ollama"`, off: ``, tests: trusted},
 		{name: "a server of another user gets no prompt", file: folder + "owner.go", text: `if owner := ownerOf(conn, address); !u.admits(owner) {`, off: `if owner := ownerOf(conn, address); false && !u.admits(owner) {`, tests: connection},
 		{name: "a confirmed owner is known", file: folder + "owner.go", text: `u.Admits != nil && owner.UID != unknownOwner && `, off: `u.Admits != nil && `, tests: trusted + " " + connection},

@@ -10,7 +10,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -107,10 +106,10 @@ func (o overview) run(row func(name, text string)) {
 }
 
 // modelOf names the model that the agent can use, raw.
-func modelOf(settings *config.Settings, mode netguard.Mode) string {
+func modelOf(settings *config.Settings, spec *session.Spec) string {
 	switch {
-	case !mode.HasInference():
-		return "none; the network policy " + mode.String() + " has no model server"
+	case !spec.Mode().HasInference():
+		return "none; the network policy " + spec.Network + " has no model server"
 	case settings.Inference == firstrun.Scripted:
 		return "none; a built-in script plays a fixed example"
 	default:
@@ -121,7 +120,7 @@ func modelOf(settings *config.Settings, mode netguard.Mode) string {
 // limits calls row for the model and the sandbox.
 func (o overview) limits(settings *config.Settings, row func(name, text string)) {
 	reach := session.Spec{Run: settings.Run}
-	row("model", termtext.Escape(modelOf(settings, reach.Mode())))
+	row("model", termtext.Escape(modelOf(settings, &reach)))
 	if open := strings.Join(settings.InferenceTools, ", "); open != "" {
 		row("way out", termtext.Escape(open+" of the model server"))
 	}
