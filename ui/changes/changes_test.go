@@ -206,7 +206,7 @@ func FuzzKeys(f *testing.F) {
 			return session.Verification{Tree: set.Tree}, nil
 		}}
 		p := newUser(t, sessions, max(40, int(width)), max(12, int(height)))
-		p.Mash(random, 80, names)
+		p.ActRandomly(random, 80, names)
 		if len(sessions.accepts) > 0 || sessions.rejected != nil { // the time does not change, so no question was open long enough
 			t.Error("something was accepted or rejected")
 		}

@@ -208,7 +208,7 @@ func TestAFailureToLoadIsShown(t *testing.T) {
 
 func TestRandomKeysLeaveTheViewWhole(t *testing.T) {
 	p := newUser(t, batch(), 80, 24)
-	p.Mash(rand.New(rand.NewPCG(1, 2)), 400, []string{"up", "down", "tab", "enter", "a", "A", "x", "y", "n", "d", "space", "esc", "l", "G", "g", "pgdown"})
+	p.ActRandomly(rand.New(rand.NewPCG(1, 2)), 400, []string{"up", "down", "tab", "enter", "a", "A", "x", "y", "n", "d", "space", "esc", "l", "G", "g", "pgdown"})
 }
 
 func TestOnlyTheListWithTheFocusHasTheCursor(t *testing.T) {

@@ -225,7 +225,7 @@ func FuzzKeys(f *testing.F) {
 		for range 6 {
 			sessions.briefs = sampleBriefs()[:random.IntN(5)]
 			p.Run(p.m.load())
-			p.Mash(random, 10, names)
+			p.ActRandomly(random, 10, names)
 		}
 		if len(sessions.done) > 0 { // the time does not change, so no question was open long enough
 			t.Errorf("%v was done", sessions.done)

@@ -405,7 +405,7 @@ func FuzzKeys(f *testing.F) {
 			m = sound()
 		}
 		p := newUser(t, m, 80, 24)
-		p.Mash(random, 150, mash)
+		p.ActRandomly(random, 150, mash)
 		for _, asked := range p.Asked {
 			if command, ok := asked.(page.Command); ok && !slices.Contains([]string{"doctor", "config"}, command.Args[0]) {
 				t.Errorf("asked %+v", command)

@@ -197,7 +197,7 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		p := watch(t)
-		p.Mash(random, 200, mash) // the time does not change, so no question is ever answered
+		p.ActRandomly(random, 200, mash) // the time does not change, so no question is ever answered
 		if len(p.k.gone) != 0 {
 			t.Errorf("given up without an answer: %q", p.k.gone)
 		}

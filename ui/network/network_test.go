@@ -250,7 +250,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		p := newUser(t, busy(), "", 80, 24)
-		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, []string{
+		p.ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, []string{
 			"up", "down", "pgup", "pgdown", "g", "G", "r", "s", "/", "enter", "esc", "q", "u", "U", "1", "9", "x", "space", "backspace",
 		})
 	})

@@ -25,7 +25,7 @@ func mashed(t testing.TB, seed uint64, n int) {
 	if seed%3 > 0 {
 		p.tell("mend it ")
 	}
-	p.Mash(random, n, keyNames)
+	p.ActRandomly(random, n, keyNames)
 	if strings.Contains(p.m.View(), "\x1b[2J") {
 		t.Error("something reached the terminal raw")
 	}

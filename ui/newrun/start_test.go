@@ -233,14 +233,14 @@ func TestAModelServerThatIsStartedMeanwhileIsSeen(t *testing.T) {
 	p.Sees("✗ no model server was found")
 	retry := func() {
 		t.Helper()
-		if len(p.Dark) == 0 {
+		if len(p.Withheld) == 0 {
 			t.Fatal("the model server is not asked again")
 		}
-		last := p.Dark[len(p.Dark)-1]
-		p.Dark = nil
+		last := p.Withheld[len(p.Withheld)-1]
+		p.Withheld = nil
 		p.Send(last)
 	}
-	p.Dark = p.Dark[len(p.Dark)-1:]
+	p.Withheld = p.Withheld[len(p.Withheld)-1:]
 	for range 5 {
 		retry()
 		p.Sees("✗ no model server was found")
@@ -251,8 +251,8 @@ func TestAModelServerThatIsStartedMeanwhileIsSeen(t *testing.T) {
 	w.noModel = nil
 	retry()
 	p.Sees("ready; nothing changes until you accept")
-	if len(p.Dark) > 0 {
-		t.Errorf("it is asked again although a model is there: %v", p.Dark)
+	if len(p.Withheld) > 0 {
+		t.Errorf("it is asked again although a model is there: %v", p.Withheld)
 	}
 }
 

@@ -257,7 +257,7 @@ func newUser(t testing.TB, w *world, width, height int, wanted page.NewRun) *use
 		p.retries = append(p.retries, d)
 		return func() tea.Msg { return msg }
 	}
-	p.Quiet = func(msg tea.Msg) bool {
+	p.Withhold = func(msg tea.Msg) bool {
 		switch msg.(type) {
 		case tick, modelRetry:
 			return true

@@ -211,7 +211,7 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newUser(t, 80, 24, servers...)
-			p.Mash(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "o", "c", "up", "down", "pgdown", "home", "end", "1"})
+			p.ActRandomly(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "o", "c", "up", "down", "pgdown", "home", "end", "1"})
 			p.wait()
 			p.Fits("after random keys")
 		})

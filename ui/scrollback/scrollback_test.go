@@ -152,6 +152,6 @@ func FuzzKeys(f *testing.F) {
 	keys := []string{"up", "down", "pgup", "pgdown", "home", "end", "g", "G", "/", "n", "N", "enter", "esc", "q", "s", "t", "space"}
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		newUser(t, steps(t), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+		newUser(t, steps(t), 80, 24).ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }

@@ -141,6 +141,6 @@ func FuzzConversationKeys(f *testing.F) {
 	}
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		newUser(t, talking(t, "copilot", conversation.Copilot), 80, 24).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+		newUser(t, talking(t, "copilot", conversation.Copilot), 80, 24).ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }

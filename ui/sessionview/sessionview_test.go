@@ -255,7 +255,7 @@ func FuzzKeys(f *testing.F) {
 		}
 		p := newUser(t, s, 80, 24)
 		p.m.now = func() time.Time { return noon } // the time does not change, so no question is ever answered
-		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
+		p.ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
 		if s.done != nil {
 			t.Errorf("done without an answer: %v", s.done)
 		}

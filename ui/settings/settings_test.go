@@ -289,7 +289,7 @@ var names = []string{
 func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
 	d := newFake()
 	p, _ := newUser(t, d, 80, 24)
-	p.Mash(rand.New(rand.NewPCG(1, 2)), 700, names)
+	p.ActRandomly(rand.New(rand.NewPCG(1, 2)), 700, names)
 	if _, err := d.Read(t.Context()); err != nil && !strings.Contains(err.Error(), "looser") {
 		t.Errorf("%v\n%s", err, d.user)
 	}

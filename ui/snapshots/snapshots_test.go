@@ -231,6 +231,6 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		p := newUser(t, used(), "", 80, 24)
-		p.Mash(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "n", "c", "y", "esc", "tab", "up", "down", "pgdown", "home", "end"})
+		p.ActRandomly(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "n", "c", "y", "esc", "tab", "up", "down", "pgdown", "home", "end"})
 	})
 }

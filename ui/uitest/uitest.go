@@ -26,10 +26,10 @@ type User struct {
 	T     testing.TB
 	Page  page.Page
 	Asked []page.Request // requests to the owner of the screen
-	// Quiet reports whether to withhold a message from the page, such as a tick that would repeat
+	// Withhold reports whether to withhold a message from the page, such as a tick that would repeat
 	// endlessly. May be nil.
-	Quiet func(msg tea.Msg) bool
-	Dark  []tea.Msg // the messages that Quiet withheld from the page
+	Withhold func(msg tea.Msg) bool
+	Withheld []tea.Msg // the messages that Withhold kept from the page
 
 	width, height int
 	views         strings.Builder
@@ -72,8 +72,8 @@ func (p *User) Run(cmd tea.Cmd) {
 	case page.Exec:
 		p.Send(msg.Done(msg.Program.Run()))
 	default:
-		if inner, _ := page.Current(msg); p.Quiet != nil && p.Quiet(inner) {
-			p.Dark = append(p.Dark, msg)
+		if inner, _ := page.Current(msg); p.Withhold != nil && p.Withhold(inner) {
+			p.Withheld = append(p.Withheld, msg)
 			return
 		}
 		p.Send(msg)
@@ -194,9 +194,9 @@ func (p *User) Golden(name string) {
 	golden.Check(p.T, fmt.Sprintf("%s%dx%d.golden", name, p.width, p.height), p.views.String())
 }
 
-// Mash does n random actions: it presses keys with these names, resizes, and uses the mouse. The
+// ActRandomly does n random actions: it presses keys with these names, resizes, and uses the mouse. The
 // view must always fit.
-func (p *User) Mash(random *rand.Rand, n int, names []string) {
+func (p *User) ActRandomly(random *rand.Rand, n int, names []string) {
 	p.T.Helper()
 	for range n {
 		switch random.IntN(12) {

@@ -223,6 +223,6 @@ func FuzzKeys(f *testing.F) {
 	}
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		open(t, steps()).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+		open(t, steps()).ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }
