@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Se
 	}
 	service.Defaults = s.store.Defaults
 	if policy.Tenant != session.LocalTenant {
-		service.Claim, service.Trees.Room = s.enforcer.Claim, s.enforcer.DiskRoom
+		service.Claim, service.Count, service.Trees.Room = s.enforcer.Claim, s.enforcer.Count, s.enforcer.DiskRoom
 	}
 	return service, nil
 }
@@ -49,13 +48,13 @@ func (s *apiServer) sessionsHandler(a *cli) *sessions.Handler {
 	}
 }
 
-// running returns the tenant's sessions of agents that have not ended.
-func (s *apiServer) running(tenant session.Tenant) []session.Session {
+// agentsOf returns the tenant's sessions of agents.
+func (s *apiServer) agentsOf(tenant session.Tenant) []session.Session {
 	if tenant == session.LocalTenant { // the user's own sessions count against no quota
 		return nil
 	}
 	service := &agentsession.Service{Sessions: s.sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
-	return slices.DeleteFunc(service.List(), func(found session.Session) bool { return found.State.Phase == session.Ended })
+	return service.List()
 }
 
 // addMCP adds the route of the Model Context Protocol. What it returns ends its

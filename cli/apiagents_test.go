@@ -23,6 +23,7 @@ import (
 // mcpServer serves the API with /mcp on loopback, with real tokens and records.
 type mcpServer struct {
 	t   *testing.T
+	app *cli
 	api *apiServer
 	url string
 
@@ -37,7 +38,7 @@ func newMCPServer(t *testing.T) *mcpServer {
 	for _, name := range []string{"STATE", "DATA", "CONFIG", "CACHE"} {
 		t.Setenv("XDG_"+name+"_HOME", filepath.Join(home, name))
 	}
-	s := &mcpServer{t: t}
+	s := &mcpServer{t: t, app: a}
 	api, err := a.openAPI(t.Context(), func(o *server.Options) {
 		o.Hosts = []string{"127.0.0.1", "box.example.org"}
 		o.Record = func(call server.Call) {

@@ -57,7 +57,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 		return nil, err
 	}
 	s.creations = &creation.Recorder{Store: s.store, Settle: s.settle}
-	enforcer := &quota.Enforcer{Store: s.store, Sessions: sessions, Agents: s.running}
+	enforcer := &quota.Enforcer{Store: s.store, Sessions: sessions, Agents: s.agentsOf}
 	s.enforcer = enforcer
 	trees, err := a.app.Trees(sessions)
 	if err != nil {

@@ -1,7 +1,6 @@
 // Package quota enforces the quotas of the API's tenants. When a sandbox is created,
 // everything that the tenant has at the moment counts against the quota, and so does its
-// usage on this day. The bounds of traffic and tokens also become limits of the sandbox
-// itself.
+// usage on this day. A sandbox reserves its limits of traffic and tokens until it ends.
 package quota
 
 import (
@@ -30,8 +29,8 @@ type Sessions interface {
 type Enforcer struct {
 	Store    *store.Store
 	Sessions Sessions
-	// Agents returns the sessions of coding agents of a tenant, which count as well; nil means
-	// none.
+	// Agents returns the sessions of coding agents of a tenant, which count as well, also those
+	// that have ended; nil means none.
 	Agents func(tenant session.Tenant) []session.Session
 
 	// Volumes returns how many bytes the volumes of a tenant take; nil means none.
@@ -59,7 +58,7 @@ func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quot
 	if err != nil {
 		return store.Quota{}, err
 	}
-	used, err := e.inUse(ctx, tenant)
+	used, err := e.inUse(ctx, tenant, quota)
 	if err != nil {
 		return store.Quota{}, err
 	}
@@ -77,42 +76,10 @@ func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quot
 }
 
 // inUse is Usage without the disk space of volumes and uploaded trees.
-func (e *Enforcer) inUse(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
-	all, err := e.Sessions.Sandboxes(tenant)
-	if err != nil {
-		return store.Quota{}, err
-	}
-	if e.Agents != nil {
-		all = append(all, e.Agents(tenant)...)
-	}
-	var used store.Quota
-	var counters []store.Used
-	for i := range all {
-		if all[i].State.Phase != session.Ended {
-			add(&used, demand(&all[i].Spec), 1)
-		}
-		ids := []session.ID{all[i].ID}
-		if all[i].OwnSandboxes() > 0 { // traffic of its agent's sandboxes counts for the tenant, too
-			own, err := e.Sessions.Sandboxes(session.OwnTenant(all[i].ID))
-			if err != nil {
-				return store.Quota{}, err
-			}
-			for j := range own {
-				ids = append(ids, own[j].ID)
-			}
-		}
-		for _, id := range ids {
-			live, err := e.Sessions.Live(id)
-			if err != nil {
-				continue // the session was removed meanwhile
-			}
-			counters = append(counters, store.Used{
-				Sandbox: id, UploadBytes: live.Egress.Up, Tokens: int64(live.Tokens.Input) + int64(live.Tokens.Output),
-			})
-		}
-	}
+func (e *Enforcer) inUse(ctx context.Context, tenant session.Tenant, quota store.Quota) (used store.Quota, err error) {
 	now := time.Now()
-	if err := e.Store.RecordUsage(ctx, tenant, now, counters); err != nil {
+	running, err := e.count(ctx, tenant, now)
+	if err != nil {
 		return store.Quota{}, err
 	}
 	if e.Snapshots != nil {
@@ -120,8 +87,14 @@ func (e *Enforcer) inUse(ctx context.Context, tenant session.Tenant) (store.Quot
 			return store.Quota{}, err
 		}
 	}
-	used.UploadBytes, used.Tokens, err = e.Store.UsageToday(ctx, tenant, now)
-	return used, err
+	if used.UploadBytes, used.Tokens, err = e.Store.UsageToday(ctx, tenant, now); err != nil {
+		return store.Quota{}, err
+	}
+	for _, r := range running {
+		add(&used, demand(r.spec), 1)
+		r.reserves(&used, quota)
+	}
+	return used, nil
 }
 
 // demand returns the maximum that a sandbox, or a session with its agent's sandboxes, can use
@@ -147,6 +120,8 @@ func add(q *store.Quota, more store.Quota, n int64) {
 	q.CPUs += float64(n) * more.CPUs
 	q.Processes += n * more.Processes
 	q.Disk += n * more.Disk
+	q.UploadBytes += n * more.UploadBytes
+	q.Tokens += n * more.Tokens
 }
 
 // Limit returns a Launch that refuses a sandbox that would exceed its tenant's quota.
@@ -169,7 +144,7 @@ func (e *Enforcer) Limit(launch Launch) Launch {
 
 // Claim counts a sandbox or a session of a tenant that is about to start until release is
 // called, which must be once its record counts, or its start has failed. It refuses one that
-// would exceed the quota, and limits spec to the rest of the day's quota.
+// would exceed the quota, and limits spec to what it reserves of the day's quota.
 func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error) {
 	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil {
@@ -177,7 +152,7 @@ func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *sessi
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	used, err := e.inUse(ctx, tenant)
+	used, err := e.inUse(ctx, tenant, quota)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +171,9 @@ func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *sessi
 	if err := check(quota, used, wanted); err != nil {
 		return nil, err
 	}
-	tighten(spec, quota, used)
+	if err := reserve(spec, quota, used, &wanted); err != nil {
+		return nil, err
+	}
 	if e.starting == nil {
 		e.starting = map[session.Tenant]store.Quota{}
 	}
@@ -240,7 +217,7 @@ func (e *Enforcer) DiskRoom(ctx context.Context, tenant session.Tenant) (left in
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	used, err := e.inUse(ctx, tenant)
+	used, err := e.inUse(ctx, tenant, quota)
 	if err != nil {
 		return 0, true, err
 	}
@@ -284,8 +261,6 @@ func check(quota, used, wanted store.Quota) error {
 		{quota.CPUs, used.CPUs, wanted.CPUs, "processors", "cpus"},
 		{float64(quota.Processes), float64(used.Processes), float64(wanted.Processes), "processes", "processes"},
 		{float64(quota.Disk), float64(used.Disk), float64(wanted.Disk), "MiB of disk", "disk"},
-		{float64(quota.UploadBytes), float64(used.UploadBytes), 1, "bytes sent on one day", ""},
-		{float64(quota.Tokens), float64(used.Tokens), 1, "tokens of models on one day", ""},
 	}
 	for _, b := range bounds {
 		switch {
@@ -299,20 +274,4 @@ func check(quota, used, wanted store.Quota) error {
 		}
 	}
 	return nil
-}
-
-// tighten limits a sandbox to the rest of the day's quota.
-func tighten(spec *session.Spec, quota, used store.Quota) {
-	if quota.UploadBytes > 0 {
-		left := amount.MiB(max((quota.UploadBytes-used.UploadBytes)>>20, 1))
-		if spec.EgressUpload == 0 || spec.EgressUpload > left {
-			spec.EgressUpload = left
-		}
-	}
-	if quota.Tokens > 0 {
-		left := int(quota.Tokens - used.Tokens)
-		if spec.MaxTokens == 0 || spec.MaxTokens > left {
-			spec.MaxTokens = left
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,9 +19,9 @@ import (
 
 // machine is a fake machine that starts sandboxes without delay.
 type machine struct {
-	mu  sync.Mutex
-	all []session.Session
-	up  int64
+	mu   sync.Mutex
+	all  []session.Session
+	used map[session.ID]session.Live
 }
 
 func (m *machine) Sandboxes(tenant session.Tenant) (own []session.Session, _ error) {
@@ -34,8 +35,33 @@ func (m *machine) Sandboxes(tenant session.Tenant) (own []session.Session, _ err
 	return own, nil
 }
 
-func (m *machine) Live(session.ID) (session.Live, error) {
-	return session.Live{Egress: session.Egress{Up: m.up}}, nil
+func (m *machine) Live(id session.ID) (session.Live, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used[id], nil
+}
+
+// spend sets what a sandbox has used.
+func (m *machine) spend(id session.ID, up int64, tokens int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used == nil {
+		m.used = map[session.ID]session.Live{}
+	}
+	m.used[id] = session.Live{Egress: session.Egress{Up: up}, Tokens: session.Tokens{Input: tokens}}
+}
+
+func (m *machine) find(id session.ID) session.Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[slices.IndexFunc(m.all, func(s session.Session) bool { return s.ID == id })]
+}
+
+func (m *machine) end(id session.ID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.all, func(s session.Session) bool { return s.ID == id })
+	m.all[i].State.Phase = session.Ended
 }
 
 func (m *machine) launch(_ context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
@@ -131,27 +157,6 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 	}
 }
 
-func TestTheRestOfTheDaysQuotaBoundsTheSandbox(t *testing.T) {
-	e, m := enforcer(t, store.Quota{UploadBytes: 10 << 20, Tokens: 1000})
-	m.up = 4 << 20
-	launch := e.Limit(m.launch)
-	for range 2 {
-		if _, err := launch(t.Context(), sandboxOf("a", config.Run{EgressUpload: 256}), func(session.Step) {}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if first, second := m.all[0].EgressUpload, m.all[1].EgressUpload; first != 10 || second != 6 {
-		t.Errorf("they can send %d and %d MiB", first, second)
-	}
-	if m.all[0].MaxTokens != 1000 {
-		t.Errorf("it can use %d tokens", m.all[0].MaxTokens)
-	}
-	m.up = 5 << 20 // of each
-	if _, err := launch(t.Context(), sandboxOf("a", config.Run{}), func(session.Step) {}); fault.KindOf(err) != fault.Limit {
-		t.Errorf("after the day's quota: %v", err)
-	}
-}
-
 // A session counts with the number of sandboxes that its agent can create. Their traffic
 // counts for the tenant.
 func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
@@ -159,7 +164,8 @@ func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
 	running := session.Session{Spec: session.Spec{ID: "00001-codex", Run: config.Run{Sandboxes: 1}}, State: session.State{Phase: session.Running}}
 	e.Agents = func(session.Tenant) []session.Session { return []session.Session{running} }
 	m.all = []session.Session{{Spec: session.Spec{ID: "00002-sandbox", Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-codex")}}, State: session.State{Phase: session.Ended}}}
-	m.up = 100
+	m.spend("00001-codex", 100, 0)
+	m.spend("00002-sandbox", 100, 0)
 	used, err := e.Usage(t.Context(), "a")
 	if err != nil || used.Sandboxes != 2 || used.UploadBytes != 200 {
 		t.Errorf("in use are %+v (%v)", used, err)

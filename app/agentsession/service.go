@@ -34,7 +34,10 @@ type Service struct {
 	Trees        Trees // the uploaded trees; zero if trees cannot be uploaded
 	// Claim counts a session that is about to start against the tenant's quota until release
 	// is called, or refuses it; nil means that there is no quota.
-	Claim  func(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error)
+	Claim func(ctx context.Context, tenant session.Tenant, spec *session.Spec) (release func(), err error)
+	// Count records what the tenant has used, before a session is deleted; nil means that
+	// there is no quota. If it fails, nothing is deleted.
+	Count  func(ctx context.Context, tenant session.Tenant) error
 	Policy Policy
 }
 
@@ -102,6 +105,11 @@ func (s *Service) Stop(ctx context.Context, id session.ID, reason string, grace 
 func (s *Service) Delete(ctx context.Context, id session.ID) error {
 	if _, err := s.Find(id); err != nil {
 		return err
+	}
+	if s.Count != nil {
+		if err := s.Count(ctx, s.Policy.Tenant); err != nil {
+			return err
+		}
 	}
 	return s.Sessions.Remove(ctx, id, true)
 }

@@ -1,7 +1,9 @@
 package agentsession
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,5 +170,28 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 		if err := s.separate(&plan); fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestTheUsageOfASessionIsCountedBeforeItIsDeleted(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann", AnyRepository: true}, named("00002-codex", "/r", "ann"))
+	counted, failure := 0, fault.New(fault.Environment, "no database")
+	s.Count = func(_ context.Context, tenant session.Tenant) error {
+		if _, err := s.Find("00002-codex"); err != nil || tenant != "ann" {
+			t.Errorf("the usage of %s is counted too late: %v", tenant, err)
+		}
+		if counted++; counted == 1 {
+			return failure
+		}
+		return nil
+	}
+	if err := s.Delete(t.Context(), "00002-codex"); !errors.Is(err, failure) {
+		t.Errorf("without a count: %v", err)
+	}
+	if err := s.Delete(t.Context(), "00002-codex"); err != nil || counted != 2 {
+		t.Errorf("it was counted %d times: %v", counted, err)
+	}
+	if _, err := s.Find("00002-codex"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("it was not deleted: %v", err)
 	}
 }
