@@ -21,11 +21,9 @@ func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, kinds []st
 		if err != nil {
 			return nil, err
 		}
-		launch, err := service.Plan(ctx, sandbox.Request{Tenant: session.LocalTenant, Template: template})
-		if err != nil {
-			return nil, err
-		}
-		kept, err := p.Keep(ctx, launch, size)
+		kept, err := p.Keep(ctx, func(ctx context.Context) (session.Launch, error) {
+			return service.Plan(ctx, sandbox.Request{Tenant: session.LocalTenant, Template: template})
+		}, size)
 		if err != nil {
 			return nil, err
 		}

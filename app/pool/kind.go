@@ -10,10 +10,13 @@ import (
 // kind holds the warm sandboxes of one key, which can all be used for its claims. Its
 // pool's lock guards it.
 type kind struct {
-	launch session.Launch
-	size   Size
-	facts  string        // facts of the machine when the launch was stored
-	warm   []warmSandbox // oldest first
+	plan    Plan
+	planned time.Time      // when plan was last called
+	problem string         // why it could not be planned or be kept; empty if it could
+	launch  session.Launch // its last result
+	key     string         // of launch; empty if no warm sandbox can be used for it
+	size    Size
+	warm    []warmSandbox // of that key, oldest first
 
 	starting int           // number of sandboxes that are being started
 	took     time.Duration // average time of a start

@@ -8,6 +8,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ const (
 	sandboxMemory = 96 << 20
 	// reserve is the memory that must stay available on the machine, in bytes.
 	reserve = 512 << 20
-	// factsAge is how long the facts of the machine are valid.
+	// factsAge is how long the facts of the machine, and the plan of a kind, are valid.
 	factsAge = 2 * time.Second
 	// maxAge is the age at which a warm sandbox is replaced.
 	maxAge = time.Hour
@@ -66,7 +67,7 @@ type Pool struct {
 	work    sync.WaitGroup
 
 	mu      sync.Mutex // guards the following fields
-	kinds   map[string]*kind
+	kinds   []*kind
 	facts   string
 	factsAt time.Time
 	stopped bool
@@ -94,13 +95,21 @@ func New(starter Starter, options Options) *Pool {
 		available, _ := starter.Memory()
 		memory = available / 4
 	}
-	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1)}
 }
 
-// Keep makes the pool keep sandboxes for a launch. It returns false if no warm sandbox can
-// be used for the launch.
-func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool, error) {
+// Plan returns the current launch of a kind: that of a request for such a sandbox.
+type Plan func(ctx context.Context) (session.Launch, error)
+
+// Keep makes the pool keep sandboxes for the launch that plan returns. If plan returns another
+// one later, as after a change of settings, the pool replaces its sandboxes. Keep returns
+// false if no warm sandbox can be used for the launch.
+func (p *Pool) Keep(ctx context.Context, plan Plan, size Size) (bool, error) {
 	facts, err := p.currentFacts(ctx)
+	if err != nil {
+		return false, err
+	}
+	launch, err := plan(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -108,8 +117,9 @@ func (p *Pool) Keep(ctx context.Context, launch session.Launch, size Size) (bool
 	if !ok {
 		return false, nil
 	}
+	now := p.now()
 	p.mu.Lock()
-	p.kinds[key] = &kind{launch: launch, size: size, facts: facts, lastClaim: p.now()}
+	p.kinds = append(p.kinds, &kind{plan: plan, launch: launch, key: key, planned: now, size: size, lastClaim: now})
 	p.mu.Unlock()
 	p.trigger()
 	return true, nil
@@ -165,12 +175,13 @@ func recordID(ctx context.Context, launch *session.Launch, id session.ID) error 
 func (p *Pool) take(key string) (session.ID, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.kinds[key]
-	if k == nil {
+	p.trigger() // an unknown key can be that of a kind whose settings have changed
+	i := slices.IndexFunc(p.kinds, func(k *kind) bool { return k.key == key })
+	if i < 0 {
 		return "", false
 	}
+	k := p.kinds[i]
 	k.claimed(p.now())
-	p.trigger()
 	if len(k.warm) == 0 {
 		p.counts.Cold++
 		return "", false

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// fakeStarter starts a sandbox in a second of synthetic time. It checks claims like a
+// fakeStarter starts sandboxes in synthetic time. It checks claims like a
 // supervisor.
 type fakeStarter struct {
 	mu      sync.Mutex
@@ -27,15 +28,18 @@ type fakeStarter struct {
 	facts   string
 	memory  int64
 	failing bool
+	planned session.Launch // of the kind
+	unknown error          // why it cannot be planned
+	took    time.Duration  // of a start; 0 means a second
 }
 
 func newFake() *fakeStarter {
-	return &fakeStarter{warm: map[session.ID]*session.Launch{}, facts: "f", memory: 64 << 30}
+	return &fakeStarter{warm: map[session.ID]*session.Launch{}, facts: "f", memory: 64 << 30, planned: launchOf(session.LocalTenant, "a.example")}
 }
 
 func (f *fakeStarter) Start(ctx context.Context, launch session.Launch) (session.ID, error) {
 	select {
-	case <-time.After(time.Second):
+	case <-time.After(cmp.Or(f.took, time.Second)):
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -82,6 +86,19 @@ func (f *fakeStarter) Facts(context.Context) (string, error) {
 
 func (f *fakeStarter) Memory() (int64, error) { return f.memory, nil }
 
+func (f *fakeStarter) plan(context.Context) (session.Launch, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.planned, f.unknown
+}
+
+// change changes what plan returns.
+func (f *fakeStarter) change(launch session.Launch, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.planned, f.unknown = launch, err
+}
+
 func (f *fakeStarter) kill(id session.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +118,7 @@ func run(t *testing.T, starter *fakeStarter, size Size, options Options, do func
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := New(starter, options)
-		if kept, err := p.Keep(ctx, launchOf(session.LocalTenant, "a.example"), size); !kept || err != nil {
+		if kept, err := p.Keep(ctx, starter.plan, size); !kept || err != nil {
 			t.Fatal(kept, err)
 		}
 		done := make(chan struct{})

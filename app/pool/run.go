@@ -28,7 +28,7 @@ func (p *Pool) Run(ctx context.Context) {
 	tick := time.NewTicker(checkPause)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		p.renewKeys(ctx)
+		p.renew(ctx)
 		p.fill(ctx)
 		select {
 		case <-p.wake:
@@ -48,26 +48,57 @@ func (p *Pool) Run(ctx context.Context) {
 	p.work.Wait()
 }
 
-// renewKeys ends the sandboxes of kinds that were filled with other facts, for example
-// before a change of Docker's configuration, and gives the kinds their new keys.
-func (p *Pool) renewKeys(ctx context.Context) {
+// renew plans the kinds again, and ends their sandboxes with an outdated key: from before a
+// change of settings, templates, images, or Docker's configuration.
+func (p *Pool) renew(ctx context.Context) {
 	facts, err := p.currentFacts(ctx)
 	if err != nil {
 		return // the next starts report it
 	}
+	for _, k := range p.due() {
+		launch, err := k.plan(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.replan(k, launch, facts, err)
+	}
+}
+
+// due returns the kinds to plan, and marks them as planned.
+func (p *Pool) due() (due []*kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var outdated []warmSandbox
-	for key, k := range p.kinds {
-		if k.facts == facts {
-			continue
-		}
-		delete(p.kinds, key)
-		outdated, k.warm, k.facts = append(outdated, k.warm...), nil, facts
-		if key, ok := k.launch.WarmKey(facts); ok {
-			p.kinds[key] = k
+	now := p.now()
+	for _, k := range p.kinds {
+		if now.Sub(k.planned) >= factsAge {
+			k.planned = now
+			due = append(due, k)
 		}
 	}
+	return due
+}
+
+// replan gives a kind its new launch. If planning has failed, it keeps the last one.
+func (p *Pool) replan(k *kind, launch session.Launch, facts string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	problem := ""
+	if err != nil {
+		launch, problem = k.launch, "warm sandboxes cannot be adapted to the current settings: "+err.Error()
+	}
+	key, ok := launch.WarmKey(facts)
+	if !ok {
+		problem = "no sandboxes are kept warm for the template " + launch.Spec.Sandbox.Template + ": with the current settings they have a model or secrets"
+	}
+	if problem != "" && problem != k.problem {
+		p.options.Log(problem)
+	}
+	k.launch, k.problem = launch, problem
+	if key == k.key {
+		return
+	}
+	outdated := k.warm
+	k.key, k.warm = key, nil
 	if len(outdated) > 0 {
 		p.work.Go(func() { p.end(outdated) })
 	}
@@ -86,10 +117,10 @@ func (p *Pool) fill(ctx context.Context) {
 			time.AfterFunc(wait, p.trigger)
 			continue
 		}
-		for len(k.warm)+k.starting < target && !now.Before(k.retry) && p.hasRoom() {
+		for k.key != "" && len(k.warm)+k.starting < target && !now.Before(k.retry) && p.hasRoom() {
 			k.starting++
-			facts := k.facts
-			p.work.Go(func() { p.start(ctx, k, facts) })
+			launch, key := k.launch, k.key
+			p.work.Go(func() { p.start(ctx, k, launch, key) })
 		}
 	}
 	if len(surplus) > 0 {
@@ -111,14 +142,14 @@ func (p *Pool) hasRoom() bool {
 	return err == nil && available > reserve+int64(starting+1)*sandboxMemory
 }
 
-// start starts one sandbox of a kind.
-func (p *Pool) start(ctx context.Context, k *kind, facts string) {
+// start starts one sandbox of a kind, and keeps it if the kind's key is still the same.
+func (p *Pool) start(ctx context.Context, k *kind, launch session.Launch, key string) {
 	begin := p.now()
-	id, err := p.starter.Start(ctx, k.launch)
+	id, err := p.starter.Start(ctx, launch)
 	p.mu.Lock()
 	now := p.now()
 	k.starting--
-	keep := err == nil && !p.stopped && k.facts == facts
+	keep := err == nil && !p.stopped && k.key == key
 	switch {
 	case keep:
 		k.measured(now.Sub(begin))
