@@ -88,9 +88,18 @@ func toPermissions(p *session.Permissions) *aiboxv1.Permissions {
 	return out
 }
 
-func fromPermissions(p *aiboxv1.Permissions) (out session.Permissions) {
-	if p == nil {
-		return out
+// fromPermissions returns the permissions of a sandbox. It refuses those that nothing outside
+// of the sandbox's code could enforce.
+func fromPermissions(p *aiboxv1.Permissions) (out session.Permissions, err error) {
+	switch {
+	case p == nil:
+		return out, nil
+	case p.Read != nil:
+		return out, fault.New(fault.Refused, "a list of files that code can read cannot be enforced: every program reads the libraries and settings of its image").
+			Hint("name the files that it cannot read, in hidden")
+	case p.Programs != nil:
+		return out, fault.New(fault.Refused, "a list of programs that code can run cannot be enforced: an interpreter or the dynamic linker runs any program that can be read").
+			Hint("use no_child_processes, with which a process cannot start others")
 	}
 	out.Root, out.Processes.NoChildren, out.Processes.Max = p.GetRoot(), p.GetNoChildProcesses(), int(p.GetMaxProcesses())
 	if p.Write != nil {
@@ -103,7 +112,7 @@ func fromPermissions(p *aiboxv1.Permissions) (out session.Permissions) {
 			out.Inbound = append(out.Inbound, int(port))
 		}
 	}
-	return out
+	return out, nil
 }
 
 func toNetwork(n *sandbox.Network) *aiboxv1.NetworkPolicy {
@@ -134,9 +143,13 @@ func fromCreate(tenant session.Tenant, m *aiboxv1.CreateSandboxRequest) (sandbox
 	if err != nil {
 		return sandbox.Request{}, err
 	}
+	permissions, err := fromPermissions(m.GetPermissions())
+	if err != nil {
+		return sandbox.Request{}, err
+	}
 	r := sandbox.Request{
 		Tenant: tenant, Template: m.GetTemplate(), Labels: session.Labels{Name: m.GetName(), Metadata: m.GetMetadata()},
-		Snapshot: m.GetSnapshotId(), Env: m.GetEnv(), Settings: settings, Permissions: fromPermissions(m.GetPermissions()),
+		Snapshot: m.GetSnapshotId(), Env: m.GetEnv(), Settings: settings, Permissions: permissions,
 	}
 	switch m.GetOnTimeout() {
 	case aiboxv1.OnTimeout_ON_TIMEOUT_UNSPECIFIED, aiboxv1.OnTimeout_ON_TIMEOUT_DESTROY:

@@ -407,7 +407,13 @@ type Permissions struct {
 	// How many processes there can be at once. 0: the limit of the sandbox.
 	MaxProcesses int32 `protobuf:"varint,5,opt,name=max_processes,json=maxProcesses,proto3" json:"max_processes,omitempty"`
 	// Ports of the sandbox that can be reached through the server. Absent: all; empty: none.
-	InboundPorts  *PortList `protobuf:"bytes,6,opt,name=inbound_ports,json=inboundPorts,proto3" json:"inbound_ports,omitempty"`
+	InboundPorts *PortList `protobuf:"bytes,6,opt,name=inbound_ports,json=inboundPorts,proto3" json:"inbound_ports,omitempty"`
+	// Refused: a list of files that code can read cannot be enforced, since every program reads
+	// the libraries and settings of its image. hidden names files that it cannot read.
+	Read *PatternList `protobuf:"bytes,7,opt,name=read,proto3" json:"read,omitempty"`
+	// Refused: a list of programs that code can run cannot be enforced, since an interpreter or
+	// the dynamic linker runs any program that can be read. no_child_processes refuses all.
+	Programs      *PatternList `protobuf:"bytes,8,opt,name=programs,proto3" json:"programs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -480,6 +486,20 @@ func (x *Permissions) GetMaxProcesses() int32 {
 func (x *Permissions) GetInboundPorts() *PortList {
 	if x != nil {
 		return x.InboundPorts
+	}
+	return nil
+}
+
+func (x *Permissions) GetRead() *PatternList {
+	if x != nil {
+		return x.Read
+	}
+	return nil
+}
+
+func (x *Permissions) GetPrograms() *PatternList {
+	if x != nil {
+		return x.Programs
 	}
 	return nil
 }
@@ -580,14 +600,16 @@ const file_aibox_v1_policy_proto_rawDesc = "" +
 	"\v_memory_mibB\a\n" +
 	"\x05_cpusB\f\n" +
 	"\n" +
-	"_processes\"\x89\x02\n" +
+	"_processes\"\xe7\x02\n" +
 	"\vPermissions\x12\x12\n" +
 	"\x04root\x18\x01 \x01(\bR\x04root\x12+\n" +
 	"\x05write\x18\x02 \x01(\v2\x15.aibox.v1.PatternListR\x05write\x12-\n" +
 	"\x06hidden\x18\x03 \x01(\v2\x15.aibox.v1.PatternListR\x06hidden\x12,\n" +
 	"\x12no_child_processes\x18\x04 \x01(\bR\x10noChildProcesses\x12#\n" +
 	"\rmax_processes\x18\x05 \x01(\x05R\fmaxProcesses\x127\n" +
-	"\rinbound_ports\x18\x06 \x01(\v2\x12.aibox.v1.PortListR\finboundPorts\"V\n" +
+	"\rinbound_ports\x18\x06 \x01(\v2\x12.aibox.v1.PortListR\finboundPorts\x12)\n" +
+	"\x04read\x18\a \x01(\v2\x15.aibox.v1.PatternListR\x04read\x121\n" +
+	"\bprograms\x18\b \x01(\v2\x15.aibox.v1.PatternListR\bprograms\"V\n" +
 	"\vVolumeMount\x12\x16\n" +
 	"\x06volume\x18\x01 \x01(\tR\x06volume\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x1b\n" +
@@ -630,11 +652,13 @@ var file_aibox_v1_policy_proto_depIdxs = []int32{
 	3, // 3: aibox.v1.Permissions.write:type_name -> aibox.v1.PatternList
 	3, // 4: aibox.v1.Permissions.hidden:type_name -> aibox.v1.PatternList
 	2, // 5: aibox.v1.Permissions.inbound_ports:type_name -> aibox.v1.PortList
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	3, // 6: aibox.v1.Permissions.read:type_name -> aibox.v1.PatternList
+	3, // 7: aibox.v1.Permissions.programs:type_name -> aibox.v1.PatternList
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_policy_proto_init() }

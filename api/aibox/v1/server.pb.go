@@ -71,9 +71,11 @@ type Quota struct {
 	Cpus float64 `protobuf:"fixed64,3,opt,name=cpus,proto3" json:"cpus,omitempty"`
 	// Processes of all of them.
 	Processes int64 `protobuf:"varint,4,opt,name=processes,proto3" json:"processes,omitempty"`
-	// Bytes sent to hosts in a day (UTC).
+	// Bytes sent to hosts in a day (UTC). The usage includes what running sandboxes and sessions
+	// can still send, if there is a limit.
 	UploadBytes int64 `protobuf:"varint,5,opt,name=upload_bytes,json=uploadBytes,proto3" json:"upload_bytes,omitempty"`
-	// Tokens that models read and wrote in a day (UTC).
+	// Tokens that models read and wrote in a day (UTC). The usage includes what running sandboxes
+	// and sessions can still use, if there is a limit.
 	ModelTokens int64 `protobuf:"varint,6,opt,name=model_tokens,json=modelTokens,proto3" json:"model_tokens,omitempty"`
 	// Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions
 	// can still write. The usage has it only if there is a limit.

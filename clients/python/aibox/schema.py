@@ -753,6 +753,16 @@ class Permissions(Message):
     inbound_ports: PortList | None = optional("inboundPorts", message(lambda: PortList))
     """Ports of the sandbox that can be reached through the server. Absent: all; empty: none."""
 
+    read: PatternList | None = optional("read", message(lambda: PatternList))
+    """Refused: a list of files that code can read cannot be enforced, since every program reads
+    the libraries and settings of its image. hidden names files that it cannot read.
+    """
+
+    programs: PatternList | None = optional("programs", message(lambda: PatternList))
+    """Refused: a list of programs that code can run cannot be enforced, since an interpreter or
+    the dynamic linker runs any program that can be read. no_child_processes refuses all.
+    """
+
 
 @dataclass(kw_only=True)
 class VolumeMount(Message):
@@ -1728,10 +1738,14 @@ class Quota(Message):
     """Processes of all of them."""
 
     upload_bytes: int = scalar("uploadBytes", INT64)
-    """Bytes sent to hosts in a day (UTC)."""
+    """Bytes sent to hosts in a day (UTC). The usage includes what running sandboxes and sessions
+    can still send, if there is a limit.
+    """
 
     model_tokens: int = scalar("modelTokens", INT64)
-    """Tokens that models read and wrote in a day (UTC)."""
+    """Tokens that models read and wrote in a day (UTC). The usage includes what running sandboxes
+    and sessions can still use, if there is a limit.
+    """
 
     disk_mib: int = scalar("diskMib", INT64)
     """Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions

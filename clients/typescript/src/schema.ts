@@ -559,6 +559,16 @@ export interface Permissions {
   maxProcesses: number;
   /** Ports of the sandbox that can be reached through the server. Absent: all; empty: none. */
   inboundPorts?: PortList;
+  /**
+   * Refused: a list of files that code can read cannot be enforced, since every program reads
+   * the libraries and settings of its image. hidden names files that it cannot read.
+   */
+  read?: PatternList;
+  /**
+   * Refused: a list of programs that code can run cannot be enforced, since an interpreter or
+   * the dynamic linker runs any program that can be read. no_child_processes refuses all.
+   */
+  programs?: PatternList;
 }
 export const Permissions: MessageType<Permissions> = new MessageType<Permissions>(() => ({
   root: bool,
@@ -567,6 +577,8 @@ export const Permissions: MessageType<Permissions> = new MessageType<Permissions
   noChildProcesses: bool,
   maxProcesses: int,
   inboundPorts: optional(message(() => PortList)),
+  read: optional(message(() => PatternList)),
+  programs: optional(message(() => PatternList)),
 }));
 
 /** VolumeMount makes a volume of the tenant available in a sandbox. */
@@ -1653,9 +1665,15 @@ export interface Quota {
   cpus: number;
   /** Processes of all of them. */
   processes: number;
-  /** Bytes sent to hosts in a day (UTC). */
+  /**
+   * Bytes sent to hosts in a day (UTC). The usage includes what running sandboxes and sessions
+   * can still send, if there is a limit.
+   */
   uploadBytes: number;
-  /** Tokens that models read and wrote in a day (UTC). */
+  /**
+   * Tokens that models read and wrote in a day (UTC). The usage includes what running sandboxes
+   * and sessions can still use, if there is a limit.
+   */
   modelTokens: number;
   /**
    * Disk space in MiB of volumes and uploaded trees, with what running sandboxes and sessions
