@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -52,4 +53,16 @@ func TestTokensAreRandomAndOnlyTheirOwnFormIsHashed(t *testing.T) {
 			t.Errorf("%q is a token", wrong)
 		}
 	}
+}
+
+func FuzzHash(f *testing.F) {
+	f.Add("aibox_" + strings.Repeat("A", 43))
+	f.Add("AIBOX_" + strings.Repeat("A", 43))
+	f.Add("aibox_" + strings.Repeat("A", 44))
+	f.Fuzz(func(t *testing.T, token string) {
+		hash, ok := Hash(token)
+		if ok != (len(token) == 49 && strings.HasPrefix(token, "aibox_")) || ok != (len(hash) == 64) || strings.Contains(hash, "aibox_") {
+			t.Errorf("%q has the hash %q, %v", token, hash, ok)
+		}
+	})
 }

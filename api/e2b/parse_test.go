@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 )
@@ -148,11 +150,23 @@ func FuzzFilter(f *testing.F) {
 
 func FuzzToken(f *testing.F) {
 	tokens := newTokens(make([]byte, KeySize))
-	genuine := newTokens(make([]byte, KeySize)).issue(forInside, "a", "caller")
-	f.Add(genuine, "v1_x", "1")
+	now := time.Unix(1_000_000, 0)
+	issued := tokens.issue(forInside, "a", "caller")
+	f.Add("", "v1_", "")
+	f.Add(strings.Repeat("A", 80), signaturePrefix+strings.Repeat("A", 43), "1000001")
+	f.Add("x", signaturePrefix+strings.Repeat("A", 43), "-1")
 	f.Fuzz(func(t *testing.T, token, signature, expires string) {
-		if caller, err := tokens.open(forInside, "a", token); err == nil && token != genuine {
+		if caller, err := tokens.open(forInside, "a", token); err == nil {
 			t.Errorf("%q opens to %q", token, caller)
+		}
+		if _, found, err := tokens.verify(signed{path: "/x", operation: "read", signature: signature, expires: expires}, "a", now); err == nil {
+			t.Errorf("%q until %q is a signature with %q", signature, expires, found)
+		}
+		// With the right signature, only the time decides.
+		sum := sha256.Sum256([]byte("/x:read::" + issued + ":" + expires))
+		_, _, err := tokens.verify(signed{path: "/x", operation: "read", signature: signaturePrefix + base64.RawStdEncoding.EncodeToString(sum[:]), expires: expires}, "a", now)
+		if at, wrong := strconv.ParseInt(expires, 10, 64); (err == nil) != (wrong == nil && at >= now.Unix()) {
+			t.Errorf("a signature until %q: %v", expires, err)
 		}
 	})
 }

@@ -300,8 +300,16 @@ func FuzzGrant(f *testing.F) {
 	key := Key{7}
 	f.Add(key.signGrant(cookieGrant("0dq4f-a", 3000)))
 	f.Fuzz(func(t *testing.T, text string) {
-		if g, ok := key.readGrant(text, inCookie, time.Now()); ok && key.signGrant(g) == "" {
-			t.Error("unreachable")
+		if g, ok := key.readGrant(text, inCookie, time.Now()); ok {
+			if !strings.HasPrefix(text, strings.Split(key.signGrant(g), ".")[0]+".") {
+				t.Errorf("%q is read as %+v", text, g)
+			}
+			if _, ok := key.readGrant(text, inURL, time.Now()); ok {
+				t.Errorf("%q is valid for two uses", text)
+			}
+			if _, ok := key.readGrant(text, inCookie, time.Unix(g.Expires, 0)); ok {
+				t.Errorf("%q is valid after its end", text)
+			}
 		}
 		if _, ok := (Key{8}).readGrant(text, inCookie, time.Now()); ok {
 			t.Errorf("%q is valid with another key", text)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,4 +30,21 @@ func TestNoWebPageCanUseTheServer(t *testing.T) {
 			t.Errorf("%s: %s: %d instead of %d", c.name, c.value, answer.Code, c.want)
 		}
 	}
+}
+
+// The id of a session of the protocol cannot be made by anyone else, or used by another tenant.
+func FuzzSessionID(f *testing.F) {
+	h := &Handler{key: [sha256.Size]byte{7}}
+	const text = "XYZ"
+	genuine := text + "." + h.code("a", text)
+	f.Add("a", genuine)
+	f.Add("b", genuine)
+	f.Add("a\x00XYZ", "."+h.code("a", text))
+	f.Add("a", genuine+".")
+	f.Add("a", strings.ToUpper(genuine))
+	f.Fuzz(func(t *testing.T, tenant, id string) {
+		if h.owns(tenant, id) && (tenant != "a" || id != genuine) {
+			t.Errorf("%q belongs to %q", id, tenant)
+		}
+	})
 }

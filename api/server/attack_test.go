@@ -87,7 +87,7 @@ func (s *site) call(method protoreflect.MethodDescriptor, message string, header
 	return "", ""
 }
 
-func codeOf(t *testing.T, body string) string {
+func codeOf(t testing.TB, body string) string {
 	t.Helper()
 	var e struct{ Code string }
 	if err := json.Unmarshal([]byte(body), &e); err != nil || e.Code == "" {

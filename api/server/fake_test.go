@@ -389,7 +389,7 @@ func (noFiles) Watch(context.Context, files.Path, bool, func(), func(files.Event
 // site is a server on TCP with a fake machine.
 type site struct {
 	*Server
-	t     *testing.T
+	t     testing.TB
 	m     *machine
 	store *store.Store
 	url   string
@@ -398,7 +398,7 @@ type site struct {
 }
 
 // newSite starts a server. change may complete its options.
-func newSite(t *testing.T, change func(*Options)) *site {
+func newSite(t testing.TB, change func(*Options)) *site {
 	t.Helper()
 	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "api", "x.db"))
 	if err != nil {
