@@ -38,7 +38,7 @@ func TestWhatAnEndedSessionUsedCountsForItsTenant(t *testing.T) {
 	if err := service.Delete(t.Context(), "00001-codex"); err != nil {
 		t.Fatal(err)
 	}
-	if used, err := s.api.keeper.Usage(t.Context(), "ann"); used.Tokens != 700 || err != nil {
+	if used, err := s.api.enforcer.Usage(t.Context(), "ann"); used.Tokens != 700 || err != nil {
 		t.Errorf("in use are %+v (%v)", used, err)
 	}
 }
