@@ -102,9 +102,9 @@ func (h *holder) reserves(used *store.Quota, quota store.Quota) {
 	}
 }
 
-// reserve limits a new sandbox to what is left of the day's quotas, and adds its limits to
-// wanted. One without a limit gets an equal part: of the number of sandboxes that the tenant
-// can still have at once, or half if there is no such quota.
+// reserve limits a new sandbox to the rest of the day's quotas, and adds its limits to wanted.
+// A sandbox without a limit gets an equal part of the rest: the rest divided by the number of
+// sandboxes that the tenant can still have at once, or half of it without such a quota.
 func reserve(spec *session.Spec, quota, used store.Quota, wanted *store.Quota) error {
 	parts := int64(2)
 	if quota.Sandboxes > 0 {

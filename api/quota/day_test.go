@@ -42,7 +42,7 @@ func refused(t *testing.T, e *Enforcer, m *machine, l session.Launch) {
 func TestASandboxReservesItsLimitOfTheDaysQuota(t *testing.T) {
 	e, m := enforcer(t, store.Quota{UploadBytes: 10 << 20, Tokens: 1000})
 	start(t, e, m, reaching(6, 600), 6, 600)
-	start(t, e, m, reaching(6, 600), 4, 400) // what is left
+	start(t, e, m, reaching(6, 600), 4, 400) // the rest
 	refused(t, e, m, reaching(1, 1))
 	start(t, e, m, sandboxOf("a", config.Run{Network: "none"}), 0, 0) // it can send nothing
 	if used, err := e.Usage(t.Context(), "a"); used.UploadBytes != 10<<20 || used.Tokens != 1000 || err != nil {
