@@ -52,9 +52,23 @@ func newDaemonWith(m *machine, args []string) *daemon {
 	return d
 }
 
-// start starts the daemon and waits until it answers. What a killed one has left
-// is ended first, as systemd does (KillMode).
+// start starts the daemon and waits until it answers. What a killed one has left is ended
+// first, and one that ends before it answers is started again, as systemd does (KillMode,
+// Restart): on a busy machine RootlessKit sometimes fails to set up its network.
 func (d *daemon) start() {
+	d.m.t.Helper()
+	var log string
+	for range 3 {
+		if d.starts() {
+			return
+		}
+		log = d.log.String()
+	}
+	d.m.t.Fatalf("the test's own daemon does not start:\n%s", log)
+}
+
+// starts starts the daemon. It returns false if it ends before it answers.
+func (d *daemon) starts() (answers bool) {
 	d.m.t.Helper()
 	d.sweep()
 	d.cmd = d.m.cmd(runtimetest.RootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
@@ -65,15 +79,18 @@ func (d *daemon) start() {
 	if err := d.cmd.Start(); err != nil {
 		d.m.t.Fatal(err)
 	}
-	go func() { defer close(d.exited); _ = d.cmd.Wait() }()
-	eventually(d.m.t, time.Minute, "the test's own daemon answers", func() bool {
+	exited := d.exited
+	go func() { defer close(exited); _ = d.cmd.Wait() }()
+	eventually(d.m.t, time.Minute, "the test's own daemon answers or ends", func() bool {
+		answers = d.m.exec("docker", "version").code == 0
 		select {
-		case <-d.exited:
-			d.m.t.Fatalf("the test's own daemon does not start:\n%s", d.log.String())
+		case <-exited:
+			return true
 		default:
+			return answers
 		}
-		return d.m.exec("docker", "version").code == 0
 	})
+	return answers
 }
 
 // config is the user's own daemon.json without what can be there once only.
