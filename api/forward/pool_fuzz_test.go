@@ -25,6 +25,8 @@ func FuzzPoolAddress(f *testing.F) {
 	f.Add("127.0.0.1:80")
 	f.Add("[::1]:80")
 	f.Add("0dq4f-a.zz:1")
+	f.Add("0dq4f-a.61:0")
+	f.Add("-a.61:1")
 	f.Add("0dq4f-a..616c696365:3000")
 	f.Fuzz(func(t *testing.T, address string) {
 		dialer := &dialed{}
