@@ -154,6 +154,7 @@ func FuzzToken(f *testing.F) {
 	issued := tokens.issue(forInside, "a", "caller")
 	f.Add("", "v1_", "")
 	f.Add(strings.Repeat("A", 80), signaturePrefix+strings.Repeat("A", 43), "1000001")
+	f.Add("x", signaturePrefix+strings.Repeat("A", 43), "999999")
 	f.Add("x", signaturePrefix+strings.Repeat("A", 43), "-1")
 	f.Fuzz(func(t *testing.T, token, signature, expires string) {
 		if caller, err := tokens.open(forInside, "a", token); err == nil {

@@ -453,6 +453,26 @@ try:
 except OSError:
     pass
 `}}, &forked)
+	few := s.create(sandbox.Request{Permissions: session.Permissions{Processes: session.ProcessPermissions{Max: 20}}})
+	var started printed
+	s.must(sandboxCall{Do: "exec", Tenant: "acme", ID: few.ID, Argv: []string{"python3", "-c", `
+import os, signal
+children = []
+try:
+    while len(children) < 100:
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        children.append(child)
+    print("no limit")
+except OSError:
+    print("refused", 10 < len(children) < 20)
+for child in children:
+    os.kill(child, signal.SIGKILL)
+`}}, &started)
+	if started.Text != "refused True\n" {
+		t.Errorf("with at most 20 processes it prints\n%s", started.Text)
+	}
 	if want := "thread\nfork refused\nspawn refused\nrun refused\nTrue\n"; forked.Text != want {
 		t.Errorf("got\n%s", forked.Text)
 	}
