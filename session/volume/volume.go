@@ -29,10 +29,15 @@ type Volume struct {
 }
 
 // Store keeps volumes under one private folder. It is safe for concurrent use.
-type Store struct{ root string }
+type Store struct {
+	root     string
+	sweepAge time.Duration // how long the remains of a volume do not change if nothing removes them any more
+}
 
 // NewStore returns the volumes below the user's data folder. It does no I/O.
-func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "volumes")} }
+func NewStore(dirs paths.Dirs) Store {
+	return Store{filepath.Join(dirs.Data, "volumes"), 10 * time.Minute}
+}
 
 // contentFolder is the part of a volume's folder that is mounted. The folder around it is
 // private to the user, so that no other user of the machine can access the files of a
@@ -48,14 +53,14 @@ func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 	if err := paths.MakePrivate(filepath.Dir(folder)); err != nil {
 		return Volume{}, fault.New(fault.Environment, "the folder for volumes cannot be used: %w", err)
 	}
-	err = os.Mkdir(folder, 0o700)
+	s.sweep(filepath.Dir(folder))
+	if err = os.Mkdir(folder, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+		// The sandbox makes its own user the owner, and aibox must still be able to measure the
+		// folder. The volume exists from here on: a creation that was cut off before is repeated.
+		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o755) //nolint:gosec // the folder around it is private
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return Volume{}, fault.New(fault.Conflict, "there is a volume %q already", name)
-	}
-	if err == nil {
-		// The sandbox makes its own user the owner, and aibox must still be able to measure the
-		// folder.
-		err = os.Mkdir(filepath.Join(folder, contentFolder), 0o755) //nolint:gosec // the folder around it is private
 	}
 	if err != nil {
 		return Volume{}, diskerr.Explain(fmt.Errorf("making the volume %q: %w", name, err), s.root)
@@ -70,6 +75,9 @@ func (s Store) Find(tenant session.Tenant, name string) (Volume, error) {
 		return Volume{}, err
 	}
 	info, err := os.Lstat(folder)
+	if err == nil && info.IsDir() {
+		_, err = os.Lstat(filepath.Join(folder, contentFolder))
+	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return Volume{}, notFound(name)
 	}
@@ -109,7 +117,20 @@ func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string) e
 	if err != nil {
 		return err
 	}
-	return workspace.RemoveFolder(ctx, folder)
+	err = workspace.RemoveFolder(ctx, folder)
+	s.sweep(filepath.Dir(folder))
+	return err
+}
+
+// sweep removes what deletions that were cut off have left in the folder of a tenant. A
+// failure only delays that until the next call.
+func (s Store) sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if path := filepath.Join(dir, entry.Name()); workspace.IsRemoved(entry.Name()) && workspace.Unchanged(path, s.sweepAge) {
+			_ = workspace.RemoveFolder(context.Background(), path)
+		}
+	}
 }
 
 // maxEntries bounds the time that a measurement takes, in names.

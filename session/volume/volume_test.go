@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
@@ -53,6 +54,54 @@ func TestAVolumeBelongsOnlyToItsTenant(t *testing.T) {
 	}
 	if all, err := s.List("acme"); err != nil || len(all) != 0 {
 		t.Errorf("after the deletion: %v, %v", all, err)
+	}
+}
+
+func TestACreationThatWasCutOffIsRepeated(t *testing.T) {
+	s, dir := newStore(t)
+	if err := os.MkdirAll(dir+"/volumes/acme/data", 0o700); err != nil { // as far as the creation came
+		t.Fatal(err)
+	}
+	if _, err := s.Source("acme", "data"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a volume without its folder can be mounted: %v", err)
+	}
+	if all, err := s.List("acme"); err != nil || len(all) > 0 {
+		t.Errorf("the list is %v, %v", all, err)
+	}
+	if _, err := s.Create("acme", "data"); err != nil {
+		t.Errorf("it cannot be created again: %v", err)
+	}
+	if _, err := s.Create("acme", "data"); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a second one: %v", err)
+	}
+	source, err := s.Source("acme", "data")
+	if info, statErr := os.Stat(source); err != nil || statErr != nil || !info.IsDir() {
+		t.Errorf("%q cannot be mounted: %v, %v", source, err, statErr)
+	}
+}
+
+func TestADeletionThatWasCutOffIsCompletedByTheNextCall(t *testing.T) {
+	for name, next := range map[string]func(s Store) error{
+		"creation": func(s Store) error { _, err := s.Create("acme", "other"); return err },
+		"deletion": func(s Store) error { return s.Delete(context.Background(), "acme", "data") },
+	} {
+		for age, left := range map[time.Duration]bool{0: false, time.Minute: true} { // a new one may be in use
+			s, dir := newStore(t)
+			s.sweepAge = age
+			if _, err := s.Create("acme", "data"); err != nil {
+				t.Fatal(err)
+			}
+			remains := dir + "/volumes/acme/.aibox-removed-x"
+			if err := os.MkdirAll(remains+"/content/folder", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := next(s); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(remains); (err == nil) != left {
+				t.Errorf("after a %s that waits %v: %v", name, age, err)
+			}
+		}
 	}
 }
 

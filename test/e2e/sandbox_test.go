@@ -581,6 +581,19 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 		}
 	}
 	eventually(t, time.Minute, "the pool is full again", func() bool { return len(warm()) == 3 })
+	// After a change of the settings, the pool has sandboxes with the new ones.
+	old := warm()
+	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "memory = 700\n")
+	eventually(t, time.Minute, "all warm sandboxes are new", func() bool {
+		ids := warm()
+		return len(ids) == 3 && !slices.ContainsFunc(ids, func(id session.ID) bool { return slices.Contains(old, id) })
+	})
+	if made := s.create(sandbox.Request{}); !made.Warm || made.Limits.Memory != 700<<20 {
+		t.Errorf("with the new settings it is %+v", made)
+	}
+	eventually(t, hung, "the sandboxes with the old settings have ended", func() bool {
+		return !slices.ContainsFunc(m.stored(), func(r record) bool { return slices.Contains(old, session.ID(r.ID)) })
+	})
 	left := warm()
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
