@@ -216,8 +216,8 @@ func (k *killed) killIn(do func()) {
 }
 
 // send sends a request whose answer does not matter.
-func (k *killed) send(path, contentType, body, token string) {
-	r, err := http.NewRequestWithContext(k.t.Context(), "POST", k.url+path, strings.NewReader(body))
+func (k *killed) send(method, path, contentType, body, token string) {
+	r, err := http.NewRequestWithContext(k.t.Context(), method, k.url+path, strings.NewReader(body))
 	if err != nil {
 		k.t.Error(err)
 		return
@@ -253,7 +253,7 @@ func TestAServerThatIsKilledInACreationLeavesNothingAndMakesNothingTwice(t *test
 				token := k.token("a")
 				body := fmt.Sprintf(`{"idempotency_key":%q}`, c.key)
 				k.start(at, c.keep)
-				k.killIn(func() { k.send("/v1/sandboxes", "application/json", body, token) })
+				k.killIn(func() { k.send("POST", "/v1/sandboxes", "application/json", body, token) })
 				k.start("", c.keep)
 				// Once a creation has ended, its answer may have arrived.
 				answered := at == "ended" || at == "answering"
@@ -304,7 +304,7 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 		for _, at := range []string{"called", "answering"} {
 			k.kill()
 			k.start(at, "")
-			k.killIn(func() { k.send(path, contentType, body, token) })
+			k.killIn(func() { k.send("POST", path, contentType, body, token) })
 		}
 		k.start("", "")
 		code, answer := k.call(method, sample(t, method, id), bearer(token))
@@ -315,6 +315,32 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 		}
 		if left := k.sandboxes(); len(left) != 1 || left[0] != id {
 			t.Fatalf("%s: the sandboxes are %q", method.FullName(), left)
+		}
+	}
+}
+
+// The calls of REST that change something and are not methods of the schema.
+func TestAServerThatIsKilledInAnUploadServesItAgain(t *testing.T) {
+	k := newKilled(t)
+	token := k.token("a")
+	k.start("", "")
+	if got := k.request("POST", "/v1/sandboxes", `{}`, bearer(token)); got.status != 200 {
+		t.Fatal(got)
+	}
+	id := k.sandboxes()[0]
+	for _, path := range []string{"/files/content?path=/x", "/files/archive?path=/x"} {
+		path = "/v1/sandboxes/" + id + path
+		for _, at := range []string{"called", "answering"} {
+			k.kill()
+			k.start(at, "")
+			k.killIn(func() { k.send("PUT", path, "application/octet-stream", "data", token) })
+		}
+		k.start("", "")
+		if got := k.request("PUT", path, "data", bearer(token)); got.status != 200 && got.status != 404 { // the fake has no files
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		if left := k.sandboxes(); len(left) != 1 || left[0] != id {
+			t.Fatalf("%s: the sandboxes are %q", path, left)
 		}
 	}
 }
