@@ -33,6 +33,25 @@ func TestAnEntryThatCoversAnotherAllowsAllOfIt(t *testing.T) {
 	})
 }
 
+func TestARestrictedEntryCoversOnlyItself(t *testing.T) {
+	entry := func(text string) Pattern {
+		p, err := ParseAllow(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	restricted := entry("GET https://a.example.org/x/**")
+	for text, covered := range map[string]bool{"GET https://a.example.org/x/**": true, "a.example.org": false, "GET https://a.example.org": false, "POST https://a.example.org/x/**": false} {
+		if got := restricted.Covers(entry(text)); got != covered {
+			t.Errorf("it covers %s: %t", text, got)
+		}
+	}
+	if !entry("a.example.org").Covers(restricted) {
+		t.Error("the whole host does not cover it")
+	}
+}
+
 func TestAListThatNarrowsAnotherAllowsAtMostAsMuch(t *testing.T) {
 	var narrowed int
 	rapid.Check(t, func(t *rapid.T) {

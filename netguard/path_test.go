@@ -105,3 +105,11 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+func TestAPathHasNoAsteriskBesideAnEncodedSeparator(t *testing.T) {
+	for entry, valid := range map[string]bool{"GET https://a.example.org/x%2f*": false, "GET https://a.example.org/*%5cx": false, "GET https://a.example.org/x%2fy/*": true} {
+		if _, err := ParseAllow(entry); (err == nil) != valid {
+			t.Errorf("%s: %v", entry, err)
+		}
+	}
+}
