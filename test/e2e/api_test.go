@@ -98,6 +98,7 @@ func TestProgramsUseASandboxInEveryWayOfTheAPI(t *testing.T) {
 	s.files(id)
 	s.grpc(id)
 	s.webSocket(id)
+	s.webSocketReconnects(id)
 	s.ports(id)
 	if body, status := s.curl("-X", "PUT", "-d", `{"allow":{"hosts":["a.example"]}}`, s.url+"/v1/sandboxes/"+id+"/network"); status != "200" || !strings.Contains(body, "a.example") {
 		t.Errorf("the network: %s %s", status, body)

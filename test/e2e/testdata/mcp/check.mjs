@@ -1,6 +1,7 @@
 // Uses aibox with the official client of the Model Context Protocol, as its documentation
 // describes: over standard input and output, and over streamable HTTP.
 import assert from 'node:assert/strict'
+import { request } from 'node:http'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -8,6 +9,19 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 const { MCP_PROGRAM, MCP_URL, MCP_TOKEN, MCP_READ_TOKEN } = process.env
 const http = (token) =>
   new StreamableHTTPClientTransport(new URL(MCP_URL), { requestInit: { headers: { Authorization: `Bearer ${token}` } } })
+
+// load returns what a URL has. It connects to this machine, whose resolver may not know the name.
+const load = (url) =>
+  new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: url.port, path: url.pathname + url.search, headers: { Host: url.host } }
+    request(options, async (answer) => {
+      let text = ''
+      for await (const part of answer) text += part
+      resolve(`${answer.statusCode} ${text}`)
+    })
+      .on('error', reject)
+      .end()
+  })
 
 // connect connects a client. Its schemas check each answer.
 const connect = async (transport) => {
@@ -50,8 +64,14 @@ const use = async (transport) => {
   assert.ok((await call('run_command', { sandbox, command: 'true', dir: 7 })).isError)
   await assert.rejects(client.callTool({ name: 'no_such_tool', arguments: {} }), /unknown tool/)
   if (transport instanceof StreamableHTTPClientTransport) {
+    await done('run_command', { sandbox, command: 'setsid python3 -m http.server 8000 --directory /tmp >/dev/null 2>&1 </dev/null & until python3 -c "import socket; socket.create_connection((\'127.0.0.1\', 8000))" 2>/dev/null; do :; done' })
     const { facts } = await done('open_port', { sandbox, port: 8000 })
-    assert.equal(new URL(facts.url).port, new URL(MCP_URL).port)
+    const url = new URL(facts.url)
+    assert.equal(url.port, new URL(MCP_URL).port)
+    url.pathname = '/in.txt'
+    assert.equal(await load(url), '200 six times seven\n')
+    url.search = '' // without the signature
+    assert.match(await load(url), /^401 /)
   }
   await done('destroy_sandbox', { sandbox })
   assert.ok((await call('run_command', { sandbox, command: 'true' })).isError)
