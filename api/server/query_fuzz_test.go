@@ -35,7 +35,8 @@ func FuzzQueriesOfStreams(f *testing.F) {
 		for _, call := range []struct{ method, path string }{
 			{http.MethodGet, base + "/processes/" + url.PathEscape(process) + "/ws"},
 			{http.MethodGet, base + "/files/content"},
-			{http.MethodPut, base + "/files/content"}, {http.MethodPut, base + "/files/archive"},
+			{http.MethodPut, base + "/files/content"},
+			{http.MethodPut, base + "/files/archive"},
 		} {
 			r := httptest.NewRequestWithContext(t.Context(), call.method, "http://localhost/", strings.NewReader("x"))
 			r.URL.Path, r.URL.RawQuery = call.path, query
