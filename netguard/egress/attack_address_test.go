@@ -197,6 +197,29 @@ func TestAConnectionThatWasNotDecidedIsNotDialed(t *testing.T) {
 	}
 }
 
+func TestATunnelsConnectionIsForItsDestinationAlone(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	own, err := netguard.ParseDestination("good.example.org:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := netguard.ParseDestination("other.example.org:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.WithValue(t.Context(), tunnelKey{}, &tunnel{flow: &flow{to: own}, upstream: &spare{conn: near}})
+	for _, other := range []netguard.Destination{{Host: own.Host, Port: 443}, foreign} {
+		if conn, _ := takeSpare(ctx, other); conn != nil {
+			t.Errorf("%v gets the connection to %v", other, own)
+		}
+	}
+	if conn, _ := takeSpare(ctx, own); conn != near {
+		t.Error("the tunnel's own destination does not get it")
+	}
+}
+
 func TestBothFamiliesAreTried(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	good := newSite(t, hello)

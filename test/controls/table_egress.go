@@ -30,7 +30,7 @@ func tunnels() []control {
 		{name: "no SSH without known keys", file: tunnel, text: `if keys == nil {`, off: `if false {`, tests: "TestNoTrickInsideATunnelReachesAServer TestSSHPassesOnlyAfterTheHostKeyIsChecked"},
 		{name: "no SSH to port 80", file: tunnel, text: `port != portHTTP && t.startsWith`, off: `t.startsWith`, tests: trick},
 		{name: "no unknown protocol", file: tunnel, text: `case isToken(string(first)):`, off: `case true:`, tests: trick},
-		{name: "a tunnel's connection is for its destination", file: tunnel, text: `t == nil || t.flow.to != to`, off: `t == nil`, tests: "TestAConnectionThatWasNotDecidedIsNotDialed TestASecondRequestInATunnelIsDecided"},
+		{name: "a tunnel's connection is for its destination", file: tunnel, text: `t == nil || t.flow.to != to`, off: `t == nil`, tests: "TestATunnelsConnectionIsForItsDestinationAlone"},
 		{name: "a tunnel ends at its lifetime", file: tunnel, text: `context.WithTimeoutCause(ctx, p.limits.Lifetime,`, off: `context.WithTimeoutCause(ctx, time.Hour,`, tests: "TestIdleTunnelsAndOldTunnelsAreClosed"},
 		{name: "a silent tunnel ends", file: tunnel, text: "	_ = conn.SetDeadline(time.Now().Add(t.proxy.limits.Hello))", off: "", tests: "TestSlowClientsAreCut"},
 		{name: "a restricted host gets no tunnel", file: tunnel, text: `problem := t.flow.setOpaque(); problem != nil {`, off: `problem := t.flow.setOpaque(); false {`, tests: "TestARestrictedHostThatIsNotInspectedGetsNoTunnel TestMethodsAndPathsAreRestricted", in: "netguard/egress/inspect"},
