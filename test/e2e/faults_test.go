@@ -57,7 +57,7 @@ var disasters = []disaster{
 	{name: "tear the index of the output", strike: func(s *schedule) bool { return s.tear("output.idx") }, causes: []string{supervisorDied}},
 	{name: tearJournal, strike: (*schedule).tearJournal, causes: []string{supervisorDied}},
 	{name: "kill the repair", strike: func(s *schedule) bool { return kills(s.read().State.Supervisor) && s.killRepair() }, causes: []string{supervisorDied}},
-	{name: "fill the disk", needs: "disk", strike: func(s *schedule) bool { s.lane.disk.fill(); return true }, causes: []string{"full", "room", supervisorDied}},
+	{name: "fill the disk", needs: "disk", strike: func(s *schedule) bool { s.lane.disk.fill(); return true }, causes: []string{"full", "room", "no space left", supervisorDied}},
 	{name: "kill dockerd", needs: "daemon", strike: (*schedule).killDocker, causes: []string{dockerStopped, noReport, noDaemon}},
 	{name: "kill RootlessKit", needs: "daemon", strike: (*schedule).killRootlessKit, causes: []string{dockerStopped, noReport, noDaemon}},
 }

@@ -28,7 +28,7 @@ var (
 	faultCount  = flag.Int("faults", 100, "how many schedules of faults to run")
 	faultLanes  = flag.Int("faults.lanes", 3, "how many of them run side by side")
 	faultDaemon = flag.Int("faults.daemon", 8, "how many of them use a Docker of their own, which they may kill")
-	faultDisk   = flag.Int("faults.disk", 4, "how many of them use a small disk, which they may fill")
+	faultDisk   = flag.Int("faults.disk", 0, "how many of them use a small disk, which they may fill")
 	faultTime   = flag.Duration("faults.time", time.Hour, "start no more schedules after this time")
 	faultSeed   = flag.Uint64("faults.seed", uint64(time.Now().UnixNano()), "which schedules")
 	faultOnly   = flag.Int("faults.only", -1, "run only the schedule with this number")
