@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // flood is a server that sends n bytes and then waits.
@@ -218,6 +219,29 @@ func TestSlowClientsAreCut(t *testing.T) {
 				t.Errorf("refused for %q, want %q", code, attack.code)
 			}
 		})
+	}
+}
+
+// The deadline of the CONNECT request is not that of the tunnel.
+func TestASilentTunnelEndsBeforeTheDeadlineOfItsRequest(t *testing.T) {
+	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Header: time.Hour, Hello: 50 * time.Millisecond} })
+	conn := w.connect("good.example.org:443")
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, conn); isTimeout(err) || w.code() != "silent-tunnel" {
+		t.Errorf("%v, refused for %q", err, w.code())
+	}
+}
+
+func TestATunnelToARestrictedHostCarriesNothingThatCannotBeRead(t *testing.T) {
+	w, server := tunnelWorld(t, func(c *Config) {
+		c.Policy = netguard.NewMatcher(egresstest.Allowlist(t, "GET http://good.example.org/x"))
+	})
+	conn := w.connect("good.example.org:80")
+	_, _ = conn.Write(goodTLS)
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.Copy(io.Discard, conn)
+	if w.code() == "" || len(server.received()) != 0 {
+		t.Errorf("refused for %q, and the server receives %q", w.code(), server.received())
 	}
 }
 
