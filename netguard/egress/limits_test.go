@@ -222,6 +222,19 @@ func TestSlowClientsAreCut(t *testing.T) {
 	}
 }
 
+func TestAClientThatSendsNothingIsCut(t *testing.T) {
+	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Header: time.Hour, KeepAlive: 50 * time.Millisecond} })
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
+		t.Error("it stays connected")
+	}
+}
+
 // The deadline of the CONNECT request is not that of the tunnel.
 func TestASilentTunnelEndsBeforeTheDeadlineOfItsRequest(t *testing.T) {
 	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Header: time.Hour, Hello: 50 * time.Millisecond} })

@@ -108,7 +108,7 @@ func connections() []control {
 		{name: "held requests are bounded", file: "netguard/egress/held.go", text: `if p.waiting >= p.limits.Held {`, off: `if false {`, tests: "TestHeldRequestsAreBounded"},
 		{name: "a refused question stays refused", file: "netguard/egress/held.go", text: `if h.answer.Allowed {`, off: `if true {`, tests: "TestHeldRequestsShareOneAnswer"},
 		{name: "a slow head is cut", file: "netguard/egress/stream.go", text: "	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.Header))", off: "	_ = s.conn.SetReadDeadline(time.Time{})", tests: "TestSlowClientsAreCut"},
-		{name: "an idle client is cut", file: "netguard/egress/stream.go", text: "	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.KeepAlive))", off: "", tests: "TestSlowClientsAreCut"},
+		{name: "an idle client is cut", file: "netguard/egress/stream.go", text: "	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.KeepAlive))", off: "", tests: "TestAClientThatSendsNothingIsCut"},
 		{name: "an idle tunnel is cut", file: "netguard/egress/relay.go", text: `case p.relay.idle() >= limit:`, off: `case false:`, tests: "TestIdleTunnelsAndOldTunnelsAreClosed"},
 		{name: "text of the sandbox is escaped", file: "netguard/egress/refusal.go", text: `	quoted := strconv.QuoteToASCII(text)`, off: `	quoted := "\"" + text + "\""; _ = strconv.Quote`, tests: "TestARefusalEscapesTextOfTheSandbox"},
 	}, []control{
