@@ -253,6 +253,18 @@ func TestProxyCredentialsDoNotReachTheAgent(t *testing.T) {
 	}
 }
 
+func TestThePageOfAProxyThatAsksForCredentialsDoesNotReachTheAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		_, _ = io.WriteString(w, "the credentials that were sent")
+	}, nil)
+	response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m","messages":[]}`)
+	if body := text(t, response); response.StatusCode == http.StatusProxyAuthRequired || strings.Contains(body, "that were sent") {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+}
+
 func TestKeyThatCannotBeRedactedIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"short", "seven77", "with spaces in it", "line\nbreak-in-it", "schlüssel-mit-umlaut", strings.Repeat("x", 5000)} {

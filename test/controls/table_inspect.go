@@ -57,8 +57,8 @@ func gateway() []control {
 		{name: "only listed query parameters", file: route, text: `len(values) == 1 {`, off: `len(values) > 0 {`, tests: "TestARepeatedParameterIsNotPassedOn"},
 	}, []control{
 		{name: "no redirect of a model's server", file: response, text: `case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:`, off: `case false:`, tests: "TestRedirectIsNotFollowed TestNoServerAnswerGivesTheKeyToTheAgent"},
-		{name: "no answer of a proxy that asks for credentials", file: response, text: `case status == http.StatusProxyAuthRequired:`, off: `case false:`, tests: "TestProxyCredentialsDoNotReachTheAgent"},
-		{name: "no compressed answer of a model's server", file: response, text: `if encoding != "" && !strings.EqualFold(encoding, "identity") {`, off: `if encoding == "identity" {`, tests: "TestCompressedAnswerBecomesADialectError"},
+		{name: "no answer of a proxy that asks for credentials", file: response, text: `case status == http.StatusProxyAuthRequired:`, off: `case false:`, tests: "TestThePageOfAProxyThatAsksForCredentialsDoesNotReachTheAgent"},
+		{name: "no compressed answer of a model's server", file: response, text: `if encoding != "" && !strings.EqualFold(encoding, "identity") {`, off: `if encoding == "never" && !strings.EqualFold(encoding, "identity") {`, tests: "TestCompressedAnswerBecomesADialectError"},
 		{name: "answers are redacted", file: response, text: `ReadCloser: secrets.Reader(response.Body)`, off: `ReadCloser: response.Body`, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "no trailers of a model's server", file: response, text: `response.Trailer = nil // the announced length`, off: ``, tests: "TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "only listed headers of answers", file: response, text: `form != nil && len(values) == 1 && form.MatchString(values[0])`, off: `len(values) == 1 && (form == nil || form.MatchString(values[0]))`, tests: headers},
