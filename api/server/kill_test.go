@@ -282,14 +282,20 @@ func TestAServerThatIsKilledInACreationLeavesNothingAndMakesNothingTwice(t *test
 	}
 }
 
-func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
-	k := newKilled(t)
-	token := k.token("a")
+// newKilledWithSandbox is newKilled with a tenant's token and one sandbox of the tenant.
+func newKilledWithSandbox(t *testing.T) (k *killed, token, id string) {
+	t.Helper()
+	k = newKilled(t)
+	token = k.token("a")
 	k.start("", "")
 	if got := k.request("POST", "/v1/sandboxes", `{}`, bearer(token)); got.status != 200 {
 		t.Fatal(got)
 	}
-	id := k.sandboxes()[0]
+	return k, token, k.sandboxes()[0]
+}
+
+func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
+	k, token, id := newKilledWithSandbox(t)
 	for _, method := range methods(t) {
 		switch method.FullName() {
 		case "aibox.v1.Sandboxes.Create": // it has its own test
@@ -321,13 +327,7 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 
 // The calls of REST that change something and are not methods of the schema.
 func TestAServerThatIsKilledInAnUploadServesItAgain(t *testing.T) {
-	k := newKilled(t)
-	token := k.token("a")
-	k.start("", "")
-	if got := k.request("POST", "/v1/sandboxes", `{}`, bearer(token)); got.status != 200 {
-		t.Fatal(got)
-	}
-	id := k.sandboxes()[0]
+	k, token, id := newKilledWithSandbox(t)
 	for _, path := range []string{"/files/content?path=/x", "/files/archive?path=/x"} {
 		path = "/v1/sandboxes/" + id + path
 		for _, at := range []string{"called", "answering"} {

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"aibox/internal/secret"
 	"aibox/netguard"
-	"aibox/netguard/gateway"
-	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/rules"
 )
 
@@ -51,11 +48,7 @@ func gatewayBulk(ctx context.Context, b *bench) (_ []Row, err error) {
 		return nil, err
 	}
 	defer stop()
-	parsed, err := modelserver.Parse(upstream, func(string) (string, bool) { return "", false })
-	if err != nil {
-		return nil, err
-	}
-	handler, err := gateway.New(gateway.Config{Upstream: parsed, Placeholder: secret.New(serverKey), Models: func() []string { return []string{"m"} }})
+	proxy, err := newGateway(upstream)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +57,6 @@ func gatewayBulk(ctx context.Context, b *bench) (_ []Row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	proxy := gateway.NewServer(handler)
 	go func() { _ = proxy.Serve(sockets.TCP[netguard.PortGateway]) }()
 	defer proxy.Close()
 	direct := &http.Server{Handler: longAnswer(size), ReadHeaderTimeout: time.Minute}

@@ -148,11 +148,7 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 	defer upstream.Close()
 	direct := "http://" + listener.Addr().String()
 
-	parsed, err := modelserver.Parse(direct+"/v1", func(string) (string, bool) { return "", false })
-	if err != nil {
-		return nil, err
-	}
-	handler, err := gateway.New(gateway.Config{Upstream: parsed, Placeholder: secret.New(serverKey), Models: func() []string { return []string{"m"} }})
+	proxy, err := newGateway(direct + "/v1")
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +156,6 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := gateway.NewServer(handler)
 	go func() { _ = proxy.Serve(front) }()
 	defer proxy.Close()
 
@@ -175,6 +170,19 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 	row := alone("gateway, added to a streamed chunk, p99", "ms", quantile(through, 0.99)-quantile(straight, 0.99), target{most: 1, absolute: true})
 	row.Note = fmt.Sprintf("p50 %s ms, direct loopback p99 %s ms", number(median(through)-median(straight)), number(quantile(straight, 0.99)))
 	return []Row{row}, nil
+}
+
+// newGateway returns a gateway for the model server at base, which has the model m.
+func newGateway(base string) (*http.Server, error) {
+	upstream, err := modelserver.Parse(base, func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	handler, err := gateway.New(gateway.Config{Upstream: upstream, Placeholder: secret.New(serverKey), Models: func() []string { return []string{"m"} }})
+	if err != nil {
+		return nil, err
+	}
+	return gateway.NewServer(handler), nil
 }
 
 const pieces = 200

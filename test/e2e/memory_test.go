@@ -104,10 +104,8 @@ func TestNoChangeSetNeedsMuchMemory(t *testing.T) {
 		t.Errorf("the changes are %+v", result.Changes)
 	}
 	peak = 0
-	for range 10 {
-		if peak == 0 {
-			peak, _ = m.measured("ls")
-		}
+	for attempt := 0; peak == 0 && attempt < 10; attempt++ {
+		peak, _ = m.measured("ls")
 	}
 	if peak == 0 {
 		t.Error("the memory of aibox ls could not be measured")

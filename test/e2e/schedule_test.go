@@ -198,8 +198,8 @@ func (s *schedule) run() []string {
 
 // block starts the blocker, so that the session of the schedule is queued.
 func (s *schedule) block() {
-	args := append([]string{"-d"}, s.args[1:]...)
-	o := s.lane.m.exec(aibox, append(append([]string{"run"}, args...), "--", "sh", "-c", "until test -e go; do sleep 0.05; done")...)
+	args := slices.Concat([]string{"run", "-d"}, s.args[1:], []string{"--", "sh", "-c", "until test -e go; do sleep 0.05; done"})
+	o := s.lane.m.exec(aibox, args...)
 	id := strings.TrimSpace(o.stdout)
 	r, err := s.stored(id)
 	if o.code != 0 || err != nil {
