@@ -358,11 +358,11 @@ func (f *fields) fieldKeys() []key.Binding {
 	case a.list != nil && a.list.several:
 		return []key.Binding{bindingFor("space", "switch"), bindingFor("a-z", "filter"), k.Done, k.Undo, bindingFor("ctrl+a", "all or none")}
 	case a.list != nil:
-		return []key.Binding{bindingFor("↑/↓", "choose"), bindingFor("a-z", "filter"), k.Done, k.Undo}
+		return []key.Binding{bindingFor("↑↓", "choose"), bindingFor("a-z", "filter"), k.Done, k.Undo}
 	case a.multiline():
 		return []key.Binding{bindingFor("tab", "done"), bindingFor("enter", "new line"), k.Undo}
 	case len(a.suggestions) > 0:
-		return []key.Binding{k.Done, bindingFor("↑/↓", "suggestions"), k.Undo, bindingFor("ctrl+e", "complete")}
+		return []key.Binding{k.Done, bindingFor("↑↓", "suggestions"), k.Undo, bindingFor("ctrl+e", "complete")}
 	}
 	return []key.Binding{k.Done, k.Undo}
 }

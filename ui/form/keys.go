@@ -28,7 +28,7 @@ func newKeyMap() keyMap {
 		Up: bind("↑", "up", "up", "ctrl+p"), Down: bind("↓", "down", "down", "ctrl+n"),
 		PageUp: bind("pgup", "page up", "pgup"), PageDown: bind("pgdown", "page down", "pgdown"),
 		First: bind("home", "first", "home"), Last: bind("end", "last", "end"),
-		Move: bind("↑/↓", "field", "up", "down"),
+		Move: bind("↑↓", "field", "up", "down"),
 		Edit: bind("enter", "edit", "enter", "right", "space"), Switch: bind("enter", "switch", "enter", "space", "left", "right"),
 		Reset: bind("del", "restore", "delete"),
 		Erase: bind("", "", "backspace", "ctrl+u", "ctrl+w"), Find: bind("/", "find", "/"),

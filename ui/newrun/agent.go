@@ -221,7 +221,11 @@ func (s *agentStep) picked() (outcome, tea.Cmd) {
 }
 
 func (s *agentStep) view(t theme.Theme, active bool) []string {
-	return s.list.view(t, s.width, active)
+	lines := s.list.view(t, s.width, active)
+	if len(s.list.shown) == 0 && len(s.all) > 0 {
+		lines = append(lines, t.Faint.Render("  no agent matches; ctrl+u clears the text"))
+	}
+	return lines
 }
 
 func (s *agentStep) keys() []key.Binding { return slices.Insert(s.inList(), 2, s.also) }

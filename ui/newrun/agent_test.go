@@ -64,3 +64,14 @@ func TestTheAgentsOfTheLastRunAreChosenAgain(t *testing.T) {
 	p.Sees("✓ codex")
 	p.Sees("✓ aider")
 }
+
+func TestTheScreenSaysThatNoAgentMatchesAndThatNoneIsChosen(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("z")
+	p.Sees("no agent matches; ctrl+u clears the text")
+	p.Press("ctrl+u")
+	p.DoesNotSee("no agent matches")
+	p.Press("ctrl+s")
+	p.Sees("none yet, unattended")
+	p.DoesNotSee("agents")
+}

@@ -85,8 +85,14 @@ func (o overview) run(row func(name, text string)) {
 	if o.request.Interactive {
 		how = "interactive, on this terminal; ctrl-p ctrl-q leaves it running"
 	}
-	names := o.agent.names()
-	row(strings.TrimPrefix(amount.Of(len(names), "agent"), fmt.Sprint(len(names), " ")), termtext.Escape(strings.Join(names, ", "))+", "+how)
+	switch names := o.agent.names(); len(names) {
+	case 0:
+		row("agent", "none yet, "+how)
+	case 1:
+		row("agent", termtext.Escape(names[0])+", "+how)
+	default:
+		row("agents", termtext.Escape(strings.Join(names, ", "))+", "+how)
+	}
 	if members, err := o.request.Members(); err == nil && len(members) > 1 {
 		row("sessions", fmt.Sprintf("%d side by side", len(members)))
 	}

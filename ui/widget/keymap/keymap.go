@@ -19,9 +19,14 @@ type Group struct {
 	Keys  []key.Binding
 }
 
-// Bind makes a binding of keys with a help text. The first key is the one shown.
+// Bind makes a binding of keys with a help text. The first key is the one shown, or both
+// arrows if the binding begins with "up" and "down".
 func Bind(help string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Shown(keys[0]), help))
+	shown := Shown(keys[0])
+	if len(keys) > 1 && keys[0] == "up" && keys[1] == "down" {
+		shown = "↑↓"
+	}
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
 }
 
 // Shown returns the displayed name of a key: "↑" for "up".
