@@ -479,6 +479,7 @@ make_packages() {
 		die "packages are missing, and $(os_release PRETTY_NAME) has no apt-get to install them: ${missing[*]}" \
 			"install them with this system's package manager (the names are Debian's), then run this again"
 	! command -v dockerd >/dev/null || new_docker=no
+	finish_packages
 	quietly "cannot update the package lists" "check the network and /etc/apt/sources.list*, then: apt-get update" \
 		as_root apt-get -o DPkg::Lock::Timeout=300 update
 	mapfile -t missing < <(missing_packages | sort -u)
@@ -487,6 +488,14 @@ make_packages() {
 		note "disabling the root daemon of the package; rootless Docker does not need it"
 		as_root systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1 || true
 	fi
+}
+
+# finish_packages: completes an installation that was killed; apt-get refuses to work before.
+finish_packages() {
+	compgen -G "$root/var/lib/dpkg/updates/[0-9]*" >/dev/null || return 0
+	step "completing an interrupted installation: dpkg --configure -a"
+	quietly "an interrupted installation of packages cannot be completed" "run it as root: dpkg --configure -a" \
+		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 dpkg --configure -a
 }
 
 # install_packages NAME…: installs them with apt-get, whose lists are current.

@@ -38,6 +38,25 @@ func TestWithoutAptGetTheMissingPackagesAreReported(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedInstallationIsCompletedBeforeApt(t *testing.T) {
+	programs := map[string]string{}
+	for _, name := range []string{"apt-get", "dpkg", "dockerd"} {
+		programs["bin/"+name] = "#!/bin/sh\necho \"" + name + " $*\" >>\"$calls\"\n"
+	}
+	const install = "export calls=$root/calls\nmissing_packages() { echo uidmap; }\nhas_candidate() { true; }\nrecord() { true; }\nmake_packages"
+	m := newMachine(t, programs)
+	m.must(install)
+	if calls := m.read("calls"); !strings.HasPrefix(calls, "apt-get -o DPkg::Lock::Timeout=300 update\n") || strings.Contains(calls, "dpkg --configure") {
+		t.Errorf("calls were %q", calls)
+	}
+	m = newMachine(t, programs)
+	m.write("var/lib/dpkg/updates/0001", "")
+	m.must(install)
+	if calls := m.read("calls"); !strings.HasPrefix(calls, "dpkg --configure -a\napt-get ") {
+		t.Errorf("after an interrupted installation, calls were %q", calls)
+	}
+}
+
 func TestAppArmorGetsAProfileForRootlesskitAndKeepsItsRestriction(t *testing.T) {
 	m := newMachine(t, map[string]string{restricted: "1\n", "etc/apparmor.d/other": "profile other /usr/bin/other {\n}\n"})
 	kit := m.root + "/bin/rootlesskit"
