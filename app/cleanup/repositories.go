@@ -35,7 +35,7 @@ func (c *cleaner) references() (references, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.damaged = true
 		}
-		if s.State.Workspace == nil && !s.State.Started.IsZero() { // the record was damaged, and was only partly restored
+		if s.State.Workspace == nil && !s.State.Started.IsZero() && !s.IsSandbox() { // the record was damaged, and was only partly restored
 			r.damaged = true
 		}
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true

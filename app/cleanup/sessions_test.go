@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,6 +66,27 @@ func TestTheRepositoryIsRemovedWithItsLastSession(t *testing.T) {
 		t.Errorf("freed is\n%s", got)
 	}
 	d.ended("00002-b", "two.txt") // it is created again
+}
+
+// A sandbox has no workspace, so its record refers to no repository.
+func TestTheRecordsOfSandboxesKeepNoRepository(t *testing.T) {
+	d := newFixture(t)
+	ws := d.accepted("00001-a", "one.txt")
+	d.aged("00001-a", 2*month)
+	d.predate(ws.GitDir, 2*month)
+	d.sandbox("00002-sandbox", session.Running, "")
+	d.sandbox("00003-sandbox", session.Ended, "")
+	r := d.collect()
+	for _, kept := range r.Kept {
+		if strings.HasSuffix(kept.What, filepath.Base(ws.GitDir)) {
+			t.Errorf("%s is kept: %s", kept.What, kept.Why)
+		}
+	}
+	d.predate(ws.GitDir, 2*month) // the states that the first cleanup saved
+	d.collect()
+	if _, err := os.Stat(ws.GitDir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repository stays: %v", err)
+	}
 }
 
 func TestOnlyUnreferencedObjectsAreRemoved(t *testing.T) {
