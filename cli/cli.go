@@ -181,8 +181,15 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, command.Name())
 		}
 	}
-	if near := spelling.Nearest(args[0], names); near != "" {
-		unknown = unknown.Hint("did you mean %q?", near)
+	meant := spelling.Nearest(args[0], names)
+	for _, name := range synonyms[args[0]] {
+		if slices.Contains(names, name) {
+			meant = name
+			break
+		}
+	}
+	if meant != "" {
+		unknown = unknown.Hint("did you mean %q?", meant)
 	}
 	return unknown.Hint("`%s --help` lists the commands", cmd.CommandPath())
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
 )
 
 func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
@@ -23,6 +25,11 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		"config show --changd":                "did you mean --changed?",
 		"confg":                               `did you mean "config"?`,
 		"config sett":                         `did you mean "set"?`,
+		"config get timeout":                  `did you mean "show"?`,
+		"status":                              `did you mean "ls"?`,
+		"merge 0dq4f":                         `did you mean "accept"?`,
+		"sandbox start":                       `did you mean "create"?`,
+		"volume delete data":                  `did you mean "rm"?`,
 		"run codx":                            `did you mean "codex"?`,
 		"bake codx":                           `did you mean "codex"?`,
 		"config set timeot 3m":                `did you mean "timeout"?`,
@@ -42,6 +49,26 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		err := a.execute(t.Context(), strings.Fields(line))
 		if hints := strings.Join(fault.Hints(err), "\n"); err == nil || strings.Contains(hints, "did you mean") {
 			t.Errorf("%q gave %v with the hints %q", line, err, hints)
+		}
+	}
+}
+
+func TestEachSynonymNamesCommands(t *testing.T) {
+	a, _, _ := testApp(t)
+	names := map[string]bool{}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			names[sub.Name()] = true
+			walk(sub)
+		}
+	}
+	walk(a.root())
+	for synonym, commands := range synonyms {
+		for _, name := range commands {
+			if !names[name] {
+				t.Errorf("%s stands for %s, which is no command", synonym, name)
+			}
 		}
 	}
 }
