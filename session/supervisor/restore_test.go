@@ -16,10 +16,7 @@ import (
 // accepting is the result for a sandbox whose first connection sends the hello.
 func accepting(t *testing.T, s *sandbox, hello lifeline.Hello) error {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := lineListener(t)
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

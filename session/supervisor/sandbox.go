@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +24,6 @@ import (
 	"aibox/runtime"
 	"aibox/runtime/limit"
 	"aibox/session"
-	"aibox/session/ports"
 	"aibox/session/snapshot"
 )
 
@@ -35,9 +32,6 @@ const (
 	sandboxHome    = "/root"      // HOME in the images
 
 	sandboxHostname = "aibox"
-
-	// callTimeout is how long a started sandbox has to connect to its supervisor.
-	callTimeout = 20 * time.Second
 )
 
 // sandbox is the session's sandbox, with its services and its watchdog.
@@ -95,7 +89,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 	listener := res.sockets.Listener(netguard.PortLifeline)
 	res.awaitProcess = async(func() (runtime.Process, error) { return s.launchSandbox(ctx, container, listener, watched) })
 	s.onUndo(func(context.Context) error { _, _ = res.awaitProcess(); return nil })
-	conn, hello, err := s.acceptLine(ctx, listener)
+	conn, hello, err := s.awaitLine(ctx, listener, res.awaitProcess)
 	if err != nil {
 		if _, startErr := res.awaitProcess(); startErr != nil {
 			return nil, startErr
@@ -184,45 +178,6 @@ func (s *sandbox) launchSandbox(ctx context.Context, container runtime.Sandbox, 
 		_ = listener.Close()
 	}
 	return state.Process, err
-}
-
-// acceptLine waits for the sandbox to connect and send its hello, then pauses the
-// listener. On a slow machine PID 1 gives up an attempt that took too long and connects
-// again, so more connections can follow one that ends without a hello.
-func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
-	defer stop()
-	defer ports.Pause(listener)
-	for {
-		raw, err := listener.Accept()
-		if err != nil {
-			return nil, lifeline.Hello{}, fmt.Errorf("the sandbox did not connect within %v: %w", callTimeout, err)
-		}
-		conn := lifeline.NewConn(raw)
-		hello, err := conn.Hello(ctx)
-		if err == nil {
-			err = s.checkProof(hello)
-		}
-		if err == nil {
-			return conn, hello, nil
-		}
-		_ = conn.Close()
-		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the sandbox's first message: %w", err)
-		}
-	}
-}
-
-// sandboxFailure describes what the daemon knows about a sandbox that did not connect.
-func sandboxFailure(ctx context.Context, container runtime.Sandbox) error {
-	state, err := container.State(ctx)
-	if err != nil {
-		return err
-	}
-	return fault.New(fault.Environment, "the sandbox is %s (exit code %d) %s", state.Status, state.ExitCode, state.Message).
-		Hint("`aibox doctor` checks Docker and runsc")
 }
 
 // workdir returns the folder where the agent starts: the one in which the run was started,
