@@ -216,7 +216,7 @@ func (b *batchRun) reportEnd(ended session.Session) {
 		b.line(b.errTerm.bad("✗"), string(ended.ID), result.Fault.Message+" ("+took+")")
 		return
 	}
-	b.line(b.errTerm.good("✓"), string(ended.ID), changed(ended.Summary())+" ("+took+", "+result.Tokens.String()+")")
+	b.line(b.errTerm.good("✓"), string(ended.ID), changed(session.SummaryOf(&ended))+" ("+took+", "+result.Tokens.String()+")")
 }
 
 // conclude prints the results and returns the error for the exit code.

@@ -93,7 +93,7 @@ func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(i.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
-		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
+		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(session.RefusedAccess(refused)))
 	}
 	if result.Egress.Allowed > 0 {
 		fmt.Fprintf(i.err, "%s %s\n", t.good("✓"), result.Egress)

@@ -9,11 +9,6 @@ import (
 	"aibox/session/control"
 )
 
-// ErrWrongState is the cause of the Usage fault for a session, process or question that is
-// not in the state that the call needs: the session does not run, the process has ended, or
-// the question is no longer open.
-var ErrWrongState = errors.New("not possible in this state")
-
 // Answer answers a request of a running session. A request can be answered once; the fault
 // for one that is no longer open has the cause ErrWrongState.
 func (s *supervisorClient) Answer(ctx context.Context, id ID, request int, answer Answer) error {
@@ -37,7 +32,7 @@ func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor
 	if isLocked(dir) {
-		err = send(s.store.dial(id))
+		err = send(s.dial(id))
 	}
 	var refused *control.RefusedError
 	switch {
@@ -54,13 +49,6 @@ func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
 	default:
 		return err
 	}
-}
-
-// WrongState returns a fault with the cause ErrWrongState.
-func WrongState(format string, args ...any) *fault.Fault {
-	f := fault.New(fault.Usage, format, args...)
-	f.Err = ErrWrongState
-	return f
 }
 
 // refusal returns the fault for a supervisor's refusal, with its hints.

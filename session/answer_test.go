@@ -16,7 +16,7 @@ import (
 // Exit code 6 is for accepts that conflict. Commands on an ended session once returned it,
 // too.
 func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newClient(testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 func (s *supervisorClient) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
-		attachment, err := s.store.dial(id).Attach(ctx, size, colors)
+		attachment, err := s.dial(id).Attach(ctx, size, colors)
 		if errors.Is(err, control.ErrTimeout) {
 			return nil, s.unresponsiveFault(id)
 		}

@@ -13,14 +13,13 @@ import (
 	"time"
 
 	"aibox/audit"
-	"aibox/internal/fault"
-	"aibox/review"
-	"aibox/review/accept"
+	"aibox/internal/usercommand"
 )
 
 // everyEvent returns the ids of all logged events, in order.
-func everyEvent(t *testing.T, s *Sessions, texts ...string) []string {
+func everyEvent(t *testing.T, store Store, texts ...string) []string {
 	t.Helper()
+	s := newAuditReader(newClient(store), store)
 	logs, err := s.AuditLogs(texts...)
 	if err != nil {
 		t.Fatal(err)
@@ -36,60 +35,18 @@ func everyEvent(t *testing.T, s *Sessions, texts ...string) []string {
 	return ids
 }
 
-func TestARemovedSessionKeepsItsAuditLog(t *testing.T) {
-	d := newFixture(t)
-	d.ended("00001-a", "one.txt")
-	d.ended("00002-b", "two.txt")
-	_, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}})
-	d.must(err)
-	d.must(d.Remove(t.Context(), "00001-a", false))
-	logs, err := d.AuditLogs("00001")
-	d.must(err)
-	if len(logs) != 1 || !logs[0].Removed || logs[0].Session != "00001-a" {
-		t.Fatalf("%+v", logs)
-	}
-	if got := strings.Join(everyEvent(t, d.Sessions), ", "); got != "00001/0 accept.begun, 00001/1 changes.accepted, 00001/2 session.removed" {
-		t.Error(got)
-	}
-	if v, err := d.VerifyAudit(logs[0]); err != nil || len(v.Damage) != 0 || v.Events != 3 || v.EndUnknown {
-		t.Errorf("%+v, %v", v, err)
-	}
-	d.must(os.Truncate(logs[0].Path, 10))
-	if v, err := d.VerifyAudit(logs[0]); err != nil || len(v.Damage) != 1 {
-		t.Errorf("once it is cut: %+v, %v", v, err)
-	}
-	if _, err := d.AuditLogs("0000"); fault.KindOf(err) != fault.Usage {
-		t.Errorf("an ambiguous prefix: %v", err)
-	}
-}
-
-func TestASessionWithADamagedLogOrOnAFullDiskCanBeRemoved(t *testing.T) {
-	d := newFixture(t)
-	d.ended("00001-a", "one.txt")
-	d.must(d.append("00001-a", audit.StopRequested, nil))
-	damaged, err := os.ReadFile(d.auditPath("00001-a"))
-	d.must(err)
-	damaged[9] ^= 1
-	d.must(os.WriteFile(d.auditPath("00001-a"), damaged, 0o600))
-	d.must(d.Remove(t.Context(), "00001-a", true))
-	logs, err := d.AuditLogs("00001-a")
-	d.must(err)
-	if kept, err := os.ReadFile(logs[0].Path); err != nil || !bytes.Equal(kept, damaged) {
-		t.Errorf("%q, %v", kept, err)
-	}
-}
-
 func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
-	s := newSessions(Deps{}, testStore(t))
-	a, b := past(t, s), past(t, s)
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
 	for _, id := range []ID{a, b, b, a, b, a} {
-		if err := s.append(id, audit.StopRequested, nil); err != nil {
+		if err := (AuditCommand{}).Append(store, id, audit.StopRequested, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	short := func(id ID, n int) string { return EventID{id, n}.String() + " stop.requested" }
 	want := []string{short(a, 0), short(b, 0), short(b, 1), short(a, 1), short(b, 2), short(a, 2)}
-	if got := everyEvent(t, s); !slices.Equal(got, want) {
+	if got := everyEvent(t, store); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	logs, err := s.AuditLogs()
@@ -100,11 +57,11 @@ func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
 	if err := s.AuditEvents(logs, func(Logged) error { seen++; return enough }); !errors.Is(err, enough) || seen != 1 {
 		t.Errorf("%v after %d", err, seen)
 	}
-	data, err := os.ReadFile(s.auditPath(a))
+	data, err := os.ReadFile(store.auditPath(a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.auditPath(a), bytes.Replace(data, []byte(`"seq":1`), []byte(`"seq":9`), 1), 0o600); err != nil {
+	if err := os.WriteFile(store.auditPath(a), bytes.Replace(data, []byte(`"seq":1`), []byte(`"seq":9`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	seen = 0
@@ -116,10 +73,11 @@ func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
 }
 
 func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
-	s := newSessions(Deps{}, testStore(t))
-	a, b := past(t, s), past(t, s)
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
 	for range 2 {
-		if err := s.append(a, audit.StopRequested, nil); err != nil {
+		if err := (AuditCommand{}).Append(store, a, audit.StopRequested, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,15 +94,15 @@ func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
 		t.Error(id)
 	}
 	for _, id := range []ID{b, a} {
-		if err := errors.Join(s.append(id, audit.ChangesAccepted, nil), s.store.write(id, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+		if err := errors.Join((AuditCommand{}).Append(store, id, audit.ChangesAccepted, nil), store.write(id, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if id := <-got; id != (EventID{a, 2}).String() {
 		t.Error(id)
 	}
-	c := past(t, s)
-	if err := errors.Join(s.append(c, audit.StopRequested, nil), s.store.write(c, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+	c := past(t, store)
+	if err := errors.Join((AuditCommand{}).Append(store, c, audit.StopRequested, nil), store.write(c, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
 		t.Fatal(err)
 	}
 	if id := <-got; id != (EventID{c, 0}).String() {
@@ -165,10 +123,10 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("AIBOX_CANARY", "leaked")
-	s := newSessions(withAuditCommand(NewAuditCommand(program+"  --to "+dir+"/events")), store)
-	id := past(t, s)
+	command := NewAuditCommand(program + "  --to " + dir + "/events")
+	id := past(t, store)
 	for _, kind := range []audit.Type{audit.AcceptBegun, audit.ChangesAccepted} {
-		if err := s.append(id, kind, map[string]string{"name": "a\n\x1b"}); err != nil {
+		if err := command.Append(store, id, kind, map[string]string{"name": "a\n\x1b"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,14 +146,13 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 
 func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
 	store := testStore(t)
-	slow := AuditCommand{userCommand{words: []string{"sleep", "60"}, limit: 50 * time.Millisecond}}
+	slow := AuditCommand{usercommand.Command{Words: []string{"sleep", "60"}, Limit: 50 * time.Millisecond}}
 	for name, command := range map[string]AuditCommand{"missing": NewAuditCommand("/no/such/program"), "failing": NewAuditCommand("false"), "slow": slow} {
-		s := newSessions(withAuditCommand(command), store)
-		id := past(t, s)
-		if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
+		id := past(t, store)
+		if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		got := everyEvent(t, s, string(id))
+		got := everyEvent(t, store, string(id))
 		if len(got) != 2 || !strings.HasSuffix(got[1], "notice.given") {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -227,14 +184,15 @@ func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
 }
 
 func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
-	s := newSessions(Deps{}, testStore(t))
-	a, b := past(t, s), past(t, s)
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
 	for _, id := range []ID{a, b} {
-		if err := s.append(id, audit.SessionStarted, map[string]ID{"session": id}); err != nil {
+		if err := (AuditCommand{}).Append(store, id, audit.SessionStarted, map[string]ID{"session": id}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range [][2]string{{s.auditPath(a), s.auditPath(b)}, {audit.LastPath(s.auditPath(a)), audit.LastPath(s.auditPath(b))}} {
+	for _, file := range [][2]string{{store.auditPath(a), store.auditPath(b)}, {audit.LastPath(store.auditPath(a)), audit.LastPath(store.auditPath(b))}} {
 		if err := os.Rename(file[0], file[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -247,8 +205,4 @@ func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
 	if err != nil || len(v.Damage) != 1 || v.Damage[0].String() != "line 1 belongs to the log of "+string(a) {
 		t.Errorf("%+v, %v", v, err)
 	}
-}
-
-func withAuditCommand(command AuditCommand) Deps {
-	return Deps{Settings: func() Settings { return Settings{AuditCommand: command} }}
 }

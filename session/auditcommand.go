@@ -8,18 +8,19 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/termtext"
+	"aibox/internal/usercommand"
 )
 
 // AuditCommand is the user's command that receives each event of the audit logs. The zero
 // value means none.
-type AuditCommand struct{ userCommand }
+type AuditCommand struct{ usercommand.Command }
 
 // NewAuditCommand returns the command in the setting audit-command.
-func NewAuditCommand(text string) AuditCommand { return AuditCommand{newUserCommand(text)} }
+func NewAuditCommand(text string) AuditCommand { return AuditCommand{usercommand.New(text)} }
 
 // Run runs the command with the event as a line of JSON on its standard input; see
-// userCommand.
-func (c AuditCommand) Run(ctx context.Context, e Logged) error { return c.run(ctx, e.Line()) }
+// usercommand.Command.
+func (c AuditCommand) Run(ctx context.Context, e Logged) error { return c.Command.Run(ctx, e.Line()) }
 
 // AuditCommandFailure describes a failed run in a line that is safe for a terminal.
 func AuditCommandFailure(err error) string {

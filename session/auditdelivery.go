@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,10 +57,10 @@ func parseCursor(data []byte) int {
 
 // DeliverLog starts to deliver the log of a running session to run. The caller closes the
 // delivery.
-func (s Store) DeliverLog(ctx context.Context, id ID, run func(context.Context, Logged) error) (*AuditDelivery, error) {
+func DeliverLog(ctx context.Context, store Store, id ID, run func(context.Context, Logged) error) (*AuditDelivery, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryWait)
 	defer cancel()
-	return openDelivery(ctx, AuditLog{Session: id, Path: s.auditPath(id)}, run, 0)
+	return openDelivery(ctx, AuditLog{Session: id, Path: store.auditPath(id)}, run, 0)
 }
 
 // openDelivery waits until no other process delivers the log, or ctx ends. For a log that
@@ -157,33 +155,6 @@ func (l AuditLog) awaitsDelivery() bool {
 	return last < 0 || parseCursor(data) <= last
 }
 
-// deliverAudit delivers events that no process delivers, such as those of a session whose
-// supervisor was killed. It takes a short time; the next repair continues. The error is the
-// first failure of the command.
-func (s *repairs) deliverAudit(ctx context.Context) error {
-	logs, err := s.store.auditLogs()
-	if err != nil {
-		return err
-	}
-	// This is faster than reading the settings, which commands that deliver nothing do not
-	// need.
-	logs = slices.DeleteFunc(logs, func(log AuditLog) bool { return !log.awaitsDelivery() })
-	if len(logs) == 0 {
-		return nil
-	}
-	command := s.deps.ReadSettings().AuditCommand
-	if !command.IsSet() {
-		return nil
-	}
-	until := time.Now().Add(deliveryTime)
-	for _, log := range logs {
-		if time.Now().Before(until) {
-			err = errors.Join(err, log.deliver(ctx, command, until))
-		}
-	}
-	return err
-}
-
 // deliver delivers the rest of a log, unless another process does.
 func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.Time) error {
 	once, cancel := context.WithCancel(ctx)
@@ -206,8 +177,15 @@ func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.
 	return err
 }
 
-// auditPath returns the audit log of a session.
-func (s Store) auditPath(id ID) string { return filepath.Join(s.Dir(id), auditFile) }
+// Append appends an event to the log of a session that no supervisor owns; see logTo.
+func (c AuditCommand) Append(store Store, id ID, kind audit.Type, data any) error {
+	path := store.auditPath(id)
+	log, err := audit.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.logTo(log, AuditLog{Session: id, Path: path}, kind, data), log.Close())
+}
 
 // logTo appends an event to a log that this process opened for that, and delivers the log's
 // undelivered events to the user's command. A failure of the command becomes an event, not
@@ -238,8 +216,8 @@ func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data a
 // RemoveKeepingLog removes a session that has ended, after its audit log was archived. The
 // caller holds the session's lock. command receives the log's undelivered events and its
 // last one.
-func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand) error {
-	log := AuditLog{Session: id, Path: s.auditPath(id)}
+func RemoveKeepingLog(ctx context.Context, store Store, id ID, command AuditCommand) error {
+	log := AuditLog{Session: id, Path: store.auditPath(id)}
 	var d *AuditDelivery
 	if _, err := os.Lstat(log.Path); err == nil && command.IsSet() {
 		wait, cancel := context.WithTimeout(ctx, deliveryWait)
@@ -248,16 +226,16 @@ func (s Store) RemoveKeepingLog(ctx context.Context, id ID, command AuditCommand
 			defer d.Close()
 		}
 	}
-	if _, err := s.ArchiveLog(id); err != nil {
+	if _, err := ArchiveLog(store, id); err != nil {
 		return err
 	}
 	if d != nil {
-		d.log = s.archivedPath(id)
+		d.log = archivedPath(store, id)
 		if _, err := d.rest(ctx, time.Now().Add(deliveryTime)); err == nil { // the log is closed, so the failure cannot be logged
 			_ = os.Remove(deliveredPath(d.log))
 		}
 	}
-	return s.Remove(ctx, id)
+	return store.Remove(ctx, id)
 }
 
 // removeDelivered removes the file with the number of the next event.

@@ -33,10 +33,10 @@ func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) 
 
 // killed is a session whose supervisor was killed after it had delivered one of three
 // events.
-func killed(t *testing.T, s *Sessions) ID {
+func killed(t *testing.T, store Store) ID {
 	t.Helper()
-	id := past(t, s)
-	log, err := audit.Open(s.auditPath(id))
+	id := past(t, store)
+	log, err := audit.Open(store.auditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func killed(t *testing.T, s *Sessions) ID {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(deliveredPath(s.auditPath(id)), encodeCursor(1), 0o600); err != nil {
+	if err := os.WriteFile(deliveredPath(store.auditPath(id)), encodeCursor(1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -61,23 +61,11 @@ func numbered(id ID, numbers ...int) (all []string) {
 	return all
 }
 
-func TestRepairDeliversUndeliveredEvents(t *testing.T) {
-	command, got := recordingCommand(t)
-	s := newSessions(withAuditCommand(command), testStore(t))
-	id := killed(t, s)
-	for range 2 { // the second repair has nothing to do
-		_, _ = s.Repair(t.Context()) // returns an error because there is no Docker
-	}
-	if want := numbered(id, 1, 2); !slices.Equal(got(), want) {
-		t.Errorf("%q, want %q", got(), want)
-	}
-}
-
 func TestADecisionDeliversUndeliveredEvents(t *testing.T) {
 	command, got := recordingCommand(t)
-	s := newSessions(withAuditCommand(command), testStore(t))
-	id := killed(t, s)
-	if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
+	store := testStore(t)
+	id := killed(t, store)
+	if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := numbered(id, 1, 2, 3); !slices.Equal(got(), want) {
@@ -87,38 +75,39 @@ func TestADecisionDeliversUndeliveredEvents(t *testing.T) {
 
 func TestEventsOfARemovedSessionAreDeliveredFromTheArchive(t *testing.T) {
 	command, got := recordingCommand(t)
-	s := newSessions(withAuditCommand(command), testStore(t))
-	id := killed(t, s)
-	held, err := openDelivery(t.Context(), AuditLog{Session: id, Path: s.auditPath(id)}, nil, 0)
+	store := testStore(t)
+	id := killed(t, store)
+	held, err := openDelivery(t.Context(), AuditLog{Session: id, Path: store.auditPath(id)}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()                                                           // the command does not wait
-	if err := s.store.RemoveKeepingLog(ctx, id, command); err != nil { // while another process delivers the log
+	cancel()                                                          // the command does not wait
+	if err := RemoveKeepingLog(ctx, store, id, command); err != nil { // while another process delivers the log
 		t.Fatal(err)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.deliverAudit(t.Context()); err != nil {
+	if err := DeliverAll(t.Context(), store, func() AuditCommand { return command }); err != nil {
 		t.Error(err)
 	}
 	if want := numbered(id, 1, 2, 3); !slices.Equal(got(), want) {
 		t.Errorf("%q, want %q", got(), want)
 	}
-	if _, err := os.Lstat(deliveredPath(s.store.archivedPath(id))); err == nil {
+	if _, err := os.Lstat(deliveredPath(archivedPath(store, id))); err == nil {
 		t.Error("the archive still has the file of the delivery")
 	}
 }
 
 func TestAFailingDeliveryIsReportedAndNotRepeated(t *testing.T) {
-	s := newSessions(withAuditCommand(NewAuditCommand("false")), testStore(t))
-	id := killed(t, s)
-	if err := s.deliverAudit(t.Context()); err == nil || !strings.Contains(err.Error(), string(id)+": the audit command (setting audit-command) failed: event 1: ") {
+	store := testStore(t)
+	command := func() AuditCommand { return NewAuditCommand("false") }
+	id := killed(t, store)
+	if err := DeliverAll(t.Context(), store, command); err == nil || !strings.Contains(err.Error(), string(id)+": the audit command (setting audit-command) failed: event 1: ") {
 		t.Error(err)
 	}
-	if err := s.deliverAudit(t.Context()); err != nil {
+	if err := DeliverAll(t.Context(), store, command); err != nil {
 		t.Error(err)
 	}
 }
@@ -126,13 +115,13 @@ func TestAFailingDeliveryIsReportedAndNotRepeated(t *testing.T) {
 func TestADamagedOrLateCursorRepeatsEventsAndSkipsNone(t *testing.T) {
 	for content, first := range map[string]int{"": 0, "x\n": 0, string(encodeCursor(99)): 2, string(encodeCursor(2)): 2} {
 		command, got := recordingCommand(t)
-		s := newSessions(withAuditCommand(command), testStore(t))
-		id := killed(t, s)
-		log := AuditLog{Session: id, Path: s.auditPath(id)}
+		store := testStore(t)
+		id := killed(t, store)
+		log := AuditLog{Session: id, Path: store.auditPath(id)}
 		if err := os.WriteFile(deliveredPath(log.Path), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.append(id, audit.ChangesAccepted, nil); err != nil {
+		if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
 			t.Fatal(err)
 		}
 		want := numbered(id, 0, 1, 2, 3)[first:]

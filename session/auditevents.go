@@ -12,7 +12,7 @@ import (
 // AuditEvents visits the events of logs in the order of their time. Events of one log stay
 // in its order, even if the clock was changed. A damaged log is visited up to the damage,
 // which is in the error as a *DamagedLog. AuditEvents stops at visit's first error.
-func (s *reader) AuditEvents(logs []AuditLog, visit func(Logged) error) error {
+func (s *auditReader) AuditEvents(logs []AuditLog, visit func(Logged) error) error {
 	var m merge
 	defer m.close()
 	for _, log := range logs {

@@ -8,20 +8,21 @@ import (
 	"sync"
 
 	"aibox/audit"
+	"aibox/internal/wake"
 )
 
 // FollowAudit visits new events of the sessions for which want returns true, from the
 // numbers in from on, until ctx ends or visit fails. It includes sessions that start later,
 // and events after the end of a session. visit is called by one goroutine at a time; its
 // error is returned. Sessions with damaged logs are skipped.
-func (s *supervisorClient) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
+func (s *auditReader) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	changed, err := s.Changed(ctx)
+	changed, err := s.client.Changed(ctx)
 	if err != nil {
 		return err
 	}
-	f := auditFollow{sessions: s, want: want, visit: visit, seen: map[ID]*logPosition{}, fail: cancel, again: make(chan struct{}, 1)}
+	f := auditFollow{logs: s, want: want, visit: visit, seen: map[ID]*logPosition{}, fail: cancel, again: make(chan struct{}, 1)}
 	for id, next := range from {
 		f.seen[id] = &logPosition{next: next}
 	}
@@ -42,7 +43,7 @@ func (s *supervisorClient) FollowAudit(ctx context.Context, from map[ID]int, wan
 
 // auditFollow is a running FollowAudit.
 type auditFollow struct {
-	sessions  *supervisorClient
+	logs      *auditReader
 	want      func(ID) bool
 	seen      map[ID]*logPosition
 	fail      context.CancelCauseFunc
@@ -62,7 +63,7 @@ type logPosition struct {
 
 // visitLogs follows the logs of running sessions, and visits new events of others.
 func (f *auditFollow) visitLogs(ctx context.Context) error {
-	logs, err := f.sessions.store.auditLogs()
+	logs, err := auditLogs(f.logs.store)
 	if err != nil {
 		return err
 	}
@@ -78,11 +79,11 @@ func (f *auditFollow) visitLogs(ctx context.Context) error {
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		if !log.Removed && isLocked(f.sessions.store.Dir(log.Session)) {
+		if !log.Removed && isLocked(f.logs.store.Dir(log.Session)) {
 			f.following.Go(func() {
 				f.follow(ctx, log.Session, at)
 				at.mu.Unlock()
-				notify(f.again)
+				wake.Waiter(f.again)
 			})
 			continue
 		}
@@ -94,7 +95,7 @@ func (f *auditFollow) visitLogs(ctx context.Context) error {
 
 // follow visits the events of a session until no process holds it.
 func (f *auditFollow) follow(ctx context.Context, id ID, at *logPosition) {
-	f.check(f.sessions.Watch(ctx, id, at.next, func(e audit.Event) error { return f.event(id, e, at) }))
+	f.check(f.logs.client.Watch(ctx, id, at.next, func(e audit.Event) error { return f.event(id, e, at) }))
 }
 
 // read visits the new events of a log.

@@ -32,15 +32,28 @@ type AuditLog struct {
 	Removed bool // its session was removed; the log is in the archive
 }
 
+// auditReader reads the audit logs of sessions, including removed ones.
+type auditReader struct {
+	client *supervisorClient
+	store  Store
+}
+
+// newAuditReader returns an auditReader of the sessions in store.
+func newAuditReader(client *supervisorClient, store Store) *auditReader {
+	return &auditReader{client: client, store: store}
+}
+
 // archive returns the folder with the logs of removed sessions.
-func (s Store) archive() string { return filepath.Join(s.dirs.State, "audit") }
+func archive(store Store) string { return filepath.Join(store.Dirs().State, "audit") }
 
 // archivedPath returns the path of the archived log of a removed session.
-func (s Store) archivedPath(id ID) string { return filepath.Join(s.archive(), string(id)+".jsonl") }
+func archivedPath(store Store, id ID) string {
+	return filepath.Join(archive(store), string(id)+".jsonl")
+}
 
 // auditLogs returns the logs of all sessions, including removed ones, oldest first.
-func (s Store) auditLogs() ([]AuditLog, error) {
-	ids, err := s.IDs()
+func auditLogs(store Store) ([]AuditLog, error) {
+	ids, err := store.IDs()
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +61,16 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 	stored := make(map[ID]bool, len(ids)) // there may be thousands of both kinds
 	for _, id := range ids {
 		stored[id] = true
-		logs = append(logs, AuditLog{Session: id, Path: filepath.Join(s.Dir(id), auditFile)})
+		logs = append(logs, AuditLog{Session: id, Path: store.auditPath(id)})
 	}
-	entries, err := os.ReadDir(s.archive())
+	entries, err := os.ReadDir(archive(store))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the logs of removed sessions: %w", err)
 	}
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".jsonl")
 		if ok && isID(name) && entry.Type().IsRegular() && !stored[ID(name)] {
-			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(s.archive(), entry.Name()), Removed: true})
+			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(archive(store), entry.Name()), Removed: true})
 		}
 	}
 	sorting.Func(logs, func(a, b *AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
@@ -66,8 +79,8 @@ func (s Store) auditLogs() ([]AuditLog, error) {
 
 // AuditLogs returns the logs of the sessions that texts name by id or unique prefix, oldest
 // first. Without texts it returns all logs. It includes those of removed sessions.
-func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
-	all, err := s.store.auditLogs()
+func (s *auditReader) AuditLogs(texts ...string) ([]AuditLog, error) {
+	all, err := auditLogs(s.store)
 	if err != nil || len(texts) == 0 {
 		return all, err
 	}
@@ -88,7 +101,7 @@ func (s *reader) AuditLogs(texts ...string) ([]AuditLog, error) {
 
 // VerifyAudit verifies a log; see audit.Verify. A log that belongs to another session
 // counts as damaged.
-func (s *reader) VerifyAudit(log AuditLog) (audit.Verified, error) {
+func (s *auditReader) VerifyAudit(log AuditLog) (audit.Verified, error) {
 	verified, err := audit.Verify(log.Path)
 	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
 		verified.Damage = nil // the session is about to start
@@ -112,9 +125,9 @@ func ownerOf(first audit.Event) ID {
 // ArchiveLog keeps the audit log of a session that is about to be removed, with a last
 // event, which it returns. If the log is damaged or the disk is full, that event is empty,
 // and the session can still be removed. The caller holds the session's lock.
-func (s Store) ArchiveLog(id ID) (Logged, error) {
+func ArchiveLog(store Store, id ID) (Logged, error) {
 	removed := Logged{Session: id}
-	path := filepath.Join(s.Dir(id), auditFile)
+	path := store.auditPath(id)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, nil
 	}
@@ -124,10 +137,10 @@ func (s Store) ArchiveLog(id ID) (Logged, error) {
 		}
 		_ = log.Close()
 	}
-	if err := paths.MakePrivate(s.archive()); err != nil {
+	if err := paths.MakePrivate(archive(store)); err != nil {
 		return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
 	}
-	kept := s.archivedPath(id)
+	kept := archivedPath(store, id)
 	for _, move := range [][2]string{{deliveredPath(path), deliveredPath(kept)}, {audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
 		if err := keep(move[0], move[1]); err != nil {
 			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
@@ -160,8 +173,8 @@ type ArchivedLog struct {
 }
 
 // ArchivedLogs returns the logs of removed sessions.
-func (s Store) ArchivedLogs() ([]ArchivedLog, error) {
-	all, err := s.auditLogs()
+func ArchivedLogs(store Store) ([]ArchivedLog, error) {
+	all, err := auditLogs(store)
 	var removed []ArchivedLog
 	for _, log := range all {
 		if !log.Removed {

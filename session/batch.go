@@ -22,9 +22,10 @@ const batchPrefix = "b-"
 // IsBatch reports whether text can only name a batch, or a prefix of one.
 func IsBatch(text string) bool { return strings.HasPrefix(text, batchPrefix) }
 
-// NewBatch returns the id of a new batch. It is unique.
-func (s *launches) NewBatch(ctx context.Context) (BatchID, error) {
-	number, err := NewStore(s.deps.Dirs).nextNumber(ctx, time.Now(), true)
+// ChooseBatchID returns the id of a batch that is about to be created. It is never used
+// again.
+func (s Store) ChooseBatchID(ctx context.Context, now time.Time) (BatchID, error) {
+	number, err := s.nextNumber(ctx, now, true)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"aibox/internal/paths"
+	"aibox/internal/wake"
 )
 
 // Changed sends on the channel when a session is created, removed or changes state, until
@@ -38,23 +39,15 @@ func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 					return
 				}
 				if event.Name == s.store.root || !event.Has(fsnotify.Write) {
-					notify(changed)
+					wake.Waiter(changed)
 				}
 			case _, ok := <-watcher.Errors: // some reports were lost
 				if !ok {
 					return
 				}
-				notify(changed)
+				wake.Waiter(changed)
 			}
 		}
 	}()
 	return changed, nil
-}
-
-// notify wakes the owner of a channel of length one.
-func notify(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAWatcherOfSessionsIsNotifiedOfEachNewState(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newReader(testStore(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := sessions.Changed(ctx)
 	if err != nil {

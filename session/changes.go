@@ -17,6 +17,7 @@ import (
 // holds the session's lock.
 type changeSets struct {
 	*supervisorClient
+	*workReader
 	store Store
 	deps  *Deps
 }
@@ -33,13 +34,6 @@ func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, err
 	return set, err
 }
 
-// FinalChanges returns the change set that was computed at the session's end. Unlike
-// Changes, it reads no workspace and waits for no other process.
-func (s *reader) FinalChanges(id ID) (*review.ChangeSet, error) {
-	set := new(review.ChangeSet)
-	return set, s.store.read(id, changesFile, set)
-}
-
 func (s *changeSets) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
@@ -47,8 +41,8 @@ func (s *changeSets) changes(ctx context.Context, session *Session) (*review.Cha
 		return nil, err
 	}
 	if gone || session.State.ContinuedBy != "" {
-		set := new(review.ChangeSet)
-		if err := s.store.read(session.ID, changesFile, set); err != nil {
+		set, err := s.store.ReadChanges(session.ID)
+		if err != nil {
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
 				Hint("`aibox recover %s` lists the saved states", session.ID)
 		}
@@ -110,12 +104,12 @@ func removedFault(id ID) error {
 
 // withRecord is like withEnded but also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
-	file, err := lock(s.store.Dir(id))
+	file, err := s.store.Lock(id)
 	for begin := time.Now(); errors.Is(err, ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
 		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
 			break
 		}
-		file, err = lock(s.store.Dir(id))
+		file, err = s.store.Lock(id)
 	}
 	if errors.Is(err, ErrLocked) && ctx.Err() != nil {
 		return ctx.Err()
@@ -154,12 +148,5 @@ func (s *changeSets) storeReview(session *Session, to Review, kind audit.Type, d
 
 // append adds an event to the log of an ended session.
 func (s *changeSets) append(id ID, kind audit.Type, data any) error {
-	log, err := audit.Open(s.auditPath(id))
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.deps.ReadSettings().AuditCommand.logTo(log, AuditLog{Session: id, Path: s.auditPath(id)}, kind, data), log.Close())
+	return s.deps.ReadSettings().AuditCommand.Append(s.store, id, kind, data)
 }
-
-// now returns the current time as records store it.
-func now() time.Time { return time.Now().UTC() }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"aibox/audit"
-	"aibox/internal/diskerr"
-	"aibox/internal/fault"
 	"aibox/review"
 )
 
@@ -16,31 +14,11 @@ import (
 // changes are unknown. They are computed again only on request, because the next attempt
 // would probably fail for the same reason.
 
-// The reasons for unknown changes, besides errors.
+// The reasons for unknown changes, besides errors and session.NotComputedYet.
 const (
-	NotComputedYet  = "not computed yet"
 	diedComputing   = "aibox ended before it had stored them; the machine may have run out of memory or of room on a disk"
 	diedSupervising = "the session's supervisor died before it computed them"
 )
-
-// unknown reports whether the session's changes are unknown.
-func (r *Result) unknown() bool { return r != nil && r.Changes.Unknown != "" }
-
-// ChangesUnknown returns Changes that are unknown because of err.
-func ChangesUnknown(err error) Changes { return Changes{Unknown: err.Error(), Disk: diskerr.Is(err)} }
-
-// UnknownChanges returns the fault that the session's changes are unknown; nil when they
-// are known.
-func (s *Session) UnknownChanges() error {
-	if !s.State.Result.unknown() {
-		return nil
-	}
-	unknown := fault.New(fault.Environment, "what %s changed is not known: %s", s.ID, s.State.Result.Changes.Unknown)
-	if s.State.Result.Changes.Disk {
-		unknown = unknown.Hint("make room on that disk first: df -h %s", s.State.Workspace.GitDir)
-	}
-	return unknown.Hint("`aibox diff %s` computes it again; the work is kept in %s", s.ID, s.State.Workspace.Path)
-}
 
 // concludeComputing ends a session whose supervisor died while it computed the changes.
 func (s *repairs) concludeComputing(session *Session) error {
@@ -58,7 +36,7 @@ func (s *repairs) concludeComputing(session *Session) error {
 // beginCompute counts an attempt to compute a session's unknown changes before it starts,
 // so that an attempt that never ends is counted too. It returns the earlier record.
 func (s *changeSets) beginCompute(session *Session) (Changes, error) {
-	if !session.State.Result.unknown() {
+	if !session.State.Result.LacksChanges() {
 		return Changes{}, nil
 	}
 	changes := &session.State.Result.Changes
@@ -72,10 +50,10 @@ func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 
 // storeComputed stores a session's changes that were unknown.
 func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) error {
-	if !session.State.Result.unknown() {
+	if !session.State.Result.LacksChanges() {
 		return nil
 	}
-	decisions, err := s.store.Decisions(session.ID)
+	decisions, err := s.Decisions(session.ID)
 	if err != nil {
 		return err
 	}
@@ -92,7 +70,7 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 // attempt the earlier record is restored, and a failure for lack of disk space does not
 // count.
 func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
-	if !session.State.Result.unknown() {
+	if !session.State.Result.LacksChanges() {
 		return nil
 	}
 	tries, changes := session.State.Result.Changes.Tries, was
@@ -105,16 +83,4 @@ func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Cha
 	}
 	session.State.Result.Changes = changes
 	return s.store.WriteState(session.ID, session.State)
-}
-
-// ComputedEvent returns the log's summary of a change set.
-func ComputedEvent(c Changes) map[string]any {
-	return map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused}
-}
-
-// Summarize summarizes a change set.
-func Summarize(set *review.ChangeSet) Changes {
-	changes := Changes{Tree: set.Tree, Files: set.Count(), Refused: len(set.Refused), Notes: set.Notes}
-	changes.Added, changes.Deleted = set.Totals()
-	return changes
 }

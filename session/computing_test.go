@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aibox/audit"
+	"aibox/netguard"
 )
 
 // died is a session whose agent wrote a file and ended, and whose supervisor was killed in
@@ -48,7 +49,7 @@ func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
 	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the repair computed the changes: %v", err)
 	}
-	brief := session.Summary()
+	brief := SummaryOf(session)
 	if brief.Status() != StatusToReview || !brief.Open() || !brief.Actions().Review {
 		t.Errorf("the list shows it as %s", brief.Status())
 	}
@@ -110,5 +111,55 @@ func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	}
 	if changes := d.loaded("00001-a").State.Result.Changes; changes.Unknown != "" || changes.Tries != 0 {
 		t.Errorf("in the end the changes are %+v", changes)
+	}
+}
+
+func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
+	d := newFixture(t)
+	ws := d.prepared("00001-a")
+	d.must(d.store.write("00001-a", stateFile, State{Phase: Running, Workspace: ws, Started: now()}))
+	d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 3}, Refused: []Refusal{{Target: "x", Times: 2}}}))
+	d.noDocker = errors.New("no Docker here")
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	session, err := d.store.Load("00001-a")
+	d.must(err)
+	if r := session.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(d.store.Dir("00001-a"), "live.json")); err == nil {
+		t.Error("they stand there twice")
+	}
+}
+
+// The last stored numbers can be old: on a full disk a supervisor cannot store newer ones,
+// and then it may be killed.
+func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
+	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.died("00001-a", Running, nil)
+			spec := d.loaded("00001-a").Spec
+			spec.Network = netguard.Local.String()
+			d.must(d.store.write("00001-a", specFile, spec))
+			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
+			if full { // a folder in place of the next file fails like a full disk
+				d.must(os.Mkdir(filepath.Join(d.store.Dir("00001-a"), "live.json.next"), 0o700))
+				d.write(filepath.Join(d.store.Dir("00001-a"), "live.json.next", "x"), "")
+				if d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
+					t.Fatal("they are written")
+				}
+			}
+			if live := d.store.live("00001-a"); len(live.Requests) != 1 {
+				t.Errorf("its questions are lost: %+v", live)
+			}
+			_, err := d.Repair(t.Context())
+			d.must(err)
+			session := d.loaded("00001-a")
+			brief := SummaryOf(session)
+			if tokens := session.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
+				t.Errorf("the tokens are %+v", tokens)
+			}
+		})
 	}
 }

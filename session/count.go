@@ -12,7 +12,7 @@ import (
 // CountChanges summarizes the agent's changes so far in a running session. It changes
 // nothing in the workspace, assesses no risks and stores nothing. It is an error if the
 // session does not run.
-func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
+func (s *workReader) CountChanges(ctx context.Context, id ID) (Changes, error) {
 	ws, err := s.runningWorkspace(id)
 	if err != nil {
 		return Changes{}, err
@@ -24,7 +24,7 @@ func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
 // ChangesSoFar computes the agent's changes so far in a running session, as CountChanges
 // does. The change set and its objects exist while visit runs; a note in it says that the
 // session still runs.
-func (s *reader) ChangesSoFar(ctx context.Context, id ID, visit func(*review.ChangeSet) error) error {
+func (s *workReader) ChangesSoFar(ctx context.Context, id ID, visit func(*review.ChangeSet) error) error {
 	ws, err := s.runningWorkspace(id)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *reader) ChangesSoFar(ctx context.Context, id ID, visit func(*review.Cha
 }
 
 // runningWorkspace returns the workspace of a session whose agent runs.
-func (s *reader) runningWorkspace(id ID) (*workspace.Workspace, error) {
+func (s *workReader) runningWorkspace(id ID) (*workspace.Workspace, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return nil, err

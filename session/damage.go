@@ -22,22 +22,11 @@ import (
 // damages one. Repair restores such a record from the state before the last step, the event
 // log and the session's id, and sets the damaged file aside.
 
-// previousFile is the state before the last step.
-const previousFile = "state.previous.json"
-
 // damagedSuffix ends the names of damaged files that were set aside.
 const damagedSuffix = ".damaged"
 
 // keptAs is followed by the name of a damaged file that was set aside.
 const keptAs = " and is kept as "
-
-// keepPrevious keeps a second copy of the stored state, which is about to be replaced. It
-// is needed only if the state is damaged, so errors are ignored.
-func (s Store) keepPrevious(id ID) {
-	current, previous := filepath.Join(s.Dir(id), stateFile), filepath.Join(s.Dir(id), previousFile)
-	_ = os.Remove(previous)
-	_ = os.Link(current, previous)
-}
 
 // history holds the facts about a session that its event log records.
 type history struct {

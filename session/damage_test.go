@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,7 @@ func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
 					if got := d.files("00001-shell"); got != "made.txt" {
 						t.Errorf("it changed %q", got)
 					}
-					if _, err := os.Lstat(filepath.Join(d.store.Dir("00001-shell"), file+damagedSuffix)); err != nil {
+					if _, err := os.Lstat(filepath.Join(d.store.Dir("00001-shell"), file+".damaged")); err != nil {
 						t.Errorf("the damaged file: %v", err)
 					}
 					if again, err := d.Repair(t.Context()); err != nil || len(again) > 0 {
@@ -97,20 +98,20 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 	for name, lose := range map[string]func(*fixture, string){
 		"both damaged": func(d *fixture, dir string) {
 			d.write(filepath.Join(dir, stateFile), "")
-			d.write(filepath.Join(dir, previousFile), "")
+			d.write(filepath.Join(dir, "state.previous.json"), "")
 		},
 		"both missing": func(d *fixture, dir string) {
 			d.must(os.Remove(filepath.Join(dir, stateFile)))
-			d.must(os.Remove(filepath.Join(dir, previousFile)))
+			d.must(os.Remove(filepath.Join(dir, "state.previous.json")))
 		},
 		"state and log damaged": func(d *fixture, dir string) {
-			for _, file := range []string{stateFile, previousFile, auditFile} {
+			for _, file := range []string{stateFile, "state.previous.json", "audit.jsonl"} {
 				d.write(filepath.Join(dir, file), "\x00\x00")
 			}
-			d.must(os.Remove(audit.LastPath(filepath.Join(dir, auditFile))))
+			d.must(os.Remove(audit.LastPath(filepath.Join(dir, "audit.jsonl"))))
 		},
 		"all missing but the log": func(d *fixture, dir string) {
-			for _, file := range []string{stateFile, previousFile, specFile} {
+			for _, file := range []string{stateFile, "state.previous.json", specFile} {
 				d.must(os.Remove(filepath.Join(dir, file)))
 			}
 			old := now().Add(-time.Hour)
@@ -170,7 +171,7 @@ func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
 		d := newFixture(t)
 		d.worked("00001-shell", phase)
 		dir := d.store.Dir("00001-shell")
-		for _, name := range []string{".state.json.123456", ".changes.json.99", "control.sock", "live.json", "live.json.next", "live.stale.json", endReserve, resultReserve} {
+		for _, name := range []string{".state.json.123456", ".changes.json.99", "control.sock", "live.json", "live.json.next", "live.stale.json", "reserve", "reserve.result"} {
 			d.write(filepath.Join(dir, name), "{")
 		}
 		d.write(filepath.Join(dir, "output.raw"), "kept")
@@ -186,7 +187,7 @@ func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		if want := []string{"audit.jsonl", "audit.last", "output.raw", specFile, previousFile, stateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+		if want := []string{"audit.jsonl", "audit.last", "output.raw", specFile, "state.previous.json", stateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s: it holds %q", phase, names)
 		}
 	}
@@ -284,7 +285,7 @@ func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 		t.Errorf("the container is %v, %v", state.Status, err)
 	}
 	long := time.Now().Add(-2 * lateContainerTimeout)
-	d.must(os.Chtimes(d.store.lateContainer(), long, long))
+	d.must(os.Chtimes(lateContainer(d.store), long, long))
 	_, err = d.Repair(t.Context())
 	d.must(err)
 	if d.ExpectsContainer() {
@@ -367,12 +368,12 @@ func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T
 	if _, err := d.Repair(t.Context()); err != nil || is(left) == runtime.Gone {
 		t.Errorf("without a reason every command asks the daemon: %v, %v", is(left), err)
 	}
-	d.must(d.store.ExpectContainer()) // like a supervisor that could not remove it
+	d.must(ExpectContainer(d.store)) // like a supervisor that could not remove it
 	if _, err := d.Repair(t.Context()); err != nil || is(left) != runtime.Gone || is(ending) == runtime.Gone {
 		t.Errorf("the one left is %v, the one that ends %v: %v", is(left), is(ending), err)
 	}
 	d.must(held.Close())
-	if n, err := d.store.RemoveOrphans(t.Context(), d.daemon); n != 1 || err != nil || is(ending) != runtime.Gone {
+	if n, err := RemoveOrphans(t.Context(), d.store, d.daemon); n != 1 || err != nil || is(ending) != runtime.Gone {
 		t.Errorf("removed are %d, %v", n, err)
 	}
 }
@@ -393,7 +394,7 @@ func TestProblemsThatCannotBeRepairedAreReported(t *testing.T) {
 	if len(problems) != 2 || !strings.Contains(problems[0], "00002-shell") || !strings.Contains(problems[1], "belongs to no session that runs") {
 		t.Errorf("reported is %q", problems)
 	}
-	if n, err := d.store.RemoveOrphans(t.Context(), d.daemon); n != 1 || err != nil {
+	if n, err := RemoveOrphans(t.Context(), d.store, d.daemon); n != 1 || err != nil {
 		t.Errorf("removed are %d, %v", n, err)
 	}
 	gone, err := made.State(t.Context())
@@ -414,7 +415,7 @@ func BenchmarkRepairOf1000EndedSessions(b *testing.B) {
 	state, err := os.ReadFile(filepath.Join(d.store.Dir("00000-shell"), stateFile))
 	d.must(err)
 	for n := range 1000 {
-		id := ID("1" + digits(int64(n))[1:] + "-shell")
+		id := ID(fmt.Sprintf("1%04d-shell", n))
 		d.write(filepath.Join(d.store.Dir(id), stateFile), string(state))
 		d.must(d.store.WriteSpec(id, Spec{ID: id}))
 	}

@@ -21,12 +21,13 @@ type Decisions struct {
 }
 
 // Decisions returns the decisions on a session's work, empty when nothing was accepted.
-func (s *reader) Decisions(id ID) (*Decisions, error) { return s.store.Decisions(id) }
+func (s *workReader) Decisions(id ID) (*Decisions, error) { return DecisionsOf(s.store, id) }
 
-// Decisions returns the decisions on a session's work, empty when nothing was accepted.
-func (s Store) Decisions(id ID) (*Decisions, error) {
+// DecisionsOf returns the decisions on the work of a session in store, empty when nothing
+// was accepted.
+func DecisionsOf(store Store, id ID) (*Decisions, error) {
 	d := &Decisions{}
-	if err := s.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := store.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if d.Taken == nil {
@@ -36,12 +37,12 @@ func (s Store) Decisions(id ID) (*Decisions, error) {
 }
 
 // inherit copies the decisions on the work of from to the session to.
-func (s Store) inherit(from, to ID) error {
+func (s *workReader) inherit(from, to ID) error {
 	d, err := s.Decisions(from)
 	if err != nil || d.Taken.Empty() {
 		return err
 	}
-	return s.write(to, decisionsFile, d)
+	return s.store.write(to, decisionsFile, d)
 }
 
 // before returns the work that was delivered to a target.
@@ -83,9 +84,10 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 	return PartlyAccepted
 }
 
-// ReviewOf returns the review state of a session's change set, as far as it is recorded.
-func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
-	decisions, err := s.Decisions(id)
+// ReviewOf returns the review state of the change set of a session in store, as far as it
+// is recorded.
+func ReviewOf(store Store, id ID, set *review.ChangeSet) (Review, error) {
+	decisions, err := DecisionsOf(store, id)
 	if err != nil {
 		return Unreviewed, err
 	}

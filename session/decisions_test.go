@@ -139,7 +139,7 @@ func TestASessionWithoutChangesAfterAcceptedWorkIsReviewed(t *testing.T) {
 		d.must(err)
 		set, err := d.Changes(t.Context(), next.id)
 		d.must(err)
-		session.State.Review, err = d.store.ReviewOf(next.id, set)
+		session.State.Review, err = ReviewOf(d.store, next.id, set)
 		d.must(err)
 		d.must(d.store.WriteState(next.id, session.State))
 		if got := d.reviewOf(next.id); got != next.want {

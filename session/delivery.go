@@ -35,10 +35,10 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		}
 		opts.Prior = decisions.before(opts.Target)
 		dir := s.store.Dir(id)
-		if err := reserveAccept(dir); err != nil {
-			return errors.Join(err, releaseFile(dir, acceptReserve))
+		if err := ReserveAccept(dir); err != nil {
+			return errors.Join(err, ReleaseAcceptReserve(dir))
 		}
-		defer func() { _ = releaseFile(dir, acceptReserve) }() // releases the space after a failure
+		defer func() { _ = ReleaseAcceptReserve(dir) }() // releases the space after a failure
 		if err := s.logBegin(session, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
@@ -54,7 +54,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 			return err
 		}
 		decisions.add(accepted)
-		if err := releaseFile(dir, acceptReserve); err != nil {
+		if err := ReleaseAcceptReserve(dir); err != nil {
 			return err
 		}
 		if err := s.store.write(id, decisionsFile, decisions); err != nil {
@@ -76,7 +76,7 @@ func (s *deliveries) withDeliverable(ctx context.Context, id ID, set *review.Cha
 		if err := session.Deliverable(); err != nil {
 			return err
 		}
-		decisions, err := s.store.Decisions(id)
+		decisions, err := s.Decisions(id)
 		if err != nil {
 			return err
 		}
@@ -85,16 +85,6 @@ func (s *deliveries) withDeliverable(ctx context.Context, id ID, set *review.Cha
 		}
 		return use(session, decisions)
 	})
-}
-
-// Deliverable returns a fault when no more of a session's work can be accepted because
-// another session continued it or it was discarded; otherwise nil.
-func (s *Session) Deliverable() error {
-	if s.State.Review == Discarded {
-		return fault.New(fault.Usage, "the work of %s is discarded", s.ID).
-			Hint("`aibox recover %s --to-workspace` brings it back", s.ID)
-	}
-	return checkNotContinued(s)
 }
 
 // checkChangesOf refuses the changes of another session.

@@ -19,7 +19,7 @@ import (
 func (d *fixture) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
 	d.t.Helper()
 	data = map[audit.Type]json.RawMessage{}
-	d.must(audit.Read(d.auditPath(id), func(e audit.Event) error {
+	d.must(audit.Read(d.store.auditPath(id), func(e audit.Event) error {
 		types, data[e.Type] = append(types, e.Type), e.Data
 		return nil
 	}))
@@ -59,7 +59,7 @@ func TestADiscardOfManyLongNamesIsLogged(t *testing.T) {
 func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
-	d.must(os.WriteFile(d.auditPath("00001-a"), []byte("no event\n"), 0o600))
+	d.must(os.WriteFile(d.store.auditPath("00001-a"), []byte("no event\n"), 0o600))
 	if _, err := d.Discard(t.Context(), "00001-a"); err == nil {
 		t.Fatal("it was discarded")
 	}

@@ -22,7 +22,7 @@ const maxDraft = 64 << 20
 
 // Draft returns the saved decisions about a change set; nil when there are none, or when
 // they belong to another change set. A damaged file is an error that the caller may ignore.
-func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
+func (s *workReader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
 	data, err := paths.ReadSmall(filepath.Join(s.store.Dir(id), draftFile), maxDraft)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -44,17 +44,17 @@ func (s *reader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
 // no lock: the file is replaced as a whole, and the last review is kept.
 func (s *deliveries) SaveDraft(id ID, saved *decision.Saved) error {
 	if saved.Empty() {
-		return s.store.removeDraft(id)
+		return removeDraft(s.store.Dir(id))
 	}
 	data, err := json.Marshal(saved)
 	if err != nil {
 		return err
 	}
-	return diskerr.Explain(paths.WriteFile(filepath.Join(s.store.Dir(id), draftFile), data), s.store.root)
+	return diskerr.Explain(paths.WriteFile(filepath.Join(s.store.Dir(id), draftFile), data), s.store.Root())
 }
 
-func (s Store) removeDraft(id ID) error {
-	if err := os.Remove(filepath.Join(s.Dir(id), draftFile)); !errors.Is(err, fs.ErrNotExist) {
+func removeDraft(dir string) error {
+	if err := os.Remove(filepath.Join(dir, draftFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

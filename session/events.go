@@ -2,23 +2,17 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"time"
 
 	"aibox/audit"
 	"aibox/internal/delay"
 	"aibox/session/control"
 )
 
-// LiveChanged is an event whose data is a Live. It is not in the log, to keep that small,
-// so its number is -1.
-const LiveChanged audit.Type = "live.changed"
-
 // Logged visits the events in the log of a session so far. A damaged log is audit.ErrBroken,
 // after the events before the damage.
 func (s *supervisorClient) Logged(id ID, visit func(audit.Event) error) error {
-	return audit.Read(s.auditPath(id), visit)
+	return audit.Read(s.store.auditPath(id), visit)
 }
 
 // Watch visits the session's events from the number from on, until the session has ended:
@@ -34,7 +28,7 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 		return visit(e)
 	}
 	for isLocked(dir) {
-		err := s.store.dial(id).Events(ctx, from, each)
+		err := s.dial(id).Events(ctx, from, each)
 		if err == nil {
 			break
 		}
@@ -46,7 +40,7 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 			return ctx.Err()
 		}
 	}
-	err := audit.Read(s.auditPath(id), func(e audit.Event) error {
+	err := audit.Read(s.store.auditPath(id), func(e audit.Event) error {
 		if e.Seq < from {
 			return nil
 		}
@@ -64,10 +58,4 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 		return err
 	}
 	return visit(e)
-}
-
-// LiveEvent returns a LiveChanged event.
-func LiveEvent(live Live) (audit.Event, error) {
-	data, err := json.Marshal(live)
-	return audit.Event{Seq: -1, Time: time.Now().UTC(), Type: LiveChanged, Data: data}, err
 }

@@ -99,7 +99,7 @@ func (s *supervisorClient) readProcess(ctx context.Context, id ID, number int, f
 		var exit *process.Exit
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			if frames == nil {
-				if frames, err = s.store.dial(id).ConnectProcess(ctx, number, from); err != nil {
+				if frames, err = s.dial(id).ConnectProcess(ctx, number, from); err != nil {
 					return err
 				}
 			}

@@ -26,12 +26,3 @@ func TestAFailureCarriesTheHintsOfEveryJoinedFaultThroughJSON(t *testing.T) {
 		t.Errorf("read is %q", got)
 	}
 }
-
-func TestAFailedVerificationKeepsHints(t *testing.T) {
-	v := &VerificationRun{Verification: Verification{Command: "make"}}
-	cause := fault.New(fault.Environment, "Docker stopped").Hint("start Docker")
-	v.applyResult(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})
-	if v.Fault == nil || !slices.Contains(v.Fault.Hints, "start Docker") {
-		t.Errorf("the fault is %+v", v.Fault)
-	}
-}

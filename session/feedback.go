@@ -16,7 +16,7 @@ import (
 const feedbackFile = "feedback.json"
 
 // Feedback returns the feedback on the session's work. It is no error if there is none.
-func (s *reader) Feedback(id ID) (feedback.Feedback, error) {
+func (s *workReader) Feedback(id ID) (feedback.Feedback, error) {
 	var f feedback.Feedback
 	err := s.store.read(id, feedbackFile, &f)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,7 +27,7 @@ func (s *reader) Feedback(id ID) (feedback.Feedback, error) {
 
 // WithoutRejected returns the choice without the hunks that have an unsent rejection. A
 // choice that names hunks stays unchanged.
-func (s *reader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
+func (s *workReader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
 	if len(choice.Hunks) > 0 {
 		return choice, nil
 	}
@@ -45,7 +45,7 @@ func (s *reader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeS
 }
 
 // choiceRejects reports whether the choice leaves out a rejected hunk.
-func (s *reader) choiceRejects(id ID, choice review.Choice) bool {
+func (s *workReader) choiceRejects(id ID, choice review.Choice) bool {
 	f, err := s.Feedback(id)
 	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
 }
@@ -126,7 +126,7 @@ func (s *feedbacks) Unreject(ctx context.Context, id ID, hunks []review.HunkID) 
 // continued.
 func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*feedback.Feedback) error) error {
 	return s.withEnded(ctx, id, func(session *Session) error {
-		if err := checkNotContinued(session); err != nil {
+		if err := session.NotContinued(); err != nil {
 			return err
 		}
 		f, err := s.Feedback(id)

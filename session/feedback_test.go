@@ -22,7 +22,7 @@ func spoken(t *testing.T) (*Sessions, ID) {
 		err = s.store.write(id, stateFile, State{Phase: Ended, Workspace: &workspace.Workspace{}, Result: &Result{}})
 	}
 	if err == nil {
-		err = s.store.write(id, changesFile, review.ChangeSet{Session: string(id)})
+		err = s.store.WriteChanges(id, &review.ChangeSet{Session: string(id)})
 	}
 	for _, text := range []string{"one", "two", "three"} {
 		if err == nil {

@@ -83,7 +83,7 @@ func (d *fixture) end(id ID, ws *workspace.Workspace) {
 	d.t.Helper()
 	set, err := scan.Workspace(d.t.Context(), ws, scan.Options{})
 	d.must(err)
-	d.must(d.store.write(id, changesFile, set))
+	d.must(d.store.WriteChanges(id, set))
 	result := &Result{Changed: !set.Empty(), Changes: Summarize(set)}
 	d.must(d.store.write(id, stateFile, State{Phase: Ended, Workspace: ws, Started: now(), Ended: now(), Result: result}))
 }

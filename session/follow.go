@@ -10,12 +10,6 @@ import (
 	"aibox/session/output"
 )
 
-// supervisorClient talks to the supervisors of running sessions.
-type supervisorClient struct {
-	*reader
-	store Store
-}
-
 // Follow visits the session's output from the byte offset from on, until the session has
 // ended: first the recorded output, then the new output. It returns the ended session. If
 // the supervisor dies, it returns an error of kind Internal after it has visited everything
@@ -24,7 +18,7 @@ func (s *supervisorClient) Follow(ctx context.Context, id ID, from int64, visit 
 	dir, finished := s.store.Dir(id), false
 	for isLocked(dir) {
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
-			from, err = s.store.dial(id).Output(ctx, from, visit)
+			from, err = s.dial(id).Output(ctx, from, visit)
 			return err
 		})
 		finished = err == nil
@@ -52,7 +46,7 @@ func (s *supervisorClient) Follow(ctx context.Context, id ID, from int64, visit 
 	}
 	if finished && session.State.Phase != Ended { // the session has ended, and its supervisor could not store that
 		return session, fault.New(fault.Environment, "the end of %s could not be stored", id).
-			Hint("check whether the disk of %s is full: df -h %s", s.store.root, s.store.root).
+			Hint("check whether the disk of %s is full: df -h %s", s.store.Root(), s.store.Root()).
 			Hint("the next aibox command that finds room stores the known result; the work is kept")
 	}
 	if session.State.Phase != Ended {
@@ -61,6 +55,3 @@ func (s *supervisorClient) Follow(ctx context.Context, id ID, from int64, visit 
 	}
 	return session, nil
 }
-
-// reconnectPause is the time between two attempts to reach a supervisor.
-const reconnectPause = 50 * time.Millisecond

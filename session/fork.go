@@ -25,7 +25,7 @@ import (
 func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Observer) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
-		if err := checkNotContinued(old); err != nil {
+		if err := old.NotContinued(); err != nil {
 			return err
 		}
 		gone, err := old.State.Workspace.Gone()
@@ -43,7 +43,7 @@ func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Ob
 		if err != nil {
 			return err
 		}
-		if err := s.store.inherit(from, to); err != nil {
+		if err := s.inherit(from, to); err != nil {
 			return err
 		}
 		ws, err = workspace.Fork(ctx, workspace.ForkRequest{Of: old.State.Workspace, Session: string(to), Dirs: s.deps.Dirs, Observer: observer})

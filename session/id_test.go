@@ -15,3 +15,21 @@ func TestIDsHaveNoOtherCharacters(t *testing.T) {
 		}
 	}
 }
+
+func TestInternalSessionsAreHidden(t *testing.T) {
+	for id, want := range map[ID]bool{newVerificationID(144000): true, newOpenedID(144003): true, newID("open", 144000): false, newID("verify", 144000): false} {
+		if id.Hidden() != want || !isID(string(id)) {
+			t.Errorf("%s: hidden %v", id, id.Hidden())
+		}
+	}
+}
+
+func TestVerificationIDsMatchNoSessionPrefix(t *testing.T) {
+	id := newVerificationID(144003)
+	if !id.Hidden() || newID("verify", 144000).Hidden() {
+		t.Error("verifications and other sessions are not distinguished")
+	}
+	if !isID(string(id)) {
+		t.Errorf("%s is no id", id)
+	}
+}

@@ -19,7 +19,7 @@ type Learned struct {
 // Learned returns an allow list that allows all allowed requests of a session, without
 // entries that the session's own list covers and without hosts that never answered. It
 // reads the session's log; it is an error if that is damaged.
-func (s *supervisorClient) Learned(id ID) (Learned, error) {
+func (s *auditReader) Learned(id ID) (Learned, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
 		return Learned{}, err
@@ -29,7 +29,7 @@ func (s *supervisorClient) Learned(id ID) (Learned, error) {
 		return Learned{}, err
 	}
 	seen := observed{uses: map[netguard.Destination]*observedUse{}}
-	if err := s.Events(id, seen.add); err != nil {
+	if err := s.client.Events(id, seen.add); err != nil {
 		return Learned{}, err
 	}
 	known := make([]netguard.Pattern, 0, len(policy.Allow))

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -19,12 +18,12 @@ type logEntry struct {
 // learned returns what a session with this log has learned, as text.
 func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) {
 	t.Helper()
-	sessions := newSessions(Deps{}, testStore(t))
-	id := past(t, sessions)
-	if err := sessions.store.write(id, specFile, Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
+	store := testStore(t)
+	id := past(t, store)
+	if err := store.write(id, specFile, Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(filepath.Join(sessions.store.Dir(id), auditFile))
+	log, err := audit.Open(store.auditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +35,7 @@ func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) 
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all, err := sessions.Learned(id)
+	all, err := newAuditReader(newClient(store), store).Learned(id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"aibox/audit"
 )
 
 // liveFile holds the Live of a session that runs.
@@ -111,4 +113,29 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
+}
+
+// LiveChanged is an event whose data is a Live. It is not in the log, to keep that small,
+// so its number is -1.
+const LiveChanged audit.Type = "live.changed"
+
+// LiveEvent returns a LiveChanged event.
+func LiveEvent(live Live) (audit.Event, error) {
+	data, err := json.Marshal(live)
+	return audit.Event{Seq: -1, Time: time.Now().UTC(), Type: LiveChanged, Data: data}, err
+}
+
+// LiveOf returns the counters in a LiveChanged event; false for any other event.
+func LiveOf(e audit.Event) (Live, bool) {
+	var live Live
+	if e.Type != LiveChanged || json.Unmarshal(e.Data, &live) != nil {
+		return Live{}, false
+	}
+	return live, true
+}
+
+// OpenPort is a port of a sandbox that is open on the host's loopback.
+type OpenPort struct {
+	Port    int    `json:"port"`    // port of the sandbox
+	Address string `json:"address"` // address on the host, with its port
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"time"
@@ -38,4 +39,19 @@ func isLocked(dir string) bool {
 	}
 	_ = look.Close()
 	return false
+}
+
+// awaitFree waits until no process holds the session. It polls, because the kernel does
+// not report the release of a lock.
+func awaitFree(ctx context.Context, dir string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for isLocked(dir) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/internal/usercommand"
 )
 
 // NotifyEvent is an event about which a user can be notified.
@@ -73,9 +74,9 @@ func NotifyFailure(err error) string {
 	return "the notify command (setting notify-command) failed: " + termtext.Escape(strings.TrimSpace(err.Error()))
 }
 
-// Notice returns the notification for the end of a session: the event, and the title's text
+// NoticeOf returns the notification for the end of a session: the event, and the title's text
 // after the session's id. ok is false for a session that the user has stopped.
-func (r *Result) Notice() (event NotifyEvent, what, text string, ok bool) {
+func NoticeOf(r *Result) (event NotifyEvent, what, text string, ok bool) {
 	const ended = "has ended"
 	switch f := r.Fault; {
 	case f != nil:
@@ -92,11 +93,11 @@ func (r *Result) Notice() (event NotifyEvent, what, text string, ok bool) {
 
 // NotifyCommand is the user's command that receives each notification. The zero value means
 // none.
-type NotifyCommand struct{ userCommand }
+type NotifyCommand struct{ usercommand.Command }
 
 // NewNotifyCommand returns the command in the setting notify-command.
-func NewNotifyCommand(text string) NotifyCommand { return NotifyCommand{newUserCommand(text)} }
+func NewNotifyCommand(text string) NotifyCommand { return NotifyCommand{usercommand.New(text)} }
 
 // Run runs the command with the notification as a line of JSON on its standard input; see
-// userCommand.
-func (c NotifyCommand) Run(ctx context.Context, n Notification) error { return c.run(ctx, n) }
+// usercommand.Command.
+func (c NotifyCommand) Run(ctx context.Context, n Notification) error { return c.Command.Run(ctx, n) }

@@ -2,21 +2,20 @@ package session
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"aibox/review/recovery"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func TestIDsOfRemovedSessionsAreNotReused(t *testing.T) {
-	d := newFixture(t)
+	s := testStore(t)
 	seen := map[ID]bool{}
 	next := func(agent string, at time.Time) ID {
-		id, err := d.store.Create(agent, at)
-		d.must(err)
+		id, err := s.Create(agent, at)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if seen[id] {
 			t.Errorf("%s came twice", id)
 		}
@@ -25,10 +24,14 @@ func TestIDsOfRemovedSessionsAreNotReused(t *testing.T) {
 	}
 	for range 3 {
 		id := next("codex", noon)
-		d.must(d.store.Remove(t.Context(), id))
+		if err := s.Remove(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
 	}
-	next("codex", noon.Add(-time.Hour)) // the clock was set back
-	d.must(os.RemoveAll(d.dirs.State))  // all records are lost
+	next("codex", noon.Add(-time.Hour))                // the clock was set back
+	if err := os.RemoveAll(s.dirs.State); err != nil { // all records are lost
+		t.Fatal(err)
+	}
 	next("codex", noon)
 }
 
@@ -69,25 +72,6 @@ func TestTheFirstFourCharactersOfIDsDiffer(t *testing.T) {
 	}
 }
 
-// Earlier versions stored no number, used the numbers of coming minutes and did not
-// remember that.
-func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
-	d := newFixture(t)
-	ahead := func(minutes int) ID { return newID("codex", int64(noon.Sub(epoch)/time.Minute)+int64(minutes)) }
-	d.ended(ahead(3), "one.txt")
-	d.ended(ahead(7), "two.txt")
-	d.must(d.Remove(t.Context(), ahead(7), true)) // the repository still has its work
-	for name, last := range map[string]string{"no number": "", "a torn number": "\x00\x00\x00", "half a number": "0d"} {
-		d.must(os.WriteFile(filepath.Join(d.dirs.Data, lastFile), []byte(last), 0o600))
-		want := newID("codex", (ahead(8).number()/prefixSpan+1)*prefixSpan) // the other ids with its prefix begin like ahead(3)
-		if id, err := d.store.Create("codex", noon); id != want || err != nil {
-			t.Errorf("%s: %s, %v; want %s", name, id, err, want)
-		} else {
-			d.must(d.store.Remove(t.Context(), id))
-		}
-	}
-}
-
 func TestConcurrentStartsGetDistinctIDs(t *testing.T) {
 	s := testStore(t)
 	ids := make(chan ID)
@@ -106,43 +90,5 @@ func TestConcurrentStartsGetDistinctIDs(t *testing.T) {
 	}
 	if len(numbers) != 40 {
 		t.Errorf("40 sessions have %d numbers", len(numbers))
-	}
-}
-
-// An earlier version reused an id when its session was removed within the minute, so that
-// the work of two sessions has the same name.
-func TestWorkOfTwoSessionsWithTheSameIDIsReachable(t *testing.T) {
-	d := newFixture(t)
-	d.ended("00001-a", "one.txt")
-	d.must(d.Remove(t.Context(), "00001-a", true))
-	first := d.repo
-	d.repo = filepath.Join(d.dirs.Home, "other")
-	d.write(filepath.Join(d.repo, "a.txt"), "one\n")
-	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Ann"}, {"config", "user.email", "a@example.org"}, {"add", "-A"}, {"commit", "-qm", "x"}} {
-		d.git(args...)
-	}
-	d.ended("00001-a", "two.txt")
-	d.must(d.Remove(t.Context(), "00001-a", true))
-
-	all, err := d.Recoverable(t.Context(), "00001-a")
-	d.must(err)
-	if len(all) != 2 || all[0].Handle == all[1].Handle {
-		t.Fatalf("these cannot be distinguished: %+v", all)
-	}
-	repos := map[string]string{"one.txt": first, "two.txt": d.repo}
-	for _, saved := range all {
-		found, err := Pick(all, "00001-a", saved.Handle)
-		d.must(err)
-		restored, err := d.Restore(t.Context(), found, "")
-		d.must(err)
-		for name, repo := range repos {
-			if repo == restored.Repo && d.gitIn(repo, "show", restored.Branch+":"+name) != name {
-				t.Errorf("%s has another's work", restored.Branch)
-			}
-		}
-	}
-	var whole recovery.Point
-	if whole, err = Pick(all, "", all[1].Commit); err != nil || whole.GitDir != all[1].GitDir {
-		t.Errorf("the commit names %+v, %v", whole, err)
 	}
 }

@@ -63,7 +63,7 @@ func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step f
 
 // checkOpenable refuses a session without a workspace.
 func checkOpenable(session *Session) error {
-	if err := checkNotContinued(session); err != nil {
+	if err := session.NotContinued(); err != nil {
 		return err
 	}
 	ws := session.State.Workspace

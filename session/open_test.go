@@ -28,11 +28,3 @@ func TestOnlyAnExistingWorkspaceCanBeOpened(t *testing.T) {
 		}
 	}
 }
-
-func TestInternalSessionsAreHidden(t *testing.T) {
-	for id, want := range map[ID]bool{newVerificationID(144000): true, newOpenedID(144003): true, newID("open", 144000): false, newID("verify", 144000): false} {
-		if id.Hidden() != want || !isID(string(id)) {
-			t.Errorf("%s: hidden %v", id, id.Hidden())
-		}
-	}
-}

@@ -9,12 +9,6 @@ import (
 	"aibox/session/ports"
 )
 
-// OpenPort is a port of a sandbox that is open on the host's loopback.
-type OpenPort struct {
-	Port    int    `json:"port"`    // port of the sandbox
-	Address string `json:"address"` // address on the host, with its port
-}
-
 // Ports lists the TCP ports on which programs in the sandbox of a running session listen,
 // ordered by port.
 func (s *supervisorClient) Ports(ctx context.Context, id ID) (found []ports.Listening, err error) {

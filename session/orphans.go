@@ -15,19 +15,19 @@ import (
 // Orphans lists the sandboxes that nothing else will remove. Some belong to sessions
 // without a record, which a session has before its sandbox is created. The others belong to
 // ended sessions whose supervisor, which removes the sandbox last, is gone.
-func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.Sandbox, error) {
+func Orphans(ctx context.Context, store Store, backend runtime.Backend) ([]runtime.Sandbox, error) {
 	all, err := backend.Sandboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var orphans []runtime.Sandbox
 	for _, sandbox := range all {
-		id, ours := s.IDOf(sandbox.Session())
+		id, ours := store.IDOf(sandbox.Session())
 		if !ours {
 			continue
 		}
-		_, err := os.Lstat(s.Dir(id))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && s.ended(id) && !isLocked(s.Dir(id)) {
+		_, err := os.Lstat(store.Dir(id))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && store.ended(id) && !isLocked(store.Dir(id)) {
 			orphans = append(orphans, sandbox)
 		}
 	}
@@ -35,8 +35,8 @@ func (s Store) Orphans(ctx context.Context, backend runtime.Backend) ([]runtime.
 }
 
 // RemoveOrphans removes the sandboxes that Orphans lists, and returns their number.
-func (s Store) RemoveOrphans(ctx context.Context, backend runtime.Backend) (int, error) {
-	orphans, err := s.Orphans(ctx, backend)
+func RemoveOrphans(ctx context.Context, store Store, backend runtime.Backend) (int, error) {
+	orphans, err := Orphans(ctx, store, backend)
 	for _, orphan := range orphans {
 		err = errors.Join(err, orphan.Destroy(ctx))
 	}
@@ -52,16 +52,16 @@ const lateContainerFile = "late-container"
 // lateContainerTimeout is how long such a container is expected.
 const lateContainerTimeout = 10 * time.Minute
 
-func (s Store) lateContainer() string { return filepath.Join(s.dirs.State, lateContainerFile) }
+func lateContainer(store Store) string { return filepath.Join(store.Dirs().State, lateContainerFile) }
 
 // ExpectContainer records that a container may still appear or remain, so that a later
 // repair removes it.
-func (s Store) ExpectContainer() error { return paths.WriteFile(s.lateContainer(), nil) }
+func ExpectContainer(store Store) error { return paths.WriteFile(lateContainer(store), nil) }
 
 // removeLateContainers removes containers that have appeared after their sessions were
 // repaired, or were left when they ended. It talks to Docker only if one may have.
 func (s *repairs) removeLateContainers(ctx context.Context) error {
-	info, err := os.Lstat(s.store.lateContainer())
+	info, err := os.Lstat(lateContainer(s.store))
 	if err != nil {
 		return nil //nolint:nilerr // none is expected
 	}
@@ -69,9 +69,9 @@ func (s *repairs) removeLateContainers(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // a later repair does it
 	}
-	_, err = s.store.RemoveOrphans(ctx, docker.Backend)
+	_, err = RemoveOrphans(ctx, s.store, docker.Backend)
 	if age := time.Since(info.ModTime()).Abs(); err == nil && age > lateContainerTimeout { // the clock may have been set back
-		err = os.Remove(s.store.lateContainer())
+		err = os.Remove(lateContainer(s.store))
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (s *repairs) removeLateContainers(ctx context.Context) error {
 // ExpectsContainer reports whether a repair may have to remove a container of a session that
 // was repaired or has ended.
 func (s *repairs) ExpectsContainer() bool {
-	_, err := os.Lstat(s.store.lateContainer())
+	_, err := os.Lstat(lateContainer(s.store))
 	return err == nil
 }
 
@@ -105,7 +105,7 @@ func (s *repairs) Unrepaired(ctx context.Context) []string {
 	if err != nil {
 		return problems // the checks of Docker report it
 	}
-	orphans, err := s.store.Orphans(ctx, docker.Backend)
+	orphans, err := Orphans(ctx, s.store, docker.Backend)
 	note(err)
 	for _, orphan := range orphans {
 		problems = append(problems, "the container "+orphan.ID()[:min(12, len(orphan.ID()))]+" belongs to no session that runs")

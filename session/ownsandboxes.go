@@ -1,8 +1,6 @@
 package session
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"aibox/audit"
@@ -94,22 +92,6 @@ type Host interface {
 	Record(kind audit.Type, data any)
 	// NoteActivity records that the agent is active.
 	NoteActivity()
-}
-
-// endOwnSandboxes ends the sandboxes that the agent of a dead session created. They
-// normally end by themselves when its supervisor dies.
-func (s *repairs) endOwnSandboxes(ctx context.Context, parent *Session) error {
-	if parent.OwnSandboxes() == 0 {
-		return nil
-	}
-	all, err := s.Sandboxes(OwnTenant(parent.ID))
-	for i := range all {
-		if all[i].State.Phase != Ended {
-			_, killErr := s.Kill(ctx, all[i].ID, "its session has ended")
-			err = errors.Join(err, killErr)
-		}
-	}
-	return err
 }
 
 // OwnSandbox is the data of the events about a sandbox that the agent creates.

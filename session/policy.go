@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/netguard/preset"
-	"aibox/session/control"
 )
 
 // source returns where the entries of a list come from, for the rules of the policy.
@@ -140,33 +138,6 @@ type PolicyChanged struct {
 	Closed int `json:"closed"` // number of open connections that are no longer allowed
 }
 
-// ChangePolicy changes the lists of a running session, and closes the connections that are
-// no longer allowed. The error is a Usage fault if the session has no egress proxy, an
-// entry is invalid, or the session's own deny list makes an entry useless.
-func (s *supervisorClient) ChangePolicy(ctx context.Context, id ID, change PolicyChange) (PolicyChanged, error) {
-	found, err := s.store.Load(id)
-	if err != nil {
-		return PolicyChanged{}, err
-	}
-	if err := CheckLists(change.Allow, change.Deny); err != nil {
-		return PolicyChanged{}, err
-	}
-	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != Ended {
-		return PolicyChanged{}, noProxyFault(id, mode)
-	}
-	var changed PolicyChanged
-	err = s.send(id, func(c control.Client) error {
-		return c.ChangePolicy(ctx, change.Allow, change.Deny, change.Reason, &changed)
-	})
-	return changed, err
-}
-
-// noProxyFault is the fault for a change of the lists in a session without an egress proxy.
-func noProxyFault(id ID, mode netguard.Mode) error {
-	return fault.New(fault.Usage, "%s runs with the network policy %s, which has no way out of the sandbox, so it has no list of hosts", id, mode).
-		Hint("aibox run --network allowlist --allow HOST …   # starts a session that reaches HOST")
-}
-
 // CheckLists returns a Usage fault for the first entry that is invalid for a running
 // session.
 func CheckLists(allow, deny []string) error {
@@ -208,4 +179,30 @@ func (e Egress) IsZero() bool { return e == Egress{} }
 // String formats the allowed requests.
 func (e Egress) String() string {
 	return fmt.Sprintf("%s outside, %s sent, %s received", amount.Of(e.Allowed, "request"), amount.Bytes(e.Up), amount.Bytes(e.Down))
+}
+
+// NetworkLists are new lists of a sandbox's network policy. A nil list stays unchanged; an
+// empty one has no entries.
+type NetworkLists struct {
+	Allow *[]string `json:"allow,omitempty"`
+	Deny  *[]string `json:"deny,omitempty"`
+}
+
+// check returns an error for the first invalid entry.
+func (l *NetworkLists) check() error {
+	if l.Allow != nil {
+		for _, word := range *l.Allow {
+			if _, err := preset.ParseAllow(word); err != nil {
+				return err
+			}
+		}
+	}
+	if l.Deny != nil {
+		for _, word := range *l.Deny {
+			if _, err := preset.ParseDeny(word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

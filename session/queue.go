@@ -241,18 +241,6 @@ func (s Store) queuePosition(id ID) int {
 	return position
 }
 
-// setPositions numbers the queued sessions among the summaries, which are in the order of
-// their ids.
-func setPositions(summaries []Summary) {
-	position := 0
-	for i := range summaries {
-		if summaries[i].Phase == Queued {
-			position++
-			summaries[i].Position = position
-		}
-	}
-}
-
 // FailedStart returns the result of a queued session whose agent never started because of
 // cause.
 func FailedStart(cause error, id ID) Result {

@@ -13,6 +13,9 @@ import (
 // reader reads the records of sessions. It changes nothing and talks to no supervisor.
 type reader struct{ store Store }
 
+// newReader returns a reader of the sessions in store.
+func newReader(store Store) *reader { return &reader{store: store} }
+
 // List returns all sessions, oldest first. It omits damaged ones and names them in the
 // error, which may accompany a list.
 func (s *reader) List() ([]Session, error) {
@@ -77,7 +80,5 @@ func (s *reader) Output(id ID, from int64, visit func(output.Chunk) error) (int6
 
 // Events visits the session's audit events in order. A damaged log is audit.ErrBroken.
 func (s *reader) Events(id ID, visit func(audit.Event) error) error {
-	return audit.Read(s.auditPath(id), visit)
+	return audit.Read(s.store.auditPath(id), visit)
 }
-
-func (s *reader) auditPath(id ID) string { return s.store.auditPath(id) }

@@ -41,7 +41,7 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 	if session, err := s.store.Load(id); err != nil || !s.canRecompute(&session) {
 		return false
 	}
-	file, err := lock(s.store.Dir(id))
+	file, err := s.store.Lock(id)
 	if err != nil {
 		return false
 	}
@@ -62,7 +62,7 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 // has free space now.
 func (s *changeSets) canRecompute(session *Session) bool {
 	ws := session.State.Workspace
-	if !session.State.Result.unknown() || ws == nil || session.State.ContinuedBy != "" {
+	if !session.State.Result.LacksChanges() || ws == nil || session.State.ContinuedBy != "" {
 		return false
 	}
 	changes := session.State.Result.Changes

@@ -328,3 +328,12 @@ type Session struct {
 	// Position is the session's place in the queue, from 1; 0 if it is not queued.
 	Position int `json:"position,omitempty"`
 }
+
+// ModelUsage is a session's usage of one model.
+type ModelUsage struct {
+	Model  string `json:"model"` // raw
+	Tokens Tokens `json:"tokens"`
+}
+
+// now returns the current time as records store it.
+func now() time.Time { return time.Now().UTC() }

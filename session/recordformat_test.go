@@ -67,7 +67,7 @@ func (d *fixture) content(id ID) map[string]string {
 	entries, err := os.ReadDir(d.store.Dir(id))
 	d.must(err)
 	for _, entry := range entries {
-		if data, err := os.ReadFile(filepath.Join(d.store.Dir(id), entry.Name())); err == nil && entry.Name() != lockFile {
+		if data, err := os.ReadFile(filepath.Join(d.store.Dir(id), entry.Name())); err == nil && entry.Name() != "lock" {
 			all[entry.Name()] = string(data)
 		}
 	}

@@ -221,7 +221,7 @@ func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Po
 func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := checkNotContinued(session); err != nil {
+		if err := session.NotContinued(); err != nil {
 			return err
 		}
 		ws := session.State.Workspace

@@ -111,7 +111,7 @@ func TestASessionWithoutFilesCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.must(os.RemoveAll(ws.Path))
-	d.must(os.Remove(filepath.Join(d.store.Dir("00001-a"), changesFile)))
+	d.must(os.Remove(filepath.Join(d.store.Dir("00001-a"), "changes.json")))
 	if err := d.Remove(t.Context(), "00001-a", false); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("unasked it says %v", err)
 	}
@@ -288,7 +288,7 @@ func TestDiscardedWorkIsRestoredUnchanged(t *testing.T) {
 	}
 	found, err := d.Find("00001-a")
 	d.must(err)
-	if brief := found.Summary(); !brief.Actions().Restore {
+	if brief := SummaryOf(&found); !brief.Actions().Restore {
 		t.Errorf("it is not offered: %+v", brief)
 	}
 	d.must(d.RestoreNewest(t.Context(), "00001-a"))
@@ -297,7 +297,7 @@ func TestDiscardedWorkIsRestoredUnchanged(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(found.State.Workspace.Path, "one.txt")); err != nil {
 		t.Error(err)
 	}
-	if brief := found.Summary(); brief.Actions().Restore || brief.Status() != StatusToReview {
+	if brief := SummaryOf(&found); brief.Actions().Restore || brief.Status() != StatusToReview {
 		t.Errorf("it is %q, %+v", brief.Status(), brief.Actions())
 	}
 }

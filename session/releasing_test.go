@@ -20,7 +20,7 @@ func TestTheRepairAwaitsTheLockOfADeadSupervisor(t *testing.T) {
 	state := d.loaded("00001-shell").State
 	state.Supervisor = process
 	d.must(d.store.write("00001-shell", stateFile, state))
-	held, err := lock(d.store.Dir("00001-shell"))
+	held, err := d.store.Lock("00001-shell")
 	d.must(err)
 	if repaired, err := d.Repair(t.Context()); err != nil || len(repaired) > 0 {
 		t.Fatalf("beside its supervisor, repaired is %+v, %v", repaired, err)

@@ -38,8 +38,8 @@ func (d *Decisions) remaining(set *review.ChangeSet, rejected map[review.Path]bo
 
 // Remaining returns the part of a session's change set that earlier accepts did not
 // deliver.
-func (s *reader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
-	decisions, err := s.store.Decisions(id)
+func (s *workReader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
+	decisions, err := s.Decisions(id)
 	if err != nil {
 		return Remaining{}, err
 	}

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -29,7 +26,7 @@ type removals struct {
 func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
 	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		err := checkNotContinued(session)
+		err := session.NotContinued()
 		if err != nil {
 			return err
 		}
@@ -42,7 +39,7 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 			return err
 		}
 		session.State.Review = Discarded
-		return errors.Join(s.store.WriteState(id, session.State), s.store.removeDraft(id))
+		return errors.Join(s.store.WriteState(id, session.State), removeDraft(s.store.Dir(id)))
 	})
 	return saved, err
 }
@@ -72,7 +69,7 @@ func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*rec
 // nil.
 func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
 	var begun time.Time
-	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
+	err := audit.Read(s.store.auditPath(session.ID), func(e audit.Event) error {
 		switch e.Type {
 		case audit.DiscardBegun:
 			begun = e.Time
@@ -116,24 +113,6 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 	return recovery.Save(ctx, ws, set, what)
 }
 
-// HasOpenWork reports whether the session may hold work that is not fully reviewed. A
-// session that another one continued has none.
-func (s *Session) HasOpenWork() bool {
-	state := s.State
-	if state.ContinuedBy != "" || state.Workspace == nil {
-		return false
-	}
-	switch state.Review {
-	case Accepted, Discarded:
-		return false
-	case Unreviewed:
-		// Changes that could not be computed can be of any kind.
-		return state.Result == nil || state.Result.Changed || state.Result.Changes.Tree == ""
-	default: // partly accepted
-		return true
-	}
-}
-
 // Remove deletes the session's record and workspace. It saves the content of the workspace
 // first, as Discard does, and keeps the audit log in the archive. A queued session is
 // stopped first. Work that is not fully reviewed is a Conflict, unless force is
@@ -151,7 +130,7 @@ func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
 		}
-		return s.store.RemoveKeepingLog(ctx, id, s.deps.ReadSettings().AuditCommand)
+		return RemoveKeepingLog(ctx, s.store, id, s.deps.ReadSettings().AuditCommand)
 	})
 }
 
@@ -200,32 +179,15 @@ func unreviewedFault(id ID) error {
 		Hint("`aibox rm --force %s` removes it; `aibox recover %s` brings it back", id, id)
 }
 
-// Remove deletes the session's folder, which holds files of an agent. A crash during the
-// removal leaves nothing that looks like a session.
-func (s Store) Remove(ctx context.Context, id ID) error {
-	err := workspace.RemoveFolder(ctx, s.Dir(id))
-	if errors.Is(err, unix.ENOTEMPTY) {
-		// NFS and FUSE keep an open file, such as the session's lock, under another name until it
-		// is closed. The next repair removes these remains.
-		if _, statErr := os.Lstat(s.Dir(id)); errors.Is(statErr, fs.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("removing the record of %s: %w", id, err)
-	}
-	return nil
-}
-
 // removalTimeout is the time without a change in a folder after which its removal counts as
 // interrupted.
 const removalTimeout = 10 * time.Second
 
-// sweep deletes the remains of folders whose removal was interrupted. The next repair or a
+// sweep deletes the remains of folders in root whose removal was interrupted. The next repair or a
 // cleanup deletes what it cannot delete.
-func (s Store) sweep(ctx context.Context, names []string) {
+func sweep(ctx context.Context, root string, names []string) {
 	for _, name := range names {
-		rest := workspace.Leftover{Path: filepath.Join(s.root, name)}
+		rest := workspace.Leftover{Path: filepath.Join(root, name)}
 		if workspace.Unchanged(rest.Path, removalTimeout) {
 			_ = rest.Remove(ctx)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +58,7 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store.sweep(ctx, removed)
+	sweep(ctx, s.store.Root(), removed)
 	var repaired []Repaired
 	var errs []error
 	for _, id := range ids {
@@ -78,7 +77,7 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	if err := s.removeLateContainers(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("removing containers of earlier sessions: %w", err))
 	}
-	errs = append(errs, s.deliverAudit(ctx))
+	errs = append(errs, DeliverAll(ctx, s.store, func() AuditCommand { return s.deps.ReadSettings().AuditCommand }))
 	return repaired, errors.Join(errs...)
 }
 
@@ -108,7 +107,7 @@ func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
 		return
 	}
 	how := s.deps.ReadSettings().Notifications
-	event, what, text, ok := session.State.Result.Notice()
+	event, what, text, ok := NoticeOf(session.State.Result)
 	message, wanted := how.About(session.ID, &session.Spec, event, what, text)
 	if !ok || !wanted {
 		return
@@ -146,7 +145,7 @@ func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, e
 	if !damaged && (err != nil || session.State.Phase == Ended || inUse) {
 		return nil, err
 	}
-	file, err := lock(s.store.Dir(id))
+	file, err := s.store.Lock(id)
 	if errors.Is(err, ErrLocked) {
 		return nil, nil // another command uses it, or its supervisor lives
 	}
@@ -226,7 +225,7 @@ func (s *repairs) repairUnlaunched(ctx context.Context, id ID) (*Repaired, error
 		return nil, nil //nolint:nilerr // removed meanwhile, or in use
 	}
 	// A supervisor has the lock before it opens its log, and for as long as it lives.
-	_, err = os.Lstat(filepath.Join(dir, supervisorLog))
+	_, err = os.Lstat(s.store.SupervisorLog(id))
 	if age := time.Since(info.ModTime()).Abs(); err != nil && age < launchTimeout { // the clock may have been set back
 		return nil, nil // a supervisor is about to use it
 	}
@@ -307,7 +306,7 @@ func (s *containers) containersOf(ctx context.Context, backend runtime.Backend, 
 			return containers, nil
 		}
 		if s.store.Age(session.ID) > containerAppearTimeout || time.Since(begin) > containerAppearTimeout {
-			return nil, s.store.ExpectContainer()
+			return nil, ExpectContainer(s.store)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -41,9 +41,9 @@ func Reserve(dir string) error {
 	return nil
 }
 
-// reserveAccept reserves the space for the record of an accept. If that fails, nothing is
+// ReserveAccept reserves the space for the record of an accept. If that fails, nothing is
 // delivered: accepted work without a record would be accepted again.
-func reserveAccept(dir string) error {
+func ReserveAccept(dir string) error {
 	err := releaseFile(dir, acceptReserve) // the remains of a killed accept
 	if err == nil {
 		err = reserveFile(filepath.Join(dir, acceptReserve), acceptReserveSize)
@@ -76,6 +76,9 @@ func ReleaseEndReserve(dir string) error { return releaseFile(dir, endReserve) }
 
 // ReleaseResultReserve releases the space for the result.
 func ReleaseResultReserve(dir string) error { return releaseFile(dir, resultReserve) }
+
+// ReleaseAcceptReserve releases the space for the record of an accept.
+func ReleaseAcceptReserve(dir string) error { return releaseFile(dir, acceptReserve) }
 
 // releaseFile releases one part of the space, if it is reserved.
 func releaseFile(dir, part string) error {

@@ -24,7 +24,7 @@ func (c Changes) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes null if it is unknown whether anything was changed.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
-	if !r.unknown() {
+	if !r.LacksChanges() {
 		return json.Marshal(plain(r))
 	}
 	return json.Marshal(struct {

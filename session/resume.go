@@ -30,7 +30,7 @@ type handovers struct {
 func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
-		if err := checkNotContinued(old); err != nil {
+		if err := old.NotContinued(); err != nil {
 			return err
 		}
 		ws = old.State.Workspace
@@ -65,7 +65,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 		if err := s.storeContinuation(old, to, audit.SessionContinued, to); err != nil {
 			return err
 		}
-		if err := s.store.inherit(from, to); err != nil {
+		if err := s.inherit(from, to); err != nil {
 			return err
 		}
 		return agentstate.Move(s.store.Dir(from), s.store.Dir(to))
@@ -109,14 +109,4 @@ func (s *handovers) adoptLegacyState(session *Session) error {
 		return nil //nolint:nilerr // its conversation cannot be continued
 	}
 	return agentstate.AdoptLegacy(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
-}
-
-// checkNotContinued refuses work that another session has taken over.
-func checkNotContinued(session *Session) error {
-	by := session.State.ContinuedBy
-	if by == "" {
-		return nil
-	}
-	return fault.New(fault.Usage, "%s was continued by %s, which has its work now", session.ID, by).
-		Hint("name %s instead", by)
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // ofPast holds sessions with a scrollback, and the folder of one.
-func ofPast(t *testing.T) (*Sessions, ID, string) {
+func ofPast(t *testing.T) (*supervisorClient, ID, string) {
 	t.Helper()
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newClient(testStore(t))
 	id, err := sessions.store.Create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 	for _, line := range []string{"2\r\n", "3\r\n4\r\n", "5"} {
 		writer.Append(term.Feed([]byte(line), nil))
 	}
-	if err := os.WriteFile(filepath.Join(dir, screenFile), term.Text(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "screen.txt"), term.Text(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := sessions.Scrollback(t.Context(), id)

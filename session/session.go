@@ -86,6 +86,9 @@ type Sessions struct {
 
 	*reader           // reads records, output and events
 	*supervisorClient // follows, changes and stops running sessions
+	*auditReader      // reads and follows audit logs
+	*lister           // lists sessions
+	*workReader       // reads changes and the decisions about them
 	*changeSets       // computes what sessions changed
 	*feedbacks        // stores comments and rejected hunks
 	*deliveries       // delivers accepted work
@@ -101,22 +104,28 @@ type Sessions struct {
 func New(deps Deps) *Sessions { return newSessions(deps, NewStore(deps.Dirs)) }
 
 func newSessions(deps Deps, store Store) *Sessions {
-	reader := &reader{store: store}
-	supervisorClient := &supervisorClient{reader: reader, store: store}
-	sets := &changeSets{supervisorClient: supervisorClient, store: store, deps: &deps}
+	client := newClient(store)
+	work := &workReader{store: store}
+	sets := &changeSets{supervisorClient: client, workReader: work, store: store, deps: &deps}
 	feedbacks := &feedbacks{changeSets: sets, store: store}
 	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
 	launches := &launches{store: store, deps: &deps}
 	verifications := &verifications{changeSets: sets, launches: launches, containers: &containers{store: store, deps: &deps}, store: store}
 	return &Sessions{
 		store: store, deps: &deps,
-		reader: reader, supervisorClient: supervisorClient, changeSets: sets, feedbacks: feedbacks,
-		deliveries:    &deliveries{changeSets: sets, store: store},
-		removals:      &removals{changeSets: sets, store: store},
-		recoveries:    &recoveries{changeSets: sets, store: store, deps: &deps},
-		handovers:     handovers,
-		launches:      launches,
-		verifications: verifications,
-		repairs:       &repairs{verifications: verifications, handovers: handovers, store: store, deps: &deps},
+		reader:           client.reader,
+		supervisorClient: client,
+		auditReader:      newAuditReader(client, store),
+		lister:           newLister(client, store),
+		workReader:       work,
+		changeSets:       sets,
+		feedbacks:        feedbacks,
+		deliveries:       &deliveries{changeSets: sets, store: store},
+		removals:         &removals{changeSets: sets, store: store},
+		recoveries:       &recoveries{changeSets: sets, store: store, deps: &deps},
+		handovers:        handovers,
+		launches:         launches,
+		verifications:    verifications,
+		repairs:          &repairs{verifications: verifications, handovers: handovers, store: store, deps: &deps},
 	}
 }

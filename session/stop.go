@@ -50,7 +50,7 @@ const endTimeout = 10 * time.Second
 func (s *supervisorClient) requestStop(ctx context.Context, id ID, reason string, grace time.Duration) error {
 	giveUp := time.Now().Add(endTimeout)
 	for {
-		err := s.store.dial(id).Stop(ctx, reason, grace)
+		err := s.dial(id).Stop(ctx, reason, grace)
 		if errors.Is(err, control.ErrTimeout) {
 			return nil
 		}
@@ -70,20 +70,5 @@ func (s *supervisorClient) requestStop(ctx context.Context, id ID, reason string
 
 // Signal sends a signal to the session's agent.
 func (s *supervisorClient) Signal(ctx context.Context, id ID, number int) error {
-	return s.store.dial(id).Signal(ctx, number)
-}
-
-// awaitFree waits until no process holds the session. It polls, because the kernel does
-// not report the release of a lock.
-func awaitFree(ctx context.Context, dir string) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for isLocked(dir) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return s.dial(id).Signal(ctx, number)
 }

@@ -12,13 +12,13 @@ import (
 // A supervisor closes its socket before it has removed the sandbox and releases its lock.
 // Stop once failed in that time.
 func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newClient(testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
-	held, err := lock(sessions.store.Dir(id))
+	held, err := sessions.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +44,14 @@ func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
 // A supervisor whose queued session has just been stopped closes the connection before it
 // stores the end. Stop once failed in that time.
 func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newClient(testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := sessions.store.Dir(id)
 	storeSession(t, sessions.store, id, State{Phase: Queued, Queue: &Queue{}})
-	held, err := lock(dir)
+	held, err := sessions.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
 	}

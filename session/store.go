@@ -21,7 +21,6 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/spelling"
 	"aibox/review"
-	"aibox/session/control"
 	"aibox/workspace"
 )
 
@@ -38,16 +37,17 @@ const (
 type Store struct {
 	root string // dirs.Sessions()
 	dirs paths.Dirs
-
-	timeout time.Duration // the maximum time until a supervisor starts to answer
 }
 
 func NewStore(dirs paths.Dirs) Store {
-	return Store{root: dirs.Sessions(), dirs: dirs, timeout: control.AnswerTimeout}
+	return Store{root: dirs.Sessions(), dirs: dirs}
 }
 
-// dial returns a client of the session's supervisor.
-func (s Store) dial(id ID) control.Client { return control.Dial(s.Dir(id), s.timeout) }
+// Root returns the folder with the sessions' folders.
+func (s Store) Root() string { return s.root }
+
+// Dirs returns the user's folders.
+func (s Store) Dirs() paths.Dirs { return s.dirs }
 
 // Dir returns the folder of a session.
 func (s Store) Dir(id ID) string { return filepath.Join(s.root, string(id)) }
@@ -140,6 +140,12 @@ func (s Store) write(id ID, file string, value any) error {
 // one of them is in memory twice.
 func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
 	return diskerr.Explain(paths.WriteBy(filepath.Join(s.Dir(id), changesFile), set.Encode), s.root)
+}
+
+// ReadChanges returns the stored change set of a session.
+func (s Store) ReadChanges(id ID) (*review.ChangeSet, error) {
+	set := new(review.ChangeSet)
+	return set, s.read(id, changesFile, set)
 }
 
 // touch notifies watchers of the folder of all sessions.
@@ -324,3 +330,6 @@ func (s Store) OpenLog(id ID) (*audit.Log, error) {
 
 // Lock takes the session's lock. It returns ErrLocked when another process holds it.
 func (s Store) Lock(id ID) (*flock.Lock, error) { return lock(s.Dir(id)) }
+
+// auditPath returns the audit log of a session.
+func (s Store) auditPath(id ID) string { return filepath.Join(s.Dir(id), auditFile) }

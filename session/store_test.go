@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -132,5 +133,26 @@ func TestASymlinkedSessionsFolderIsRefused(t *testing.T) {
 	}
 	if _, err := s.Create("codex", time.Now()); fault.KindOf(err) != fault.Environment {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAChosenIDIsUsedOnce(t *testing.T) {
+	store := testStore(t)
+	first, err := store.ChooseID(t.Context(), SandboxAgent, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := store.ChooseID(t.Context(), SandboxAgent, time.Now())
+	if err != nil || first == second || first.Agent() != SandboxAgent {
+		t.Fatalf("%s and %s: %v", first, second, err)
+	}
+	if created, err := store.Create(SandboxAgent, time.Now()); err != nil || created == first || created == second {
+		t.Errorf("%s was created: %v", created, err)
+	}
+	if err := store.CreateChosen(first); err != nil {
+		t.Error(err)
+	}
+	if err := store.CreateChosen(first); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second session with the id: %v", err)
 	}
 }

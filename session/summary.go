@@ -76,10 +76,8 @@ func SortByAge(sessions []Session) {
 // taskLimit is the maximum length of Summary.Task in bytes.
 const taskLimit = 200
 
-// Summary returns the summary of the session.
-func (s *Session) Summary() Summary { return summarize(*s) }
-
-func summarize(s Session) Summary {
+// SummaryOf returns the summary of the session.
+func SummaryOf(s *Session) Summary {
 	b := Summary{
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
 		Phase: s.State.Phase, Batch: s.Batch, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
@@ -115,7 +113,7 @@ func (b *Summary) setResult(r *Result) {
 	if r == nil {
 		return
 	}
-	b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
+	b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.LacksChanges()
 	if b.Template != "" {
 		b.Failed, b.Changed, b.Unknown = r.Fault != nil && fault.ParseKind(r.Fault.Kind) != fault.Interrupted, false, false
 	}
@@ -156,16 +154,27 @@ func (b *Summary) addLive(live Live) {
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
+// lister lists sessions by their summaries.
+type lister struct {
+	client *supervisorClient
+	store  Store
+}
+
+// newLister returns a lister of the sessions in store.
+func newLister(client *supervisorClient, store Store) *lister {
+	return &lister{client: client, store: store}
+}
+
 // Summaries returns the summaries of all sessions, oldest first, except those of
 // VerificationSummaries. It omits damaged sessions and names them in the error, which may
 // accompany a list.
-func (s *reader) Summaries() ([]Summary, error) {
+func (s *lister) Summaries() ([]Summary, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, ID.Hidden)
-	cache := s.store.openSummaryCache(ids)
+	cache := openSummaryCache(s.store.Root(), ids)
 	briefs := make([]Summary, 0, len(ids))
 	var errs []error
 	for i, id := range ids {
@@ -179,7 +188,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 				errs = append(errs, err)
 				continue
 			}
-			brief = summarize(session)
+			brief = SummaryOf(&session)
 			if brief.Phase != Ended {
 				brief.addLive(s.store.live(id))
 			}
@@ -195,7 +204,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 // Stale counts the sessions that a cleanup with this retention would consider: those that
 // have ended, are reviewed or have no changes, and were not modified since. It does not
 // read workspaces.
-func (s *reader) Stale(olderThan time.Duration) int {
+func (s *lister) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Summaries()
 	stale := 0
 	for _, b := range briefs {
@@ -207,4 +216,16 @@ func (s *reader) Stale(olderThan time.Duration) int {
 		}
 	}
 	return stale
+}
+
+// setPositions numbers the queued sessions among the summaries, which are in the order of
+// their ids.
+func setPositions(summaries []Summary) {
+	position := 0
+	for i := range summaries {
+		if summaries[i].Phase == Queued {
+			position++
+			summaries[i].Position = position
+		}
+	}
 }

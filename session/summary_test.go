@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"aibox/config"
-	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/workspace"
 )
 
 func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
-	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
+	store := testStore(t)
+	sessions := newLister(newClient(store), store)
 	ids := make([]ID, minCached+1)
 	for i := range ids {
 		id, err := sessions.store.Create("codex", time.Now())
@@ -29,7 +29,7 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 			t.Fatalf("%d briefs, %v", len(briefs), err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(sessions.store.root, summaryCacheFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(sessions.store.Root(), summaryCacheFile)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -42,7 +42,7 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 		t.Fatalf("%d briefs, %v", len(briefs), err)
 	}
 
-	if err := os.WriteFile(filepath.Join(sessions.store.root, summaryCacheFile), []byte("{damaged"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(sessions.store.Root(), summaryCacheFile), []byte("{damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := sessions.Summaries(); err != nil || len(again) != len(briefs) {
@@ -51,7 +51,8 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 }
 
 func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
-	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
+	store := testStore(t)
+	sessions := newLister(newClient(store), store)
 	var ids []ID
 	for range minCached + 2 {
 		id, err := sessions.store.Create("codex", time.Now())
@@ -112,7 +113,7 @@ func storeSession(t *testing.T, s Store, id ID, state State) {
 
 func TestARunInASubfolderIsListedByItsRepository(t *testing.T) {
 	s := Session{Spec: Spec{Repository: "/home/ann/p/src"}, State: State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
-	if got := s.Summary().Repository; got != "/home/ann/p" {
+	if got := SummaryOf(&s).Repository; got != "/home/ann/p" {
 		t.Errorf("the repository is %q", got)
 	}
 }
@@ -127,7 +128,7 @@ func TestTheTaskOfAShellIsItsCommand(t *testing.T) {
 		"(feedback on 0dq4f-shell)": {Agent: "shell", Feedback: "x", Resumes: "0dq4f-shell"},
 	} {
 		session := Session{Spec: spec}
-		if got := session.Summary().Task; got != want {
+		if got := SummaryOf(&session).Task; got != want {
 			t.Errorf("%+v has the task %q, want %q", spec, got, want)
 		}
 	}

@@ -35,7 +35,7 @@ type cachedSummary struct {
 
 // summaryCache has the summaries of ended sessions.
 type summaryCache struct {
-	store    Store
+	root     string // folder with the sessions' folders
 	ids      []ID
 	versions []stateVersion  // versions of the ids' states
 	known    []cachedSummary // the summaries in the file
@@ -50,29 +50,31 @@ type keptSummary struct {
 	index   int
 }
 
-// openSummaryCache reads the cache, and the versions of the states of sessions, sorted by id.
-func (s Store) openSummaryCache(ids []ID) *summaryCache {
-	c := &summaryCache{store: s, ids: ids, versions: s.stateVersions(ids)}
-	if data, err := os.ReadFile(filepath.Join(s.root, summaryCacheFile)); err == nil {
+// openSummaryCache reads the cache in the folder root, and the versions of the states of sessions, sorted
+// by id.
+func openSummaryCache(root string, ids []ID) *summaryCache {
+	c := &summaryCache{root: root, ids: ids, versions: stateVersions(root, ids)}
+	if data, err := os.ReadFile(filepath.Join(root, summaryCacheFile)); err == nil {
 		c.known = decodeSummaries(data)
 	}
 	c.kept = make([]keptSummary, 0, len(c.known))
 	return c
 }
 
-// stateVersions returns the versions of the states of sessions; the zero value where there
-// is none. Reading them takes most of the time of a long list, so two threads do it.
-func (s Store) stateVersions(ids []ID) []stateVersion {
+// stateVersions returns the versions of the states of sessions below root; the zero value
+// where there is none. Reading them takes most of the time of a long list, so two threads
+// do it.
+func stateVersions(root string, ids []ID) []stateVersion {
 	versions := make([]stateVersion, len(ids))
-	root, err := unix.Open(s.root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	folder, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return versions
 	}
-	defer unix.Close(root)
+	defer unix.Close(folder)
 	look := func(from, to int) {
 		for i := from; i < to; i++ {
 			var st unix.Stat_t
-			if unix.Fstatat(root, string(ids[i])+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			if unix.Fstatat(folder, string(ids[i])+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
 				versions[i] = stateVersion{int64(st.Ino), st.Ctim.Nano()}
 			}
 		}
@@ -119,7 +121,7 @@ func (c *summaryCache) save(all []Summary) {
 	for i, k := range c.kept {
 		content[i] = cachedSummary{k.version, all[k.index]}
 	}
-	if paths.WriteFile(filepath.Join(c.store.root, summaryCacheFile), encodeSummaries(content)) == nil {
-		_ = os.Remove(filepath.Join(c.store.root, oldSummaryCacheFile))
+	if paths.WriteFile(filepath.Join(c.root, summaryCacheFile), encodeSummaries(content)) == nil {
+		_ = os.Remove(filepath.Join(c.root, oldSummaryCacheFile))
 	}
 }

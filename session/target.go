@@ -16,12 +16,12 @@ const (
 
 // LastTarget returns the target to which the user last delivered work for a repository; a
 // branch if it is unknown.
-func (s *reader) LastTarget(repo string) accept.Target { return s.store.targets()[repo] }
+func (s *workReader) LastTarget(repo string) accept.Target { return targets(s.store)[repo] }
 
 // RememberTarget stores the target for the next review in a repository. If two processes
 // write at the same time, the last write is kept.
 func (s *deliveries) RememberTarget(repo string, target accept.Target) error {
-	all := s.store.targets()
+	all := targets(s.store)
 	if all[repo] == target {
 		return nil
 	}
@@ -34,15 +34,15 @@ func (s *deliveries) RememberTarget(repo string, target accept.Target) error {
 	if err != nil {
 		return err
 	}
-	return paths.WriteFile(s.store.targetsPath(), data)
+	return paths.WriteFile(targetsPath(s.store), data)
 }
 
-func (s Store) targetsPath() string { return filepath.Join(s.dirs.State, targetsFile) }
+func targetsPath(store Store) string { return filepath.Join(store.Dirs().State, targetsFile) }
 
 // targets returns the remembered targets by repository; none if they cannot be read.
-func (s Store) targets() map[string]accept.Target {
+func targets(store Store) map[string]accept.Target {
 	all := map[string]accept.Target{}
-	data, err := paths.ReadSmall(s.targetsPath(), maxTargetsFile)
+	data, err := paths.ReadSmall(targetsPath(store), maxTargetsFile)
 	if err != nil || json.Unmarshal(data, &all) != nil {
 		return map[string]accept.Target{}
 	}

@@ -20,7 +20,7 @@ func TestTheTargetIsRememberedForEachRepository(t *testing.T) {
 	if got := d.LastTarget("/one"); got != accept.ToBranch {
 		t.Errorf("after a branch: %v", got)
 	}
-	d.must(os.WriteFile(d.store.targetsPath(), []byte(`{"/one":"moon"}`), 0o600))
+	d.must(os.WriteFile(targetsPath(d.store), []byte(`{"/one":"moon"}`), 0o600))
 	if got := d.LastTarget("/one"); got != accept.ToBranch {
 		t.Errorf("of a damaged file: %v", got)
 	}

@@ -45,7 +45,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		if json.Unmarshal(e.Data, &r) != nil {
 			return Access{}, false
 		}
-		refused := r.Access()
+		refused := RefusedAccess(r)
 		refused.Session, refused.Time, refused.Event, refused.Times = id, e.Time, a.Event, 1
 		return refused, true
 	case audit.DNSRefused:
@@ -80,23 +80,14 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 	return a, true
 }
 
-// Access returns the refusal as an Access, without session and time.
-func (r Refusal) Access() Access {
+// RefusedAccess returns a refusal as an Access, without session and time.
+func RefusedAccess(r Refusal) Access {
 	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
 }
 
 // Same reports whether a and r are the same access, apart from their time and count.
 func (a Access) Same(r Refusal) bool {
 	return !a.Allowed && a.What == r.What && a.Target == r.Target && a.Why == r.Reason
-}
-
-// LiveOf returns the counters in a LiveChanged event; false for any other event.
-func LiveOf(e audit.Event) (Live, bool) {
-	var live Live
-	if e.Type != LiveChanged || json.Unmarshal(e.Data, &live) != nil {
-		return Live{}, false
-	}
-	return live, true
 }
 
 // Traffic is a network event: an access, or a session's current counters.
@@ -110,14 +101,14 @@ type Traffic struct {
 // the past and future ones of running sessions, and those of ended sessions, newest
 // session first, until about history accesses were visited. visit is called by one
 // goroutine at a time; its error is returned. Sessions with damaged logs are skipped.
-func (s *supervisorClient) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
+func (s *auditReader) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	changed, err := s.Changed(ctx)
+	changed, err := s.client.Changed(ctx)
 	if err != nil {
 		cancel(nil)
 		return err
 	}
-	w := trafficWatch{sessions: s, visit: visit, left: history, seen: map[ID]*position{}, fail: cancel}
+	w := trafficWatch{logs: s, visit: visit, left: history, seen: map[ID]*position{}, fail: cancel}
 	defer w.watching.Wait()
 	defer cancel(nil)
 	for {
@@ -134,7 +125,7 @@ func (s *supervisorClient) WatchTraffic(ctx context.Context, history int, visit 
 
 // trafficWatch is a running WatchTraffic.
 type trafficWatch struct {
-	sessions *supervisorClient
+	logs     *auditReader
 	seen     map[ID]*position
 	fail     context.CancelCauseFunc
 	watching sync.WaitGroup
@@ -154,7 +145,7 @@ type position struct {
 // visitSessions starts to visit running sessions, and visits ended ones. A session that
 // is about to start or to be repaired waits for the next change.
 func (w *trafficWatch) visitSessions(ctx context.Context) error {
-	ids, err := w.sessions.store.IDs()
+	ids, err := w.logs.store.IDs()
 	if err != nil {
 		return err
 	}
@@ -167,7 +158,7 @@ func (w *trafficWatch) visitSessions(ctx context.Context) error {
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		ended := !at.done && w.sessions.store.ended(id)
+		ended := !at.done && w.logs.store.ended(id)
 		switch {
 		case at.done:
 		case ended && at.next == 0 && !w.wantsHistory():
@@ -175,11 +166,11 @@ func (w *trafficWatch) visitSessions(ctx context.Context) error {
 		case ended:
 			w.visitSession(ctx, id, at)
 			at.done = true
-		case isLocked(w.sessions.store.Dir(id)):
+		case isLocked(w.logs.store.Dir(id)):
 			w.watching.Go(func() {
 				defer at.mu.Unlock()
 				w.visitSession(ctx, id, at)
-				at.done = w.sessions.store.ended(id)
+				at.done = w.logs.store.ended(id)
 			})
 			continue
 		}
@@ -197,7 +188,7 @@ func (w *trafficWatch) wantsHistory() bool {
 
 // visitSession continues to visit one session.
 func (w *trafficWatch) visitSession(ctx context.Context, id ID, at *position) {
-	err := w.sessions.Watch(ctx, id, at.next, func(e audit.Event) error {
+	err := w.logs.client.Watch(ctx, id, at.next, func(e audit.Event) error {
 		at.next = max(at.next, e.Seq+1)
 		news := Traffic{Session: id}
 		if access, ok := AccessOf(id, e); ok {

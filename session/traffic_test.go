@@ -12,13 +12,13 @@ import (
 )
 
 // past is an ended session in which accesses to the names were refused.
-func past(t *testing.T, sessions *Sessions, names ...string) ID {
+func past(t *testing.T, store Store, names ...string) ID {
 	t.Helper()
-	id, err := sessions.store.Create("codex", time.Now())
+	id, err := store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(filepath.Join(sessions.store.Dir(id), auditFile))
+	log, err := audit.Open(store.auditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func past(t *testing.T, sessions *Sessions, names ...string) ID {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	storeSession(t, store, id, State{Phase: Ended, Result: &Result{}})
 	return id
 }
 
@@ -83,14 +83,15 @@ func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 }
 
 func TestTheTrafficHistoryIsLimited(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
-	past(t, sessions, "old.example")
-	past(t, sessions, "new.example", "newer.example")
+	store := testStore(t)
+	logs := newAuditReader(newClient(store), store)
+	past(t, store, "old.example")
+	past(t, store, "new.example", "newer.example")
 	enough := errors.New("enough")
 	var targets []string
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err := sessions.WatchTraffic(ctx, 1, func(n Traffic) error {
+	err := logs.WatchTraffic(ctx, 1, func(n Traffic) error {
 		if n.Live != nil {
 			return enough // the end of a session
 		}
@@ -101,7 +102,7 @@ func TestTheTrafficHistoryIsLimited(t *testing.T) {
 		t.Errorf("%v, %v", targets, err)
 	}
 	targets = nil
-	err = sessions.WatchTraffic(ctx, 1, func(n Traffic) error {
+	err = logs.WatchTraffic(ctx, 1, func(n Traffic) error {
 		if n.Live != nil {
 			cancel()
 			return nil

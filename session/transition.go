@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -179,3 +181,14 @@ func endsWith(fd int, text string) bool {
 	n, err := unix.Pread(fd, end, at)
 	return err == nil && string(end[:n]) == text
 }
+
+// keepPrevious keeps a second copy of the stored state, which is about to be replaced. It
+// is needed only if the state is damaged, so errors are ignored.
+func (s Store) keepPrevious(id ID) {
+	current, previous := filepath.Join(s.Dir(id), stateFile), filepath.Join(s.Dir(id), previousFile)
+	_ = os.Remove(previous)
+	_ = os.Link(current, previous)
+}
+
+// previousFile is the state before the last step.
+const previousFile = "state.previous.json"

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,14 +19,28 @@ func stateIn(phase Phase) State {
 	return state
 }
 
+// storedAs returns a store with the session 00001-a in a state.
+func storedAs(t *testing.T, state State) Store {
+	t.Helper()
+	s := testStore(t)
+	if err := os.MkdirAll(s.Dir("00001-a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteSpec("00001-a", Spec{ID: "00001-a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write("00001-a", stateFile, storedState{State: state}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestTheStoreRefusesEveryTransitionThatIsNotInTheTable(t *testing.T) {
 	for _, from := range PhaseRules {
 		for _, to := range PhaseRules {
 			legal := from.Phase == to.Phase || slices.ContainsFunc(Transitions, func(t Transition) bool { return t.From == from.Phase && t.To == to.Phase })
-			d := newFixture(t)
-			d.prepared("00001-a")
-			d.must(d.store.write("00001-a", stateFile, storedState{State: stateIn(from.Phase)}))
-			err := d.store.WriteState("00001-a", stateIn(to.Phase))
+			s := storedAs(t, stateIn(from.Phase))
+			err := s.WriteState("00001-a", stateIn(to.Phase))
 			if legal != (err == nil) {
 				t.Errorf("from %s to %s: %v", from.Phase, to.Phase, err)
 			}
@@ -33,8 +48,8 @@ func TestTheStoreRefusesEveryTransitionThatIsNotInTheTable(t *testing.T) {
 			if legal {
 				want = to.Phase
 			}
-			if got := d.loaded("00001-a").State.Phase; got != want {
-				t.Errorf("from %s to %s: it is %s", from.Phase, to.Phase, got)
+			if got, err := s.Load("00001-a"); err != nil || got.State.Phase != want {
+				t.Errorf("from %s to %s: it is %s, %v", from.Phase, to.Phase, got.State.Phase, err)
 			}
 		}
 	}
@@ -49,10 +64,7 @@ func TestTheStoreRefusesStatesThatLackDataOfTheirPhase(t *testing.T) {
 		"no phase":                    {stateIn(Running), State{Started: now()}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newFixture(t)
-			d.prepared("00001-a")
-			d.must(d.store.write("00001-a", stateFile, c.from))
-			if err := d.store.WriteState("00001-a", c.to); err == nil {
+			if err := storedAs(t, c.from).WriteState("00001-a", c.to); err == nil {
 				t.Error("it was stored")
 			}
 		})
@@ -63,12 +75,15 @@ func TestTheStoreRefusesStatesThatLackDataOfTheirPhase(t *testing.T) {
 func TestAnyStateReplacesADamagedOne(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "torn": "{\n  \"pha", "of another program": "[]", "garbage": "\x00\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {
-			d := newFixture(t)
-			d.prepared("00001-a")
-			d.write(filepath.Join(d.store.Dir("00001-a"), stateFile), content)
-			d.must(d.store.WriteState("00001-a", stateIn(Computing)))
-			if got := d.loaded("00001-a").State.Phase; got != Computing {
-				t.Errorf("it is %s", got)
+			s := storedAs(t, stateIn(Running))
+			if err := os.WriteFile(filepath.Join(s.Dir("00001-a"), stateFile), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.WriteState("00001-a", stateIn(Computing)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Load("00001-a"); err != nil || got.State.Phase != Computing {
+				t.Errorf("it is %s, %v", got.State.Phase, err)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func (s *supervisorClient) awaitUnresponsive(ctx context.Context, id ID) bool {
 // is opening its socket or ending does not count as unresponsive.
 func (s *supervisorClient) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
-		err := s.store.dial(id).Ping(ctx)
+		err := s.dial(id).Ping(ctx)
 		if err != nil && ctx.Err() == nil && s.supervisorStopped(id) {
 			return true
 		}

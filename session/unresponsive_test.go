@@ -17,7 +17,7 @@ import (
 
 // hanging is a running session whose supervisor accepts connections and does not answer,
 // like one that hangs.
-func hanging(t *testing.T) (*Sessions, ID) {
+func hanging(t *testing.T) (*supervisorClient, ID) {
 	t.Helper()
 	s, id, listener := supervised(t)
 	go func() {
@@ -34,17 +34,16 @@ func hanging(t *testing.T) (*Sessions, ID) {
 
 // supervised is a running session and the control socket of its supervisor, which has 20 ms
 // to answer.
-func supervised(t *testing.T) (*Sessions, ID, net.Listener) {
+func supervised(t *testing.T) (*supervisorClient, ID, net.Listener) {
 	t.Helper()
-	store := testStore(t)
-	store.timeout = 20 * time.Millisecond
-	s := newSessions(Deps{}, store)
+	s := newClient(testStore(t))
+	s.timeout = 20 * time.Millisecond
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	storeSession(t, s.store, id, State{Phase: Running})
-	mine, err := lock(s.store.Dir(id))
+	mine, err := s.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,28 +77,28 @@ func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 }
 
 func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
-	for name, ask := range map[string]func(*Sessions, ID) error{
-		"stop":   func(s *Sessions, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
-		"extend": func(s *Sessions, id ID) error { return s.Extend(t.Context(), id, time.Minute) },
-		"answer": func(s *Sessions, id ID) error { return s.Answer(t.Context(), id, 1, AnswerYes) },
-		"screen": func(s *Sessions, id ID) error { _, err := s.Screen(t.Context(), id); return err },
-		"follow": func(s *Sessions, id ID) error {
+	for name, ask := range map[string]func(*supervisorClient, ID) error{
+		"stop":   func(s *supervisorClient, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
+		"extend": func(s *supervisorClient, id ID) error { return s.Extend(t.Context(), id, time.Minute) },
+		"answer": func(s *supervisorClient, id ID) error { return s.Answer(t.Context(), id, 1, AnswerYes) },
+		"screen": func(s *supervisorClient, id ID) error { _, err := s.Screen(t.Context(), id); return err },
+		"follow": func(s *supervisorClient, id ID) error {
 			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })
 			return err
 		},
-		"start": func(s *Sessions, id ID) error {
+		"start": func(s *supervisorClient, id ID) error {
 			_, err := s.StartProcess(t.Context(), id, process.Request{})
 			return err
 		},
-		"run": func(s *Sessions, id ID) error {
+		"run": func(s *supervisorClient, id ID) error {
 			_, err := s.RunProcess(t.Context(), id, process.Request{}, nil, nil)
 			return err
 		},
-		"files": func(s *Sessions, id ID) error {
+		"files": func(s *supervisorClient, id ID) error {
 			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
 			return err
 		},
-		"attach": func(s *Sessions, id ID) error {
+		"attach": func(s *supervisorClient, id ID) error {
 			_, err := s.Attach(t.Context(), id, screen.Size{}, screen.Colors(0))
 			return err
 		},

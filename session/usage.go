@@ -3,23 +3,11 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"aibox/session/control"
 )
-
-// Usage is the resource usage of a running session's sandbox. It is zero if it was not
-// measured recently.
-type Usage struct {
-	Memory      int64     `json:"memory,omitempty"`       // bytes
-	CPU         float64   `json:"cpu,omitempty"`          // current percentage of one processor
-	CPUSeconds  float64   `json:"cpu_seconds,omitempty"`  // processor time since the sandbox's start
-	Processes   int       `json:"processes,omitempty"`    // number of processes on the host that run the sandbox's processes
-	Disk        int64     `json:"disk,omitempty"`         // bytes of the root file system on the host's disk
-	Measured    time.Time `json:"measured,omitzero"`      // time of the measurement
-	MemoryLimit int64     `json:"memory_limit,omitempty"` // bytes; 0 for none
-	CPULimit    float64   `json:"cpu_limit,omitempty"`    // processors; 0 for none
-}
 
 // Usage measures what a running session's sandbox uses.
 func (s *supervisorClient) Usage(ctx context.Context, id ID) (used Usage, err error) {
@@ -31,4 +19,29 @@ func (s *supervisorClient) Usage(ctx context.Context, id ID) (used Usage, err er
 		return json.Unmarshal(data, &used)
 	})
 	return used, err
+}
+
+// usageTimeout bounds how long a supervisor may take to measure its sandbox.
+const usageTimeout = 3 * time.Second
+
+// Measure measures the resource usage of the sandboxes of sessions, concurrently. A session
+// that cannot be measured, such as one that has ended, is not in the result. It reads no
+// record, so that a screen can call it often.
+func (s *supervisorClient) Measure(ctx context.Context, ids ...ID) map[ID]Usage {
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	used := make([]Usage, len(ids))
+	failed := make([]error, len(ids))
+	var measuring sync.WaitGroup
+	for i, id := range ids {
+		measuring.Go(func() { used[i], failed[i] = s.Usage(ctx, id) })
+	}
+	measuring.Wait()
+	measured := make(map[ID]Usage, len(ids))
+	for i, id := range ids {
+		if failed[i] == nil {
+			measured[id] = used[i]
+		}
+	}
+	return measured
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"aibox/audit"
-	"aibox/internal/delay"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
@@ -24,23 +23,6 @@ import (
 // network, and the same image and limits as the other session. Its workspace is a temporary
 // copy. It has no change set and cannot be resumed, and it is removed once its result is
 // stored with the other session.
-
-// Verification is the result of a command on a tree of a session's work.
-type Verification struct {
-	Number   int       `json:"number"` // within the session, from 1
-	Command  string    `json:"command"`
-	Tree     string    `json:"tree"` // in the host-owned repository
-	Begun    time.Time `json:"begun"`
-	Seconds  float64   `json:"seconds"`         // seconds of the command itself; 0 if it never ran
-	ExitCode int       `json:"exit_code"`       // exit code of the command; -1 if it never ended by itself
-	Fault    *Failure  `json:"fault,omitempty"` // why it did not pass; nil if it did
-	Lines    []string  `json:"lines,omitempty"` // the last lines of its output, escaped, cut
-	Bytes    int64     `json:"bytes"`           // size of its whole output, of which the end is kept
-	Notes    []string  `json:"notes,omitempty"` // the parts that the copy lacks, escaped
-}
-
-// Passed reports whether the command ran and succeeded.
-func (v *Verification) Passed() bool { return v.Fault == nil && v.ExitCode == 0 }
 
 // VerifyRequest describes a verification.
 type VerifyRequest struct {
@@ -62,28 +44,6 @@ const (
 	DefaultVerifyTimeout = 10 * time.Minute
 )
 
-// verificationPrefix begins the id of a verification, and openedPrefix the id of a session
-// that opens a workspace. All other ids begin with five digits.
-const (
-	verificationPrefix = "verify-"
-	openedPrefix       = "open-"
-)
-
-// Verifies marks a session as a verification, or, if Opens is set, as a session that opens
-// the workspace of another one.
-type Verifies struct {
-	Session ID     `json:"session"`         // the session whose work is verified
-	Has     string `json:"has,omitempty"`   // the tree of its work
-	Tree    string `json:"tree,omitempty"`  // the tree on which the command runs
-	Opens   bool   `json:"opens,omitempty"` // the whole workspace is copied; there are no trees
-	For     Waiter `json:"for"`             // the session ends when this process does
-}
-
-// Hidden reports whether the session works for another one, so that lists leave it out.
-func (id ID) Hidden() bool {
-	return strings.HasPrefix(string(id), verificationPrefix) || strings.HasPrefix(string(id), openedPrefix)
-}
-
 // verifications runs commands on the work of sessions and keeps the results.
 type verifications struct {
 	*changeSets
@@ -98,7 +58,7 @@ type verifications struct {
 func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
 	var v *VerificationRun
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := checkNotContinued(session); err != nil {
+		if err := session.NotContinued(); err != nil {
 			return err
 		}
 		if req.Command == "" && session.Verify == "" {
@@ -169,7 +129,7 @@ func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
 }
 
 // Verifications returns the results stored with the session, oldest first.
-func (s *reader) Verifications(id ID) ([]Verification, error) {
+func (s *workReader) Verifications(id ID) ([]Verification, error) {
 	var all []Verification
 	err := s.store.read(id, verificationsFile, &all)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +140,7 @@ func (s *reader) Verifications(id ID) ([]Verification, error) {
 
 // VerificationOutput returns the end of a verification's output, raw: it must pass the
 // terminal filter before it is shown.
-func (s *reader) VerificationOutput(id ID, number int) ([]byte, error) {
+func (s *workReader) VerificationOutput(id ID, number int) ([]byte, error) {
 	output, err := os.ReadFile(s.verificationOutput(id, number))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.Usage, "%s has no output of verification %d", id, number).Hint("`aibox verify %s --show` lists the verifications", id)
@@ -188,7 +148,7 @@ func (s *reader) VerificationOutput(id ID, number int) ([]byte, error) {
 	return output, err
 }
 
-func (s *reader) verificationOutput(id ID, number int) string {
+func (s *workReader) verificationOutput(id ID, number int) string {
 	return filepath.Join(s.store.Dir(id), fmt.Sprintf("verification-%d.raw", number))
 }
 
@@ -227,47 +187,4 @@ func ShortCommand(command string) string {
 		line = strings.ToValidUTF8(line[:min(len(line), 60)], "") + "…"
 	}
 	return termtext.Escape(line)
-}
-
-// VerificationStart waits until a session whose agent has ended verifies the work, and
-// returns the offset of that in the record; -1 if the session ends without it.
-func (s *supervisorClient) VerificationStart(ctx context.Context, id ID) (int64, error) {
-	for {
-		alive := isLocked(s.store.Dir(id)) // check this first: a state that is read later is the last one
-		session, err := s.store.Load(id)
-		switch {
-		case err != nil:
-			return -1, err
-		case session.State.Phase == Verifying:
-			return session.State.VerifyFrom, nil
-		case session.Verify == "" || session.State.Phase == Ended || !alive:
-			return -1, nil
-		}
-		delay.Wait(ctx, reconnectPause)
-		if ctx.Err() != nil {
-			return -1, ctx.Err()
-		}
-	}
-}
-
-// VerificationSummaries returns the summaries of all sessions that work for another one. It
-// reads only their records.
-func (s *reader) VerificationSummaries() ([]Summary, error) {
-	ids, err := s.store.IDs()
-	if err != nil {
-		return nil, err
-	}
-	all, err := s.load(slices.DeleteFunc(ids, func(id ID) bool { return !id.Hidden() }))
-	var summaries []Summary
-	for _, session := range all {
-		if session.Verifies != nil {
-			summary := summarize(session)
-			summary.Task = "(verifies " + string(session.Verifies.Session) + ")"
-			if session.Verifies.Opens {
-				summary.Task = "(opens " + string(session.Verifies.Session) + ")"
-			}
-			summaries = append(summaries, summary)
-		}
-	}
-	return summaries, err
 }

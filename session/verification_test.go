@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,12 +162,11 @@ func TestVerificationNeedsACommand(t *testing.T) {
 	}
 }
 
-func TestVerificationIDsMatchNoSessionPrefix(t *testing.T) {
-	id := newVerificationID(144003)
-	if !id.Hidden() || newID("verify", 144000).Hidden() {
-		t.Error("verifications and other sessions are not distinguished")
-	}
-	if !isID(string(id)) {
-		t.Errorf("%s is no id", id)
+func TestAFailedVerificationKeepsHints(t *testing.T) {
+	v := &VerificationRun{Verification: Verification{Command: "make"}}
+	cause := fault.New(fault.Environment, "Docker stopped").Hint("start Docker")
+	v.applyResult(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})
+	if v.Fault == nil || !slices.Contains(v.Fault.Hints, "start Docker") {
+		t.Errorf("the fault is %+v", v.Fault)
 	}
 }

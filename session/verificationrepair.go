@@ -6,11 +6,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/runtime"
 )
-
-// Waiter is a process that waits for a verification.
-type Waiter = runtime.Process
 
 // concludeVerifying ends a session whose supervisor died while it waited for the
 // verification. The agent's own result is already stored.

@@ -170,7 +170,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", id, err)
 	}
-	file, err := lock(s.store.Dir(id))
+	file, err := s.store.Lock(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 			return err
 		}
 	}
-	return s.store.RemoveKeepingLog(ctx, id, s.containers.deps.ReadSettings().AuditCommand)
+	return RemoveKeepingLog(ctx, s.store, id, s.containers.deps.ReadSettings().AuditCommand)
 }
 
 // repairVerification removes a verification whose client has died.

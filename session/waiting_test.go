@@ -13,7 +13,7 @@ import (
 func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "a.txt")
-	held, err := lock(d.store.Dir("00001-a")) // held by its supervisor, which still cleans up
+	held, err := d.store.Lock("00001-a") // held by its supervisor, which still cleans up
 	d.must(err)
 	defer held.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -28,7 +28,7 @@ func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
-	held, err := lock(d.store.Dir("00001-a"))
+	held, err := d.store.Lock("00001-a")
 	d.must(err)
 	said := make(chan error)
 	go func() {

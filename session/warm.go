@@ -13,7 +13,6 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/runtime"
-	"aibox/session/control"
 )
 
 // A warm sandbox is started before it is requested. Its network is closed, its limits are
@@ -104,12 +103,6 @@ func (c *Claim) Accept(l *Launch, facts string) (Launch, error) {
 	accepted := *l
 	accepted.Spec, accepted.Env = l.Spec.claimed(&c.Launch.Spec), c.Launch.Env
 	return accepted, nil
-}
-
-// ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
-// started in it. After an error it can no longer be used: it has ended or is about to end.
-func (s *supervisorClient) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
-	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
 }
 
 // Facts describes the properties of this machine on which sandboxes depend, as text to

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"aibox/internal/wake"
 	"aibox/session/output"
 )
 
@@ -18,7 +19,7 @@ func (s *supervisorClient) WatchOutput(ctx context.Context, id ID) (<-chan struc
 	go func() {
 		defer close(more)
 		_, _ = s.Follow(ctx, id, from, func(output.Chunk) error { // the caller checks the session itself
-			notify(more)
+			wake.Waiter(more)
 			return nil
 		})
 	}()

@@ -19,7 +19,7 @@ import (
 func (s *supervisorClient) WatchRequests(ctx context.Context, id ID, visit func([]Request) error) error {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
-		err := s.store.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
+		err := s.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
 			var open []Request
 			if err := json.Unmarshal(data, &open); err != nil {
 				return fmt.Errorf("reading the questions of %s: %w", id, err)

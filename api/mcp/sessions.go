@@ -86,7 +86,7 @@ type sessionFacts struct {
 
 // factsOf describes a session.
 func factsOf(s *session.Session) sessionFacts {
-	summary := s.Summary()
+	summary := session.SummaryOf(s)
 	facts := sessionFacts{
 		ID: s.ID, Agent: s.Agent, Status: summary.Status(), Ended: s.State.Phase == session.Ended, Created: s.Created, Network: s.Network,
 		Tokens: summary.Tokens, Cost: summary.Cost, Files: summary.Files, Added: summary.Added, Deleted: summary.Deleted,
@@ -122,7 +122,7 @@ func (t *sessionTools) listSessions(_ context.Context, _ *call, in listSessionsI
 	}{Sessions: []sessionFacts{}}
 	var tasks strings.Builder
 	for _, s := range t.sessions.List() {
-		summary := s.Summary()
+		summary := session.SummaryOf(&s)
 		if in.Open && s.State.Phase == session.Ended && !summary.Open() {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"aibox/session"
 )
 
 // auditLogs removes the logs of removed sessions whose retention is over.
@@ -13,7 +15,7 @@ func (c *cleaner) auditLogs(ctx context.Context) error {
 	if c.options.AuditKeep == 0 {
 		return nil
 	}
-	logs, err := c.store.ArchivedLogs()
+	logs, err := session.ArchivedLogs(c.store)
 	if err != nil {
 		return err
 	}

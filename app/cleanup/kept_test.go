@@ -193,7 +193,7 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 	for _, s := range sessions {
 		set, err := d.Changes(t.Context(), s.ID)
 		d.must(err)
-		decisions, err := d.store.Decisions(s.ID)
+		decisions, err := session.DecisionsOf(d.store, s.ID)
 		d.must(err)
 		if s.State.ContinuedBy == "" && s.State.Review != session.Discarded && !decisions.Taken.Complete(set) {
 			work[s.ID] = set.Tree

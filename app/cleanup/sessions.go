@@ -62,7 +62,7 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 	c.count(id)
 	c.gone[id] = true
 	return c.do("record "+string(id), func() error {
-		return c.store.RemoveKeepingLog(ctx, id, c.options.auditCommand)
+		return session.RemoveKeepingLog(ctx, c.store, id, c.options.auditCommand)
 	})
 }
 
@@ -170,7 +170,7 @@ func (c *cleaner) fullyReviewed(s *session.Session, set *review.ChangeSet) (bool
 	if set.Empty() {
 		return true, nil
 	}
-	decisions, err := c.store.Decisions(s.ID)
+	decisions, err := session.DecisionsOf(c.store, s.ID)
 	if err != nil {
 		return false, err
 	}

@@ -134,7 +134,7 @@ func batchOf(sessions []session.Session) session.BatchID {
 }
 
 func memberOf(one *session.Session) Member {
-	summary := one.Summary()
+	summary := session.SummaryOf(one)
 	member := Member{ID: one.ID, Agent: one.Agent, Model: one.Model, Status: summary.Status(), Open: summary.Open()}
 	result := one.State.Result
 	if result == nil {

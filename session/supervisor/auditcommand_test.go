@@ -25,7 +25,7 @@ func delivering(t *testing.T, run func(context.Context, session.Logged) error) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := store.DeliverLog(t.Context(), "0dq4f-codex", run)
+	d, err := session.DeliverLog(t.Context(), store, "0dq4f-codex", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestUndeliveredEventsAreDeliveredLater(t *testing.T) {
 		t.Errorf("%d are left", left)
 	}
 	q.stop() // as after a kill of the supervisor
-	d, err := store.DeliverLog(t.Context(), "0dq4f-codex", func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
+	d, err := session.DeliverLog(t.Context(), store, "0dq4f-codex", func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestDeliveryEndsWhenTheSessionIsRemoved(t *testing.T) {
 	logEvents(t, log, 5)
 	<-begun
 	q.summary(0)
-	if err := store.RemoveKeepingLog(t.Context(), "0dq4f-codex", session.AuditCommand{}); err != nil {
+	if err := session.RemoveKeepingLog(t.Context(), store, "0dq4f-codex", session.AuditCommand{}); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
@@ -138,7 +138,7 @@ func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
 
 func TestTheEndOfASessionDoesNotWaitForAHangingAuditCommand(t *testing.T) {
 	_, s := watched(t)
-	d, err := s.store.DeliverLog(t.Context(), s.id, func(ctx context.Context, _ session.Logged) error { <-ctx.Done(); return ctx.Err() })
+	d, err := session.DeliverLog(t.Context(), s.store, s.id, func(ctx context.Context, _ session.Logged) error { <-ctx.Done(); return ctx.Err() })
 	if err != nil {
 		t.Fatal(err)
 	}

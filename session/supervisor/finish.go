@@ -86,7 +86,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	}
 	if _, err := removed(); err != nil {
 		fmt.Fprintln(os.Stderr, "releasing:", err)
-		if err := s.store.ExpectContainer(); err != nil {
+		if err := session.ExpectContainer(s.store); err != nil {
 			fmt.Fprintln(os.Stderr, "leaving the sandbox to a later repair:", err)
 		}
 	}
@@ -200,7 +200,7 @@ func (s *supervisor) computeChanges(ctx context.Context, res *resources, result 
 // storeReview stores the review of a session that continued accepted work: whether any of
 // its own work is open.
 func (s *supervisor) storeReview(set *review.ChangeSet) error {
-	review, err := s.store.ReviewOf(s.id, set)
+	review, err := session.ReviewOf(s.store, s.id, set)
 	if err != nil || review == session.Unreviewed {
 		return err
 	}

@@ -160,7 +160,7 @@ func (n *notifier) notifyEnd(result *session.Result, watched bool) {
 	n.mu.Lock()
 	n.held = nil
 	n.mu.Unlock()
-	if event, what, text, ok := result.Notice(); ok && !watched {
+	if event, what, text, ok := session.NoticeOf(result); ok && !watched {
 		n.send(event, what, text)
 	}
 	sent := make(chan struct{})

@@ -148,7 +148,7 @@ func (s *run) startAuditCommand() error {
 	if !command.IsSet() {
 		return nil
 	}
-	d, err := s.store.DeliverLog(context.Background(), s.id, command.Run)
+	d, err := session.DeliverLog(context.Background(), s.store, s.id, command.Run)
 	if err != nil {
 		return fmt.Errorf("delivering the log to the audit command: %w", err)
 	}

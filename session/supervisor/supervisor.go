@@ -195,7 +195,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	over := make(chan struct{})
 	orphans := async(func() (int, error) {
 		s.settle(over)
-		return s.store.RemoveOrphans(services, res.docker.Backend)
+		return session.RemoveOrphans(services, s.store, res.docker.Backend)
 	})
 	s.watchModel(res.agent.Info())
 	go s.startServices(services)

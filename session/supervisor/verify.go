@@ -146,7 +146,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 // result.
 func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
-		if err := s.store.RemoveKeepingLog(context.Background(), s.id, s.deps.ReadSettings().AuditCommand); err != nil {
+		if err := session.RemoveKeepingLog(context.Background(), s.store, s.id, s.deps.ReadSettings().AuditCommand); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"aibox/internal/lifeline"
 	"aibox/internal/screen"
+	"aibox/internal/wake"
 )
 
 // frameTime is the shortest time between two paints for one viewer. Changes in between are
@@ -94,7 +95,7 @@ func (t *Terminal) Connect(line Line) {
 	t.mu.Unlock()
 	t.pumps.Go(t.pumpAnswers)
 	t.pumps.Go(t.pumpSize)
-	wake(t.resized) // the size may have changed since the agent was started
+	wake.Waiter(t.resized) // the size may have changed since the agent was started
 }
 
 // Limits of the emulator's work, in cells (see screen.Advance).
@@ -148,11 +149,11 @@ func (t *Terminal) feedSome(p []byte) (n int, scrolled []byte) {
 	}
 	if answers := t.screen.Answers(); len(t.answers)+len(answers) <= maxAnswers {
 		t.answers = append(t.answers, answers...)
-		wake(t.answer)
+		wake.Waiter(t.answer)
 	}
 	t.called = t.screen.Rang() || t.called
 	for v := range t.viewers {
-		wake(v.changed)
+		wake.Waiter(v.changed)
 	}
 	return n, t.screen.Scrolled()
 }
@@ -166,7 +167,7 @@ func (t *Terminal) ShowNotice(text string) {
 	defer t.mu.Unlock()
 	t.notices = []byte(text)
 	for v := range t.viewers {
-		wake(v.changed)
+		wake.Waiter(v.changed)
 	}
 }
 
@@ -263,7 +264,7 @@ func (t *Terminal) Close() {
 	viewers := make([]*viewer, 0, len(t.viewers))
 	for v := range t.viewers {
 		viewers = append(viewers, v)
-		wake(v.changed)
+		wake.Waiter(v.changed)
 	}
 	t.mu.Unlock()
 	// Do not wait for a viewer that does not read.
@@ -295,7 +296,7 @@ func (t *Terminal) join(v *viewer) bool {
 	}
 	t.viewers[v] = true
 	t.fit()
-	wake(v.changed)
+	wake.Waiter(v.changed)
 	return true
 }
 
@@ -321,16 +322,8 @@ func (t *Terminal) fit() {
 		return
 	}
 	t.screen.Resize(least)
-	wake(t.resized)
+	wake.Waiter(t.resized)
 	for v := range t.viewers {
-		wake(v.changed)
-	}
-}
-
-// wake notifies the owner of a channel of length one.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+		wake.Waiter(v.changed)
 	}
 }

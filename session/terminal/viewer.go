@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/internal/screen"
+	"aibox/internal/wake"
 	"aibox/session/control"
 )
 
@@ -160,7 +161,7 @@ func (t *Terminal) listen(ctx context.Context, v *viewer, in control.FrameReader
 			v.painter.Resize(size)
 			t.fit()
 			t.mu.Unlock()
-			wake(v.changed)
+			wake.Waiter(v.changed)
 		default:
 			return
 		}

@@ -85,7 +85,7 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	lines := []string{t.Title.Render("Accept into " + into), ""}
 	lines = append(lines, frame.Wrap(where, width)...)
 	lines = append(lines, "")
-	lines = append(lines, frame.Wrap(summary(d.draft, t, 0), width)...)
+	lines = append(lines, frame.Wrap(draftSummary(d.draft, t, 0), width)...)
 	lines = append(lines, "")
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "target", "esc", "back"}
 	if toWorktree {

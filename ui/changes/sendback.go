@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"aibox/session"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,7 +12,7 @@ func (m *Model) canSendBack() bool {
 	if m.set == nil {
 		return false
 	}
-	b := m.session.Summary()
+	b := session.SummaryOf(&m.session)
 	return b.Actions().SendBack
 }
 

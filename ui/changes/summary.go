@@ -15,9 +15,9 @@ import (
 // summaryPart is a part of the summary, in words of decreasing length.
 type summaryPart []string
 
-// summary says what accepting would do now, in at most width columns; 0 is no limit. The files that
+// draftSummary says what accepting would do now, in at most width columns; 0 is no limit. The files that
 // need a review come first. If it does not fit, parts are shortened, the last one first.
-func summary(draft *decision.Draft, style theme.Theme, width int) string {
+func draftSummary(draft *decision.Draft, style theme.Theme, width int) string {
 	return summaryOf(draft.Tally(), draft.Target(), style, width)
 }
 

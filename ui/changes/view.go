@@ -84,7 +84,7 @@ func (m *Model) head() []string {
 func (m *Model) foot() []string {
 	total := ""
 	if m.set != nil {
-		total = summary(m.draft, m.theme, m.width)
+		total = draftSummary(m.draft, m.theme, m.width)
 	}
 	note := m.note.Lines(m.theme, m.width, noteRows)
 	switch text := m.search.View(m.theme); {

@@ -123,7 +123,7 @@ func (m *Model) load() tea.Cmd {
 		}
 		msg := loaded{compared: comparison.New(members, sessions)}
 		if len(members) > 0 {
-			summary := members[0].Summary()
+			summary := session.SummaryOf(&members[0])
 			msg.task = summary.Task
 		}
 		return msg

@@ -69,7 +69,7 @@ func (m *Model) actions() session.Actions {
 	if !m.loaded {
 		return session.Actions{}
 	}
-	b := m.session.Summary()
+	b := session.SummaryOf(&m.session)
 	return b.Actions()
 }
 

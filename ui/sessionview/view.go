@@ -109,7 +109,7 @@ func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
 	if m.loaded {
-		b := m.session.Summary()
+		b := session.SummaryOf(&m.session)
 		b.Waiting, b.Prompting = len(m.live.Requests), m.live.Waiting
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
@@ -166,7 +166,7 @@ func (m *Model) task() string {
 	if r := m.session.State.Result; r != nil && r.Fault != nil {
 		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
 	}
-	b := m.session.Summary()
+	b := session.SummaryOf(&m.session)
 	if b.Queue != "" {
 		return m.theme.Warn.Render(ansi.Truncate("in the queue: "+termtext.Escape(b.Queue), m.width, "…"))
 	}

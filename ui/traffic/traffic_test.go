@@ -61,7 +61,7 @@ func TestAnAccessIsPutInWordsThatAreSafe(t *testing.T) {
 			session.Access{What: "model", Target: "GET /x", Why: "no such path", Call: session.ModelCall{Status: 404, Error: "no such path", Outcome: session.Refused}},
 			"✗ model GET /x 404 0.0s: no such path",
 		},
-		{session.Refusal{What: "model", Target: "GET /x", Reason: "no such path", Times: 2}.Access(), "✗ model GET /x ×2 no such path"},
+		{session.RefusedAccess(session.Refusal{What: "model", Target: "GET /x", Reason: "no such path", Times: 2}), "✗ model GET /x ×2 no such path"},
 		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 429, Reason: "slow down"}}, "✓ model GET /x 429 0.0s: slow down"},
 		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 499, Outcome: session.GivenUp}}, "✓ model GET /x 499 0.0s: the agent hung up"},
 	} {

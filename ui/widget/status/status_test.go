@@ -36,7 +36,7 @@ func TestASessionIsShownByItsMarkAndTheWord(t *testing.T) {
 		{decided(session.PartlyAccepted), "◐ part taken"},
 		{decided(""), "▲ to review"},
 	} {
-		b := test.session.Summary()
+		b := session.SummaryOf(&test.session)
 		if got := Text(b.Status()); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
 		}
