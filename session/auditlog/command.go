@@ -1,0 +1,58 @@
+package auditlog
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/termtext"
+	"aibox/internal/usercommand"
+)
+
+// AuditCommand is the user's command that receives each event of the audit logs. The zero
+// value means none.
+type AuditCommand struct{ usercommand.Command }
+
+// NewAuditCommand returns the command in the setting audit-command.
+func NewAuditCommand(text string) AuditCommand { return AuditCommand{usercommand.New(text)} }
+
+// Run runs the command with the event as a line of JSON on its standard input; see
+// usercommand.Command.
+func (c AuditCommand) Run(ctx context.Context, e Logged) error { return c.Command.Run(ctx, e.Line()) }
+
+// AuditCommandFailure describes a failed run in a line that is safe for a terminal.
+func AuditCommandFailure(err error) string {
+	return "the audit command (setting audit-command) failed: " + termtext.Escape(strings.TrimSpace(err.Error()))
+}
+
+// LogLine is an event as JSON: in `aibox audit --json`, in exports, and for the audit command.
+type LogLine struct {
+	ID      string          `json:"id"` // such as "0dq4f/17"
+	Session ID              `json:"session"`
+	Seq     int             `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Type    audit.Type      `json:"type"`
+	Kind    audit.Kind      `json:"kind"`
+	Denied  bool            `json:"denied,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Prev    string          `json:"prev"`
+	Hash    string          `json:"hash"`
+}
+
+// Line returns the event for JSON.
+func (e Logged) Line() LogLine {
+	return LogLine{e.ID().String(), e.Session, e.Seq, e.Time, e.Type, e.Kind(), e.Denied(), e.Data, e.Prev, e.Hash}
+}
+
+// Denied reports whether the event is a refusal: by the network, by the model gateway, or
+// by the user, with an answer or without one in time.
+func (e Logged) Denied() bool {
+	if e.Type == audit.AccessAnswered {
+		var answer audit.AccessAnswer
+		return json.Unmarshal(e.Data, &answer) == nil && (answer.Answer == "no" || answer.Answer == "none")
+	}
+	access, ok := AccessOf(e.Session, e.Event)
+	return ok && !access.Allowed
+}

@@ -1,0 +1,86 @@
+package auditlog
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"aibox/audit"
+	"aibox/config"
+)
+
+// logEntry is an event for a log.
+type logEntry struct {
+	kind audit.Type
+	data any
+}
+
+// learned returns what a session with this log has learned, as text.
+func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) {
+	t.Helper()
+	store := testStore(t)
+	id := past(t, store)
+	if err := store.write(id, specFile, Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(store.auditPath(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, err := log.Append(e.kind, e.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := newAuditReader(newClient(store), store).Learned(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Proposals {
+		got = append(got, fmt.Sprintf("%s %d %d %d", p.Pattern, p.Requests, p.Up, p.Down))
+	}
+	return got, all.Incomplete
+}
+
+func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
+	got, incomplete := learned(t, []logEntry{
+		{audit.EgressAllowed, audit.Egress{Host: "a.example.org", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "a.example.org", Port: 443}},
+		{audit.EgressClosed, audit.EgressEnd{Host: "a.example.org", Port: 443, BytesUp: 7, BytesDown: 70}},
+		{audit.EgressAllowed, audit.Egress{Host: "known.example.net", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "dead.example.org", Port: 443}},
+		{audit.EgressClosed, audit.EgressEnd{Host: "dead.example.org", Port: 443, BytesUp: 7}},
+		{audit.EgressRefused, audit.Egress{Host: "refused.example.org", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "not a host", Port: 0}},
+		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 4}}},
+	}...)
+	if want := []string{"a.example.org 2 7 70"}; !slices.Equal(got, want) || incomplete {
+		t.Errorf("%q, want %q, %v", got, want, incomplete)
+	}
+}
+
+func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
+	counts := []logEntry{
+		{audit.EgressAllowed, audit.Egress{Host: "a.example.org", Port: 443}},
+		{audit.EgressClosed, audit.EgressEnd{Host: "a.example.org", Port: 443, BytesUp: 7, BytesDown: 70}},
+		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 2, BytesUp: 7, BytesDown: 70}},
+		{audit.EgressCounted, audit.EgressCount{Host: "late.example.org", Port: 443, Requests: 1}},
+		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 9, BytesUp: 8, BytesDown: 80}},
+		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 10}}},
+	}
+	got, incomplete := learned(t, counts...)
+	if want := []string{"a.example.org 9 8 80", "late.example.org 1 0 0"}; !slices.Equal(got, want) || incomplete {
+		t.Errorf("%q, want %q, %v", got, want, incomplete)
+	}
+	for name, log := range map[string][]logEntry{
+		"too many destinations": append(slices.Clone(counts), logEntry{audit.EgressCounted, audit.EgressCount{Others: true, Requests: 1}}),
+		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 2}}}),
+	} {
+		if _, incomplete := learned(t, log...); !incomplete {
+			t.Errorf("%s: the list counts as complete", name)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package auditlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/audit"
+	"aibox/internal/paths"
+	"aibox/internal/sorting"
+	"aibox/workspace"
+)
+
+// Logged is an event in the audit log of a session.
+type Logged struct {
+	Session ID
+	audit.Event
+}
+
+// ID returns the event's id.
+func (e Logged) ID() EventID { return EventID{e.Session, e.Seq} }
+
+// AuditLog is the audit log of a session.
+type AuditLog struct {
+	Session ID
+	Path    string
+	Removed bool // its session was removed; the log is in the archive
+}
+
+// auditReader reads the audit logs of sessions, including removed ones.
+type auditReader struct {
+	client *supervisorClient
+	store  Store
+}
+
+// newAuditReader returns an auditReader of the sessions in store.
+func newAuditReader(client *supervisorClient, store Store) *auditReader {
+	return &auditReader{client: client, store: store}
+}
+
+// archive returns the folder with the logs of removed sessions.
+func archive(store Store) string { return filepath.Join(store.Dirs().State, "audit") }
+
+// archivedPath returns the path of the archived log of a removed session.
+func archivedPath(store Store, id ID) string {
+	return filepath.Join(archive(store), string(id)+".jsonl")
+}
+
+// auditLogs returns the logs of all sessions, including removed ones, oldest first.
+func auditLogs(store Store) ([]AuditLog, error) {
+	ids, err := store.IDs()
+	if err != nil {
+		return nil, err
+	}
+	var logs []AuditLog
+	stored := make(map[ID]bool, len(ids)) // there may be thousands of both kinds
+	for _, id := range ids {
+		stored[id] = true
+		logs = append(logs, AuditLog{Session: id, Path: store.auditPath(id)})
+	}
+	entries, err := os.ReadDir(archive(store))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the logs of removed sessions: %w", err)
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), ".jsonl")
+		if ok && isID(name) && entry.Type().IsRegular() && !stored[ID(name)] {
+			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(archive(store), entry.Name()), Removed: true})
+		}
+	}
+	sorting.Func(logs, func(a, b *AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
+	return logs, nil
+}
+
+// AuditLogs returns the logs of the sessions that texts name by id or unique prefix, oldest
+// first. Without texts it returns all logs. It includes those of removed sessions.
+func (s *auditReader) AuditLogs(texts ...string) ([]AuditLog, error) {
+	all, err := auditLogs(s.store)
+	if err != nil || len(texts) == 0 {
+		return all, err
+	}
+	ids := make([]ID, len(all))
+	for i, log := range all {
+		ids[i] = log.Session
+	}
+	wanted := map[ID]bool{}
+	for _, text := range texts {
+		id, err := matchID(text, ids)
+		if err != nil {
+			return nil, err
+		}
+		wanted[id] = true
+	}
+	return slices.DeleteFunc(all, func(log AuditLog) bool { return !wanted[log.Session] }), nil
+}
+
+// VerifyAudit verifies a log; see audit.Verify. A log that belongs to another session
+// counts as damaged.
+func (s *auditReader) VerifyAudit(log AuditLog) (audit.Verified, error) {
+	verified, err := audit.Verify(log.Path)
+	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
+		verified.Damage = nil // the session is about to start
+	}
+	if owner := ownerOf(verified.First); owner != "" && owner != log.Session {
+		verified.Damage = append(verified.Damage, &audit.Damage{Line: 1, Problem: "belongs to the log of " + string(owner)})
+	}
+	return verified, err
+}
+
+// ownerOf returns the session in the first event of its log; "" if it has none, as in logs
+// of earlier versions.
+func ownerOf(first audit.Event) ID {
+	var started struct{ Session ID }
+	if first.Type != audit.SessionStarted || json.Unmarshal(first.Data, &started) != nil {
+		return ""
+	}
+	return started.Session
+}
+
+// ArchiveLog keeps the audit log of a session that is about to be removed, with a last
+// event, which it returns. If the log is damaged or the disk is full, that event is empty,
+// and the session can still be removed. The caller holds the session's lock.
+func ArchiveLog(store Store, id ID) (Logged, error) {
+	removed := Logged{Session: id}
+	path := store.auditPath(id)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return removed, nil
+	}
+	if log, err := audit.Open(path); err == nil {
+		if e, err := log.Append(audit.SessionRemoved, nil); err == nil {
+			removed.Event = e
+		}
+		_ = log.Close()
+	}
+	if err := paths.MakePrivate(archive(store)); err != nil {
+		return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
+	}
+	kept := archivedPath(store, id)
+	for _, move := range [][2]string{{deliveredPath(path), deliveredPath(kept)}, {audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
+		if err := keep(move[0], move[1]); err != nil {
+			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
+		}
+	}
+	return removed, nil
+}
+
+// keep makes the file from also available as to. It is no error if the file does not exist.
+// No disk space is needed for its content.
+func keep(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Link(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil { // some file systems have no links
+		err = os.Rename(from, to)
+	}
+	return err
+}
+
+// ArchivedLog is the log of a removed session.
+type ArchivedLog struct {
+	AuditLog
+	Files int
+	Bytes int64 // disk space in bytes
+}
+
+// ArchivedLogs returns the logs of removed sessions.
+func ArchivedLogs(store Store) ([]ArchivedLog, error) {
+	all, err := auditLogs(store)
+	var removed []ArchivedLog
+	for _, log := range all {
+		if !log.Removed {
+			continue
+		}
+		archived := ArchivedLog{AuditLog: log}
+		for _, path := range []string{log.Path, audit.LastPath(log.Path), deliveredPath(log.Path)} {
+			files, bytes := workspace.Measure(path)
+			archived.Files, archived.Bytes = archived.Files+files, archived.Bytes+bytes
+		}
+		removed = append(removed, archived)
+	}
+	return removed, err
+}
+
+// Remove deletes the log.
+func (l ArchivedLog) Remove() error {
+	err := os.Remove(l.Path)
+	if last := os.Remove(audit.LastPath(l.Path)); !errors.Is(last, fs.ErrNotExist) {
+		err = errors.Join(err, last)
+	}
+	return errors.Join(err, l.removeDelivered())
+}

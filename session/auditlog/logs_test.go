@@ -1,0 +1,208 @@
+package auditlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/usercommand"
+)
+
+// everyEvent returns the ids of all logged events, in order.
+func everyEvent(t *testing.T, store Store, texts ...string) []string {
+	t.Helper()
+	s := newAuditReader(newClient(store), store)
+	logs, err := s.AuditLogs(texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	err = s.AuditEvents(logs, func(e Logged) error {
+		ids = append(ids, e.ID().String()+" "+string(e.Type))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
+	for _, id := range []ID{a, b, b, a, b, a} {
+		if err := (AuditCommand{}).Append(store, id, audit.StopRequested, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	short := func(id ID, n int) string { return EventID{id, n}.String() + " stop.requested" }
+	want := []string{short(a, 0), short(b, 0), short(b, 1), short(a, 1), short(b, 2), short(a, 2)}
+	if got := everyEvent(t, store); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	logs, err := s.AuditLogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough, seen := errors.New("enough"), 0
+	if err := s.AuditEvents(logs, func(Logged) error { seen++; return enough }); !errors.Is(err, enough) || seen != 1 {
+		t.Errorf("%v after %d", err, seen)
+	}
+	data, err := os.ReadFile(store.auditPath(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(store.auditPath(a), bytes.Replace(data, []byte(`"seq":1`), []byte(`"seq":9`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen = 0
+	err = s.AuditEvents(logs, func(Logged) error { seen++; return nil })
+	var damaged *DamagedLog
+	if !errors.Is(err, audit.ErrBroken) || !errors.As(err, &damaged) || damaged.Session != a || seen != 4 {
+		t.Errorf("%v after %d", err, seen)
+	}
+}
+
+func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
+	for range 2 {
+		if err := (AuditCommand{}).Append(store, a, audit.StopRequested, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make(chan string, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.FollowAudit(ctx, map[ID]int{a: 1}, func(id ID) bool { return id != b }, func(e Logged) error {
+			got <- e.ID().String()
+			return nil
+		})
+	}()
+	if id := <-got; id != (EventID{a, 1}).String() {
+		t.Error(id)
+	}
+	for _, id := range []ID{b, a} {
+		if err := errors.Join((AuditCommand{}).Append(store, id, audit.ChangesAccepted, nil), store.write(id, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id := <-got; id != (EventID{a, 2}).String() {
+		t.Error(id)
+	}
+	c := past(t, store)
+	if err := errors.Join((AuditCommand{}).Append(store, c, audit.StopRequested, nil), store.write(c, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-got; id != (EventID{c, 0}).String() {
+		t.Error(id)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
+	store := testStore(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "record")
+	script := "#!/bin/sh\n[ \"$1\" = --to ] && cat >>\"$2\"\nenv >" + dir + "/env\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AIBOX_CANARY", "leaked")
+	command := NewAuditCommand(program + "  --to " + dir + "/events")
+	id := past(t, store)
+	for _, kind := range []audit.Type{audit.AcceptBegun, audit.ChangesAccepted} {
+		if err := command.Append(store, id, kind, map[string]string{"name": "a\n\x1b"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(dir + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	var line LogLine
+	if len(lines) != 2 || json.Unmarshal([]byte(lines[1]), &line) != nil || line.Session != id || line.Type != audit.ChangesAccepted || line.Seq != 1 || line.Kind != audit.KindReview {
+		t.Errorf("%q", lines)
+	}
+	if env, err := os.ReadFile(dir + "/env"); err != nil || strings.Contains(string(env), "CANARY") {
+		t.Errorf("%s, %v", env, err)
+	}
+}
+
+func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
+	store := testStore(t)
+	slow := AuditCommand{usercommand.Command{Words: []string{"sleep", "60"}, Limit: 50 * time.Millisecond}}
+	for name, command := range map[string]AuditCommand{"missing": NewAuditCommand("/no/such/program"), "failing": NewAuditCommand("false"), "slow": slow} {
+		id := past(t, store)
+		if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got := everyEvent(t, store, string(id))
+		if len(got) != 2 || !strings.HasSuffix(got[1], "notice.given") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
+	var sum AuditSummary
+	for kind, data := range map[audit.Type]any{
+		audit.DNSRefused:    audit.Query{Name: "x"},
+		audit.AccessRefused: Refusal{What: "tcp", Target: "192.0.2.1:22"},
+		audit.EgressClosed:  audit.EgressEnd{BytesUp: -5, BytesDown: 7},
+		audit.ProbesRan:     map[string]any{"results": []map[string]bool{{"ok": true}, {"ok": false}}},
+	} {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(audit.Event{Type: kind, Data: raw})
+	}
+	sum.Add(audit.Event{Type: audit.SandboxDestroyed, Data: []byte(`{"calls":3,"input_tokens":9,"refused":{"name":40,"tcp":2,"udp":5,"model":8,"egress":1},"egress":{"allowed":4,"refused":3}}`)})
+	want := AuditSummary{Allowed: 4, Refused: 10, BytesDown: 7, Names: 40, Calls: 3, Input: 9, Probes: 2, Failed: 1}
+	if sum != want {
+		t.Errorf("%+v", sum)
+	}
+	if twice := sum.Plus(sum); twice.Refused != 20 || twice.Names != 80 || twice.Failed != 2 || twice.BytesDown != 14 {
+		t.Errorf("%+v", twice)
+	}
+}
+
+func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
+	store := testStore(t)
+	s := newAuditReader(newClient(store), store)
+	a, b := past(t, store), past(t, store)
+	for _, id := range []ID{a, b} {
+		if err := (AuditCommand{}).Append(store, id, audit.SessionStarted, map[string]ID{"session": id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range [][2]string{{store.auditPath(a), store.auditPath(b)}, {audit.LastPath(store.auditPath(a)), audit.LastPath(store.auditPath(b))}} {
+		if err := os.Rename(file[0], file[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs, err := s.AuditLogs(string(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.VerifyAudit(logs[0])
+	if err != nil || len(v.Damage) != 1 || v.Damage[0].String() != "line 1 belongs to the log of "+string(a) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

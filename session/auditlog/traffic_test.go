@@ -1,0 +1,116 @@
+package auditlog
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/audit"
+)
+
+// past is an ended session in which accesses to the names were refused.
+func past(t *testing.T, store Store, names ...string) ID {
+	t.Helper()
+	id, err := store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(store.auditPath(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := log.Append(audit.AccessRefused, Refusal{What: "name", Target: name, Reason: "no"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	storeSession(t, store, id, State{Phase: Ended, Result: &Result{}})
+	return id
+}
+
+func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
+	event := func(kind audit.Type, data any) audit.Event {
+		t.Helper()
+		log, err := audit.Open(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		e, err := log.Append(kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	call := func(outcome Outcome, text string) audit.Event {
+		return event(audit.ModelAnswered, ModelCall{Method: "POST", Path: "/v1/x", Status: 200, Error: text, Outcome: outcome})
+	}
+	for _, test := range []struct {
+		name    string
+		event   audit.Event
+		allowed bool
+	}{
+		{"an answer", call(Answered, ""), true},
+		{"a server's no", call(Refused, ""), true},
+		{"a server that is not there", call(Broken, "nothing answers"), true},
+		{"the gateway's no", call(Refused, "no such path"), false},
+		{"the gateway's later", call(Busy, "more than 32"), false},
+		{"a name", event(audit.DNSRefused, audit.Query{Name: "x", Record: "A", Reason: "no"}), false},
+		{"a name in an older log", event(audit.AccessRefused, Refusal{What: "name", Target: "x", Reason: "no"}), false},
+		{"a request to the proxy", event(audit.EgressAllowed, audit.Egress{Host: "x", Port: 443}), true},
+		{"the proxy's no", event(audit.EgressRefused, audit.Egress{Host: "x", Port: 443, Reason: "no"}), false},
+	} {
+		a, ok := AccessOf("0a-x", test.event)
+		if !ok || a.Allowed != test.allowed || a.Times != 1 || a.Session != "0a-x" || a.Time.IsZero() {
+			t.Errorf("%s: %+v, %v", test.name, a, ok)
+		}
+		if a.What == AskedModel && a.Target != "POST /v1/x" {
+			t.Errorf("%s: %+v", test.name, a)
+		}
+	}
+	if _, ok := AccessOf("0a-x", event(audit.StopRequested, nil)); ok {
+		t.Error("a stop is an access")
+	}
+	if _, ok := AccessOf("0a-x", event(audit.AccessRefused, []int{1})); ok {
+		t.Error("nonsense is an access")
+	}
+}
+
+func TestTheTrafficHistoryIsLimited(t *testing.T) {
+	store := testStore(t)
+	logs := newAuditReader(newClient(store), store)
+	past(t, store, "old.example")
+	past(t, store, "new.example", "newer.example")
+	enough := errors.New("enough")
+	var targets []string
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := logs.WatchTraffic(ctx, 1, func(n Traffic) error {
+		if n.Live != nil {
+			return enough // the end of a session
+		}
+		targets = append(targets, n.Access.Target)
+		return nil
+	})
+	if !errors.Is(err, enough) || !slices.Equal(targets, []string{"new.example", "newer.example"}) {
+		t.Errorf("%v, %v", targets, err)
+	}
+	targets = nil
+	err = logs.WatchTraffic(ctx, 1, func(n Traffic) error {
+		if n.Live != nil {
+			cancel()
+			return nil
+		}
+		targets = append(targets, n.Access.Target)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || len(targets) != 2 {
+		t.Errorf("%v, %v", targets, err)
+	}
+}

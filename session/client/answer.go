@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session/control"
+)
+
+// Answer answers a request of a running session. A request can be answered once; the fault
+// for one that is no longer open has the cause ErrWrongState.
+func (s *supervisorClient) Answer(ctx context.Context, id ID, request int, answer Answer) error {
+	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, string(answer), answer.Allows()) })
+}
+
+// Extend extends the time limit of a running session. It also answers the session's own
+// request for time, if there is one.
+func (s *supervisorClient) Extend(ctx context.Context, id ID, by time.Duration) error {
+	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
+	if errors.Is(err, ErrWrongState) {
+		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
+			Hint("`aibox run --resume %s` continues its work", id)
+	}
+	return err
+}
+
+// send calls the supervisor of a session. The fault for a session that is not running has
+// the cause ErrWrongState.
+func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
+	dir := s.store.Dir(id)
+	err := control.ErrNoSupervisor
+	if isLocked(dir) {
+		err = send(s.dial(id))
+	}
+	var refused *control.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		failed := refusal(refused)
+		if len(failed.Hints) == 0 {
+			failed = failed.Hint("`aibox ls` shows the status of %s", id)
+		}
+		return failed
+	case errors.Is(err, control.ErrTimeout):
+		return s.unresponsiveFault(id)
+	case errors.Is(err, control.ErrNoSupervisor):
+		return WrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
+	default:
+		return err
+	}
+}
+
+// refusal returns the fault for a supervisor's refusal, with its hints.
+func refusal(refused *control.RefusedError) *fault.Fault {
+	f := fault.New(refused.Kind(), "%s", refused.Message)
+	if f.Kind == fault.Conflict {
+		f = WrongState("%s", refused.Message)
+	}
+	for _, hint := range refused.Hints {
+		f = f.Hint("%s", hint)
+	}
+	return f
+}

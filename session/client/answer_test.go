@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session/ports"
+	"aibox/session/process"
+)
+
+// Exit code 6 is for accepts that conflict. Commands on an ended session once returned it,
+// too.
+func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
+	sessions := newClient(testStore(t))
+	id, err := sessions.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	for name, call := range map[string]func(context.Context) error{
+		"answer": func(ctx context.Context) error { return sessions.Answer(ctx, id, 1, AnswerYes) },
+		"extend": func(ctx context.Context) error { return sessions.Extend(ctx, id, time.Hour) },
+		"exec": func(ctx context.Context) error {
+			_, err := sessions.StartProcess(ctx, id, process.Request{Argv: []string{"true"}})
+			return err
+		},
+		"run": func(ctx context.Context) error {
+			_, err := sessions.RunProcess(ctx, id, process.Request{Argv: []string{"true"}}, func(process.Info) error { return nil }, func(process.Frame) error { return nil })
+			return err
+		},
+		"open": func(ctx context.Context) error {
+			return sessions.OpenPort(ctx, id, ports.Request{Port: 80, Address: netip.MustParseAddr("127.0.0.1")}, nil)
+		},
+		"ports": func(ctx context.Context) error { _, err := sessions.Ports(ctx, id); return err },
+		"allow": func(ctx context.Context) error { _, err := sessions.ChangePolicy(ctx, id, PolicyChange{}); return err },
+		"top":   func(ctx context.Context) error { _, err := sessions.Usage(ctx, id); return err },
+	} {
+		err := call(t.Context())
+		if fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) == 0 || !strings.Contains(err.Error(), string(id)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name != "extend" && !errors.Is(err, ErrWrongState) {
+			t.Errorf("%s: the cause of %q is unknown", name, err)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session/control"
+	"aibox/session/output"
+)
+
+// Follow visits the session's output from the byte offset from on, until the session has
+// ended: first the recorded output, then the new output. It returns the ended session. If
+// the supervisor dies, it returns an error of kind Internal after it has visited everything
+// recorded.
+func (s *supervisorClient) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
+	dir, finished := s.store.Dir(id), false
+	for isLocked(dir) {
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
+			from, err = s.dial(id).Output(ctx, from, visit)
+			return err
+		})
+		finished = err == nil
+		if finished {
+			// The output is complete, and the state on disk is final. The supervisor still
+			// cleans up; a command that changes the session waits for that (withEnded).
+			break
+		}
+		if !errors.Is(err, control.ErrNoSupervisor) {
+			return Session{}, err
+		}
+		// The supervisor will open its socket soon, or its lock will be free.
+		select {
+		case <-time.After(reconnectPause):
+		case <-ctx.Done():
+			return Session{}, ctx.Err()
+		}
+	}
+	if _, err := output.Read(dir, from, true, visit); err != nil {
+		return Session{}, err
+	}
+	session, err := s.store.Load(id)
+	if err != nil {
+		return Session{}, err
+	}
+	if finished && session.State.Phase != Ended { // the session has ended, and its supervisor could not store that
+		return session, fault.New(fault.Environment, "the end of %s could not be stored", id).
+			Hint("check whether the disk of %s is full: df -h %s", s.store.Root(), s.store.Root()).
+			Hint("the next aibox command that finds room stores the known result; the work is kept")
+	}
+	if session.State.Phase != Ended {
+		return session, fault.New(fault.Internal, "the session's supervisor died").
+			Hint("the next aibox command repairs the session; its work and its record are kept")
+	}
+	return session, nil
+}

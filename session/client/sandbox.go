@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+
+	"aibox/internal/fault"
+	"aibox/session/control"
+)
+
+// UpdateSandbox changes a running sandbox.
+func (s *supervisorClient) UpdateSandbox(ctx context.Context, id ID, change SandboxChange) error {
+	return s.send(id, func(c control.Client) error { return c.UpdateSandbox(ctx, change) })
+}
+
+// PauseSandbox stops all programs of a running sandbox, which keeps its memory. Its idle time
+// and its time limit stop, too.
+func (s *supervisorClient) PauseSandbox(ctx context.Context, id ID) error {
+	return s.send(id, func(c control.Client) error { return c.Pause(ctx) })
+}
+
+// ResumeSandbox continues a paused sandbox.
+func (s *supervisorClient) ResumeSandbox(ctx context.Context, id ID) error {
+	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
+}
+
+// SnapshotSandbox stores the state of a running sandbox. request is a snapshot.Request.
+func (s *supervisorClient) SnapshotSandbox(ctx context.Context, id ID, request any) error {
+	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
+}
+
+// SetNetwork replaces the lists of a running sandbox, and closes the connections that are no
+// longer allowed. Entries that the user's settings deny stay denied.
+func (s *supervisorClient) SetNetwork(ctx context.Context, id ID, lists NetworkLists, reason string) error {
+	found, err := s.store.Load(id)
+	if err != nil {
+		return err
+	}
+	if err := lists.check(); err != nil {
+		return err
+	}
+	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != Ended {
+		return fault.New(fault.Usage, "%s was created with the network policy %s, which has no way out of the sandbox and no lists", id, mode).
+			Hint("create it with an allow list, which may be empty")
+	}
+	lists = NetworkLists{notNull(lists.Allow), notNull(lists.Deny)}
+	return s.send(id, func(c control.Client) error { return c.SetNetwork(ctx, lists, reason) })
+}
+
+// notNull returns a list that is not null in JSON, because null would leave it unchanged.
+func notNull(list *[]string) *[]string {
+	if list != nil && *list == nil {
+		return &[]string{}
+	}
+	return list
+}
+
+// ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
+// started in it. After an error it can no longer be used: it has ended or is about to end.
+func (s *supervisorClient) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
+	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
+}

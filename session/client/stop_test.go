@@ -1,0 +1,76 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/session/control"
+)
+
+// A supervisor closes its socket before it has removed the sandbox and releases its lock.
+// Stop once failed in that time.
+func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
+	sessions := newClient(testStore(t))
+	id, err := sessions.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	held, err := sessions.store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		stopped := make(chan error)
+		go func() {
+			_, err := sessions.Stop(t.Context(), id, "no longer needed")
+			stopped <- err
+		}()
+		select {
+		case err := <-stopped:
+			t.Errorf("Stop returned %v while the supervisor was ending", err)
+			return
+		case <-time.After(time.Second):
+		}
+		_ = held.Close()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A supervisor whose queued session has just been stopped closes the connection before it
+// stores the end. Stop once failed in that time.
+func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
+	sessions := newClient(testStore(t))
+	id, err := sessions.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := sessions.store.Dir(id)
+	storeSession(t, sessions.store, id, State{Phase: Queued, Queue: &Queue{}})
+	held, err := sessions.store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := control.Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+			_ = errors.Join(conn.Close(), listener.Close())
+			time.Sleep(4 * reconnectPause)
+			storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{ExitCode: 7}})
+		}
+		_ = held.Close()
+	}()
+	ended, err := sessions.Stop(t.Context(), id, "no longer needed")
+	if err != nil || ended.State.Result == nil || ended.State.Result.ExitCode != 7 {
+		t.Errorf("Stop returns %+v, %v", ended.State, err)
+	}
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/session/control"
+	"aibox/session/output"
+	"aibox/session/process"
+)
+
+// hanging is a running session whose supervisor accepts connections and does not answer,
+// like one that hangs.
+func hanging(t *testing.T) (*supervisorClient, ID) {
+	t.Helper()
+	s, id, listener := supervised(t)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+		}
+	}()
+	return s, id
+}
+
+// supervised is a running session and the control socket of its supervisor, which has 20 ms
+// to answer.
+func supervised(t *testing.T) (*supervisorClient, ID, net.Listener) {
+	t.Helper()
+	s := newClient(testStore(t))
+	s.timeout = 20 * time.Millisecond
+	id, err := s.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	storeSession(t, s.store, id, State{Phase: Running})
+	mine, err := s.store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := control.Listen(s.store.Dir(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(listener.Close(), mine.Close()) })
+	return s, id, listener
+}
+
+// A process starts after a snapshot was stored, which takes a long time.
+func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
+	s, id, listener := supervised(t)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/state", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(time.Second) // longer than the time to the first ping
+		_, _ = w.Write([]byte(`{"id":7}`))
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	if info, err := s.StartProcess(t.Context(), id, process.Request{}); err != nil || info.ID != 7 {
+		t.Errorf("started is %+v, %v", info, err)
+	}
+	ran := errors.New("it runs")
+	if _, err := s.RunProcess(t.Context(), id, process.Request{}, func(process.Info) error { return ran }, nil); !errors.Is(err, ran) {
+		t.Errorf("run: %v", err)
+	}
+}
+
+func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
+	for name, ask := range map[string]func(*supervisorClient, ID) error{
+		"stop":   func(s *supervisorClient, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
+		"extend": func(s *supervisorClient, id ID) error { return s.Extend(t.Context(), id, time.Minute) },
+		"answer": func(s *supervisorClient, id ID) error { return s.Answer(t.Context(), id, 1, AnswerYes) },
+		"screen": func(s *supervisorClient, id ID) error { _, err := s.Screen(t.Context(), id); return err },
+		"follow": func(s *supervisorClient, id ID) error {
+			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })
+			return err
+		},
+		"start": func(s *supervisorClient, id ID) error {
+			_, err := s.StartProcess(t.Context(), id, process.Request{})
+			return err
+		},
+		"run": func(s *supervisorClient, id ID) error {
+			_, err := s.RunProcess(t.Context(), id, process.Request{}, nil, nil)
+			return err
+		},
+		"files": func(s *supervisorClient, id ID) error {
+			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
+			return err
+		},
+		"attach": func(s *supervisorClient, id ID) error {
+			_, err := s.Attach(t.Context(), id, screen.Size{}, screen.Colors(0))
+			return err
+		},
+	} {
+		s, id := hanging(t)
+		err := ask(s, id)
+		hints := strings.Join(fault.Hints(err), "\n")
+		if err == nil || fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "does not answer") ||
+			!strings.Contains(hints, "aibox stop --force "+string(id)) {
+			t.Errorf("%s says %v, %q", name, err, hints)
+		}
+	}
+}

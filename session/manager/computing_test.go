@@ -1,0 +1,165 @@
+package manager
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/audit"
+	"aibox/netguard"
+)
+
+// died is a session whose agent wrote a file and ended, and whose supervisor was killed in
+// the given phase.
+func (d *fixture) died(id ID, phase Phase, result *Result) {
+	d.t.Helper()
+	ws := d.prepared(id)
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	d.must(d.store.write(id, stateFile, State{Phase: phase, Workspace: ws, Started: now(), Result: result}))
+}
+
+func (d *fixture) loaded(id ID) *Session {
+	d.t.Helper()
+	session, err := d.store.Load(id)
+	d.must(err)
+	return &session
+}
+
+// A process that the kernel killed for its memory would be killed again. So the end of the
+// agent is recorded before its changes are computed, and the repair does not compute them.
+func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
+	d := newFixture(t)
+	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 {
+		t.Fatalf("repaired is %v", repaired)
+	}
+	session := d.loaded("00001-a")
+	result := session.State.Result
+	if session.State.Phase != Ended || result.ExitCode != 3 || result.Seconds != 12 || result.Tokens.Input != 7 || result.Fault != nil {
+		t.Errorf("the session ended as %+v", result)
+	}
+	if !strings.Contains(result.Changes.Unknown, "out of memory") || session.UnknownChanges() == nil {
+		t.Errorf("its changes are %+v", result.Changes)
+	}
+	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repair computed the changes: %v", err)
+	}
+	brief := SummaryOf(session)
+	if brief.Status() != StatusToReview || !brief.Open() || !brief.Actions().Review {
+		t.Errorf("the list shows it as %s", brief.Status())
+	}
+
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+	session = d.loaded("00001-a")
+	if session.UnknownChanges() != nil || !session.State.Result.Changed || session.State.Result.Changes.Files != 1 || session.State.Result.ExitCode != 3 {
+		t.Errorf("afterwards it stands as %+v", session.State.Result)
+	}
+	if types, _ := d.logged("00001-a"); types[len(types)-1] != audit.ChangesComputed {
+		t.Errorf("logged is %v", types)
+	}
+}
+
+func TestRepairDoesNotComputeChanges(t *testing.T) {
+	d := newFixture(t)
+	d.died("00001-a", Running, nil)
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	session := d.loaded("00001-a")
+	if session.State.Result.Fault == nil || session.UnknownChanges() == nil {
+		t.Errorf("the session ended as %+v", session.State.Result)
+	}
+	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repair computed the changes: %v", err)
+	}
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+}
+
+// Changes that cannot be computed stay unknown, are reported as unknown, and are not lost.
+func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
+	d := newFixture(t)
+	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	_, err = d.beginCompute(d.loaded("00001-a")) // a command that dies here
+	d.must(err)
+	if _, err := d.Repair(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; changes.Tries != 2 || !strings.Contains(changes.Unknown, "tried 1 times") {
+		t.Errorf("after another death the changes are %+v", changes)
+	}
+	baseline := d.loaded("00001-a").State.Workspace.Baseline
+	d.must(os.Rename(baseline, baseline+".away"))
+	if _, err := d.Changes(t.Context(), "00001-a"); err == nil {
+		t.Fatal("changes were computed without a baseline")
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; !strings.Contains(changes.Unknown, "baseline") {
+		t.Errorf("after an error the changes are %+v", changes)
+	}
+	d.must(os.Rename(baseline+".away", baseline))
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; changes.Unknown != "" || changes.Tries != 0 {
+		t.Errorf("in the end the changes are %+v", changes)
+	}
+}
+
+func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
+	d := newFixture(t)
+	ws := d.prepared("00001-a")
+	d.must(d.store.write("00001-a", stateFile, State{Phase: Running, Workspace: ws, Started: now()}))
+	d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 3}, Refused: []Refusal{{Target: "x", Times: 2}}}))
+	d.noDocker = errors.New("no Docker here")
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	session, err := d.store.Load("00001-a")
+	d.must(err)
+	if r := session.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(d.store.Dir("00001-a"), "live.json")); err == nil {
+		t.Error("they stand there twice")
+	}
+}
+
+// The last stored numbers can be old: on a full disk a supervisor cannot store newer ones,
+// and then it may be killed.
+func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
+	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.died("00001-a", Running, nil)
+			spec := d.loaded("00001-a").Spec
+			spec.Network = netguard.Local.String()
+			d.must(d.store.write("00001-a", specFile, spec))
+			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
+			if full { // a folder in place of the next file fails like a full disk
+				d.must(os.Mkdir(filepath.Join(d.store.Dir("00001-a"), "live.json.next"), 0o700))
+				d.write(filepath.Join(d.store.Dir("00001-a"), "live.json.next", "x"), "")
+				if d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
+					t.Fatal("they are written")
+				}
+			}
+			if live := d.store.live("00001-a"); len(live.Requests) != 1 {
+				t.Errorf("its questions are lost: %+v", live)
+			}
+			_, err := d.Repair(t.Context())
+			d.must(err)
+			session := d.loaded("00001-a")
+			brief := SummaryOf(session)
+			if tokens := session.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
+				t.Errorf("the tokens are %+v", tokens)
+			}
+		})
+	}
+}

@@ -1,0 +1,426 @@
+package manager
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/runtime"
+)
+
+// torn are contents of a state or spec that a crash or a failing disk can leave.
+var torn = map[string]func(whole []byte) []byte{
+	"empty":       func([]byte) []byte { return nil },
+	"cut":         func(whole []byte) []byte { return whole[:len(whole)*2/3] },
+	"zeros":       func(whole []byte) []byte { return make([]byte, len(whole)) },
+	"overwritten": func(whole []byte) []byte { return append([]byte("\n\n\n\x7f"), whole[4:]...) },
+}
+
+// worked is a session with an undamaged record whose agent wrote a file and whose
+// supervisor was killed in the given phase.
+func (d *fixture) worked(id ID, phase Phase) {
+	d.t.Helper()
+	ws := d.prepared(id)
+	d.must(d.append(id, audit.SessionStarted, map[string]any{"agent": "shell", "repository": d.repo, "network": "none", "image": "aibox/base:0"}))
+	state := State{Phase: Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
+	d.must(d.store.WriteState(id, state))
+	d.must(d.append(id, audit.AgentStarted, nil))
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	state.Phase, state.Started = Running, now()
+	d.must(d.store.WriteState(id, state))
+	if phase == Running {
+		return
+	}
+	d.must(d.append(id, audit.AgentEnded, map[string]any{"exit_code": 3}))
+	state.Phase, state.Result = Computing, &Result{ExitCode: 3, Changes: Changes{Unknown: NotComputedYet}}
+	d.must(d.store.WriteState(id, state))
+	if phase == Ended {
+		state.Phase, state.Ended = Ended, now()
+		d.must(d.store.WriteState(id, state))
+	}
+}
+
+func (d *fixture) tear(id ID, file string, how func([]byte) []byte) {
+	d.t.Helper()
+	path := filepath.Join(d.store.Dir(id), file)
+	data, err := os.ReadFile(path)
+	d.must(err)
+	d.must(os.WriteFile(path, how(data), 0o600))
+}
+
+func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
+	for _, file := range []string{stateFile, specFile} {
+		for _, phase := range []Phase{Running, Computing, Ended} {
+			for name, how := range torn {
+				t.Run(file+" "+string(phase)+" "+name, func(t *testing.T) {
+					t.Parallel()
+					d := newFixture(t)
+					d.worked("00001-shell", phase)
+					d.tear("00001-shell", file, how)
+					repaired, err := d.Repair(t.Context())
+					d.must(err)
+					if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) != 1 || !strings.HasPrefix(repaired[0].Restored[0], file+" was damaged") {
+						t.Fatalf("repaired is %+v", repaired)
+					}
+					session := d.loaded("00001-shell")
+					if session.State.Phase != Ended || session.Agent != "shell" || session.Repository != d.repo || session.State.Result == nil {
+						t.Errorf("it is %+v", session)
+					}
+					if phase != Running && session.State.Result.ExitCode != 3 {
+						t.Errorf("the agent's exit code is lost: %+v", session.State.Result)
+					}
+					if got := d.files("00001-shell"); got != "made.txt" {
+						t.Errorf("it changed %q", got)
+					}
+					if _, err := os.Lstat(filepath.Join(d.store.Dir("00001-shell"), file+".damaged")); err != nil {
+						t.Errorf("the damaged file: %v", err)
+					}
+					if again, err := d.Repair(t.Context()); err != nil || len(again) > 0 {
+						t.Errorf("it is repaired again: %+v, %v", again, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Without the state before the last step, the log still proves that there is work.
+func TestALostStateNeverRemovesWork(t *testing.T) {
+	for name, lose := range map[string]func(*fixture, string){
+		"both damaged": func(d *fixture, dir string) {
+			d.write(filepath.Join(dir, stateFile), "")
+			d.write(filepath.Join(dir, "state.previous.json"), "")
+		},
+		"both missing": func(d *fixture, dir string) {
+			d.must(os.Remove(filepath.Join(dir, stateFile)))
+			d.must(os.Remove(filepath.Join(dir, "state.previous.json")))
+		},
+		"state and log damaged": func(d *fixture, dir string) {
+			for _, file := range []string{stateFile, "state.previous.json", "audit.jsonl"} {
+				d.write(filepath.Join(dir, file), "\x00\x00")
+			}
+			d.must(os.Remove(audit.LastPath(filepath.Join(dir, "audit.jsonl"))))
+		},
+		"all missing but the log": func(d *fixture, dir string) {
+			for _, file := range []string{stateFile, "state.previous.json", specFile} {
+				d.must(os.Remove(filepath.Join(dir, file)))
+			}
+			old := now().Add(-time.Hour)
+			d.must(os.Chtimes(dir, old, old))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.worked("00001-shell", Running)
+			ws := d.loaded("00001-shell").State.Workspace
+			lose(d, d.store.Dir("00001-shell"))
+			repaired, err := d.Repair(t.Context())
+			d.must(err)
+			if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) == 0 {
+				t.Errorf("repaired is %+v", repaired)
+			}
+			if gone, _ := ws.Gone(); gone {
+				t.Error("the workspace is gone")
+			}
+			if session := d.loaded("00001-shell"); session.State.Phase != Ended {
+				t.Errorf("it is %+v", session.State)
+			}
+		})
+	}
+}
+
+// The supervisor can die after the agent's start and before that is stored in the state.
+// The agent may already have worked.
+func TestWorkOfAnAgentWhoseStartWasNotStoredIsKept(t *testing.T) {
+	d := newFixture(t)
+	ws := d.prepared("00001-shell")
+	d.must(d.append("00001-shell", audit.AgentStarted, nil))
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || !repaired[0].Kept {
+		t.Fatalf("repaired is %+v", repaired)
+	}
+	if got := d.files("00001-shell"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+}
+
+func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	d.must(d.append("00001-shell", audit.AgentEnded, map[string]any{"exit_code": 0, "signal": 0}))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if result := d.loaded("00001-shell").State.Result; result.ExitCode != 0 || result.Fault != nil || result.Changes.Unknown == "" {
+		t.Errorf("the result is %+v", result)
+	}
+}
+
+func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
+	for _, phase := range []Phase{Running, Computing} {
+		d := newFixture(t)
+		d.worked("00001-shell", phase)
+		dir := d.store.Dir("00001-shell")
+		for _, name := range []string{".state.json.123456", ".changes.json.99", "control.sock", "live.json", "live.json.next", "live.stale.json", "reserve", "reserve.result"} {
+			d.write(filepath.Join(dir, name), "{")
+		}
+		d.write(filepath.Join(dir, "output.raw"), "kept")
+		pack := filepath.Join(d.loaded("00001-shell").State.Workspace.GitDir, "objects/pack/tmp_pack_abc")
+		d.write(pack, "PACK")
+		_, err := d.Repair(t.Context())
+		d.must(err)
+		if _, err := os.Lstat(pack); err == nil {
+			t.Error("an unfinished pack is left")
+		}
+		var names []string
+		for name := range d.content("00001-shell") {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if want := []string{"audit.jsonl", "audit.last", "output.raw", specFile, "state.previous.json", stateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s: it holds %q", phase, names)
+		}
+	}
+}
+
+// sleeper returns a process that runs until it is killed.
+func sleeper(t *testing.T) runtime.Process {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	go func() { _ = cmd.Wait() }()
+	p, err := runtime.FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A watchdog that was stopped by a signal does not notice the end of its supervisor.
+func TestRepairEndsAStoppedWatchdog(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	watchdog := sleeper(t)
+	d.must(unix.Kill(watchdog.PID, unix.SIGSTOP))
+	state := d.loaded("00001-shell").State
+	state.Watchdog = watchdog
+	d.must(d.store.WriteState("00001-shell", state))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	d.must(watchdog.AwaitEnd(5 * time.Second))
+}
+
+// The time in a synctest bubble begins in the year 2000, so all files have times in the
+// future, as after a clock was set back.
+func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", Running)
+	network, err := d.pool.Acquire(t.Context(), "00001-shell")
+	d.must(err)
+	ws := d.prepared("00002-shell")
+	d.must(d.store.WriteState("00002-shell", State{Phase: Preparing, Workspace: ws, Network: &network})) // its container may still appear
+	d.must(os.Mkdir(d.store.Dir("00003-shell"), 0o700))
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		repaired, err := d.Repair(t.Context())
+		if took := time.Since(begin); err != nil || took > 2*containerAppearTimeout {
+			t.Errorf("it takes %v, %v", took, err)
+		}
+		if len(repaired) != 3 {
+			t.Errorf("repaired is %+v", repaired)
+		}
+	})
+	if result := d.loaded("00001-shell").State.Result; result.Seconds < 0 {
+		t.Errorf("it ran %v seconds", result.Seconds)
+	}
+}
+
+// A start that was killed before it recorded its workspace used to leave the empty folder.
+func TestAStartThatDiedBeforeItsWorkspaceWasRecordedLeavesNoFolder(t *testing.T) {
+	d := newFixture(t)
+	reserved := filepath.Join(d.dirs.Workspace, ".aibox-new-00001-shell")
+	d.must(os.MkdirAll(reserved, 0o700))
+	d.must(os.Mkdir(d.store.Dir("00001-shell"), 0o700))
+	d.must(d.store.write("00001-shell", specFile, Spec{ID: "00001-shell", Created: now(), Repository: d.repo}))
+	d.must(d.store.write("00001-shell", stateFile, State{Phase: Preparing, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if _, err := os.Lstat(reserved); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", reserved, err)
+	}
+}
+
+// On a busy machine the daemon creates the container of a dead supervisor after the session
+// was repaired. It used to stay until another session started.
+func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
+	d := newFixture(t)
+	network, err := d.pool.Acquire(t.Context(), "00001-shell")
+	d.must(err)
+	d.must(d.store.WriteState("00001-shell", State{Phase: Preparing, Workspace: d.prepared("00001-shell"), Network: &network}))
+	before := time.Now().Add(-2 * containerAppearTimeout)
+	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), stateFile), before, before)) // so that the repair does not wait
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if !d.ExpectsContainer() {
+		t.Fatal("no container is expected")
+	}
+	late, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00001-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: network})
+	d.must(err)
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if state, err := late.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("the container is %v, %v", state.Status, err)
+	}
+	long := time.Now().Add(-2 * lateContainerTimeout)
+	d.must(os.Chtimes(lateContainer(d.store), long, long))
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if d.ExpectsContainer() {
+		t.Error("a container is expected for ever")
+	}
+}
+
+// NFS and FUSE keep an open file under another name when it is removed, so a folder with a
+// lock that is held cannot be removed as a whole.
+func TestTheRemainsOfARemovedRecordAreRemovedByTheNextRepair(t *testing.T) {
+	d := newFixture(t)
+	rest := filepath.Join(d.dirs.Sessions(), ".aibox-removed-abc")
+	d.write(filepath.Join(rest, ".fuse_hidden0001"), "")
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if _, err := os.Lstat(rest); err != nil {
+		t.Error("a folder that another process removes was removed")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(50 * 365 * 24 * time.Hour) // from the year 2000 on
+		_, err = d.Repair(t.Context())
+	})
+	d.must(err)
+	if _, err := os.Lstat(rest); err == nil {
+		t.Error("it is left")
+	}
+}
+
+// A session that is just being created, or whose record is being removed, has no spec.
+func TestAFolderWithoutASpecIsNoError(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-shell", "one.txt")
+	d.must(os.Mkdir(d.store.Dir("00002-shell"), 0o700))
+	all, err := d.List()
+	if err != nil || len(all) != 1 {
+		t.Errorf("listed are %d sessions, %v", len(all), err)
+	}
+}
+
+// The folder of a supervisor that was killed before it had written a spec is removed at
+// once; a folder that is about to be used is not.
+func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
+	d := newFixture(t)
+	for _, id := range []ID{"00001-shell", "00002-shell"} {
+		d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	}
+	d.write(d.store.SupervisorLog("00001-shell"), "")
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || repaired[0].ID != "00001-shell" {
+		t.Errorf("repaired is %+v", repaired)
+	}
+	if _, err := os.Lstat(d.store.Dir("00002-shell")); err != nil {
+		t.Error("a folder that is about to be used was removed")
+	}
+}
+
+func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T) {
+	d := newFixture(t)
+	create := func(id ID, network string) runtime.Sandbox {
+		t.Helper()
+		d.worked(id, Ended)
+		made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName(id), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: network}})
+		d.must(err)
+		return made
+	}
+	is := func(sandbox runtime.Sandbox) runtime.Status {
+		t.Helper()
+		state, err := sandbox.State(t.Context())
+		d.must(err)
+		return state.Status
+	}
+	left, ending := create("00001-shell", "1"), create("00002-shell", "2")
+	held, err := d.store.Lock("00002-shell") // held by its supervisor, which removes the sandbox last
+	d.must(err)
+	problems := d.Unrepaired(t.Context())
+	if len(problems) != 1 || !strings.Contains(problems[0], left.ID()[:min(12, len(left.ID()))]) {
+		t.Errorf("reported is %q", problems)
+	}
+	if _, err := d.Repair(t.Context()); err != nil || is(left) == runtime.Gone {
+		t.Errorf("without a reason every command asks the daemon: %v, %v", is(left), err)
+	}
+	d.must(ExpectContainer(d.store)) // like a supervisor that could not remove it
+	if _, err := d.Repair(t.Context()); err != nil || is(left) != runtime.Gone || is(ending) == runtime.Gone {
+		t.Errorf("the one left is %v, the one that ends %v: %v", is(left), is(ending), err)
+	}
+	d.must(held.Close())
+	if n, err := RemoveOrphans(t.Context(), d.store, d.daemon); n != 1 || err != nil || is(ending) != runtime.Gone {
+		t.Errorf("removed are %d, %v", n, err)
+	}
+}
+
+func TestProblemsThatCannotBeRepairedAreReported(t *testing.T) {
+	d := newFixture(t)
+	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {
+		t.Errorf("on a new machine: %q", problems)
+	}
+	d.worked("00001-shell", Running) // this one is repaired, not reported
+	d.worked("00002-shell", Running)
+	d.replaceIn("00002-shell", stateFile, `"format": 1`, `"format": 9`)
+	made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00003-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "1"}})
+	d.must(err)
+	other, err := d.daemon.Create(t.Context(), runtime.Spec{Session: "00003-shell-000000", Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "2"}})
+	d.must(err)
+	problems := d.Unrepaired(t.Context())
+	if len(problems) != 2 || !strings.Contains(problems[0], "00002-shell") || !strings.Contains(problems[1], "belongs to no session that runs") {
+		t.Errorf("reported is %q", problems)
+	}
+	if n, err := RemoveOrphans(t.Context(), d.store, d.daemon); n != 1 || err != nil {
+		t.Errorf("removed are %d, %v", n, err)
+	}
+	gone, err := made.State(t.Context())
+	d.must(err)
+	kept, err := other.State(t.Context())
+	d.must(err)
+	if gone.Status != runtime.Gone || kept.Status == runtime.Gone {
+		t.Errorf("the orphan is %v, and that of another folder is %v", gone.Status, kept.Status)
+	}
+	if problems := d.Unrepaired(t.Context()); len(problems) != 1 {
+		t.Errorf("afterwards: %q", problems)
+	}
+}
+
+func BenchmarkRepairOf1000EndedSessions(b *testing.B) {
+	d := newFixture(b)
+	d.ended("00000-shell", "one.txt")
+	state, err := os.ReadFile(filepath.Join(d.store.Dir("00000-shell"), stateFile))
+	d.must(err)
+	for n := range 1000 {
+		id := ID(fmt.Sprintf("1%04d-shell", n))
+		d.write(filepath.Join(d.store.Dir(id), stateFile), string(state))
+		d.must(d.store.WriteSpec(id, Spec{ID: id}))
+	}
+	for b.Loop() {
+		_, err := d.Repair(b.Context())
+		d.must(err)
+	}
+}

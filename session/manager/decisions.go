@@ -1,0 +1,95 @@
+package manager
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+
+	"aibox/review"
+	"aibox/review/accept"
+)
+
+// decisionsFile holds the accepted part of a session's changes.
+const decisionsFile = "decisions.json"
+
+// Decisions are the parts of a session's changes that the user has accepted. A session
+// that continues another one inherits them, since its changes include the other's.
+type Decisions struct {
+	Taken    *review.Selection `json:"taken"`              // all accepted work, wherever it was delivered; never nil
+	Branch   *accept.Prior     `json:"branch,omitempty"`   // the part delivered to a branch of aibox
+	Worktree *accept.Prior     `json:"worktree,omitempty"` // the part delivered to the user's working tree
+}
+
+// Decisions returns the decisions on a session's work, empty when nothing was accepted.
+func (s *workReader) Decisions(id ID) (*Decisions, error) { return DecisionsOf(s.store, id) }
+
+// DecisionsOf returns the decisions on the work of a session in store, empty when nothing
+// was accepted.
+func DecisionsOf(store Store, id ID) (*Decisions, error) {
+	d := &Decisions{}
+	if err := store.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if d.Taken == nil {
+		d.Taken = &review.Selection{}
+	}
+	return d, nil
+}
+
+// inherit copies the decisions on the work of from to the session to.
+func (s *workReader) inherit(from, to ID) error {
+	d, err := s.Decisions(from)
+	if err != nil || d.Taken.Empty() {
+		return err
+	}
+	return s.store.write(to, decisionsFile, d)
+}
+
+// before returns the work that was delivered to a target.
+func (d *Decisions) before(target accept.Target) *accept.Prior {
+	if target == accept.ToWorktree {
+		return d.Worktree
+	}
+	return d.Branch
+}
+
+// add adds accepted work.
+func (d *Decisions) add(accepted *accept.Result) {
+	taken := *accepted.Selection
+	taken.Left = nil
+	d.Taken = d.Taken.Union(&taken)
+	now := &accept.Prior{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit, CommitTree: accepted.CommitTree, Modules: accepted.Modules}
+	switch accepted.Target {
+	case accept.ToWorktree:
+		d.Worktree = now
+	case accept.ToBundle: // the branch of earlier accepts is as it was
+		now.Branch, now.Commit, now.CommitTree, now.Modules = "", "", "", nil
+		if before := d.Branch; before != nil && before.Commit != "" {
+			now.Branch, now.Commit, now.CommitTree, now.Modules = before.Branch, before.Commit, cmp.Or(before.CommitTree, before.Tree), before.Modules
+		}
+		d.Branch = now
+	default:
+		d.Branch = now
+	}
+}
+
+// review returns the review state of a change set.
+func (d *Decisions) review(set *review.ChangeSet) Review {
+	switch {
+	case d.Taken.Empty():
+		return Unreviewed
+	case d.Taken.Complete(set):
+		return Accepted
+	}
+	return PartlyAccepted
+}
+
+// ReviewOf returns the review state of the change set of a session in store, as far as it
+// is recorded.
+func ReviewOf(store Store, id ID, set *review.ChangeSet) (Review, error) {
+	decisions, err := DecisionsOf(store, id)
+	if err != nil {
+		return Unreviewed, err
+	}
+	return decisions.review(set), nil
+}

@@ -1,0 +1,148 @@
+package manager
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/review/accept"
+	"aibox/session/agentstate"
+	"aibox/workspace"
+)
+
+// forked is a session that has a copy of another session's workspace and wrote files.
+func (d *fixture) forked(from, id ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Forks: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+	ws, err := d.Fork(d.t.Context(), from, id, workspace.Observer{Record: func(ws workspace.Workspace) error {
+		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: &ws})
+	}})
+	d.must(err)
+	if d.duringFork != nil {
+		d.duringFork(ws)
+	}
+	for _, name := range files {
+		d.write(filepath.Join(ws.Path, name), name+"\n")
+	}
+	d.end(id, ws)
+	return ws
+}
+
+func TestARunningForkDoesNotNeedTheOriginal(t *testing.T) {
+	d := newFixture(t)
+	d.write(filepath.Join(d.repo, "a.txt"), "uncommitted\n")
+	d.ended("00001-a", "first.txt")
+	d.duringFork = func(ws *workspace.Workspace) {
+		d.must(d.Remove(t.Context(), "00001-a", true))
+		for name := range strings.FieldsSeq(d.gitIn(ws.GitDir, "for-each-ref", "--format=%(refname)", "refs/aibox/00001-a/")) {
+			d.gitIn(ws.GitDir, "update-ref", "-d", name) // like a later cleanup
+		}
+		d.gitIn(ws.GitDir, "gc", "-q", "--prune=now")
+	}
+	d.forked("00001-a", "00002-a", "second.txt")
+	if got, want := d.files("00002-a"), "first.txt second.txt"; got != want {
+		t.Errorf("the fork changes %s, not %s", got, want)
+	}
+}
+
+func TestAForkHasTheWorkAndTheConversationAndLeavesTheOriginal(t *testing.T) {
+	d := newFixture(t)
+	of := d.prepared("00001-a")
+	d.write(filepath.Join(of.Path, "first.txt"), "first\n")
+	d.write(filepath.Join(of.Path, "node_modules/big"), strings.Repeat("x", 3<<20))
+	d.must(os.Symlink("/etc/passwd", filepath.Join(of.Path, "out")))
+	d.write(filepath.Join(of.Path, ".git/mine"), "the agent's\n")
+	d.end("00001-a", of)
+	talk, err := agentstate.MakeFolder(d.store.Dir("00001-a"), "shell", "~/.talk")
+	d.must(err)
+	d.write(filepath.Join(talk, "log"), "hello\n")
+
+	ws := d.forked("00001-a", "00002-a", "second.txt")
+	if ws.Path == of.Path || ws.Session != "00002-a" || ws.Owner() != "00002-a" {
+		t.Errorf("the workspace is %+v", ws)
+	}
+	if got, want := d.files("00002-a"), "first.txt node_modules/big out second.txt"; got != want {
+		t.Errorf("the fork changes %s, not %s", got, want)
+	}
+	if got, want := d.files("00001-a"), "first.txt node_modules/big out"; got != want {
+		t.Errorf("the original changes %s, not %s", got, want)
+	}
+	for _, name := range []string{"a.txt", "first.txt", "node_modules/big", ".git/mine", "out"} {
+		var a, b unix.Stat_t
+		d.must(unix.Lstat(filepath.Join(of.Path, name), &a))
+		d.must(unix.Lstat(filepath.Join(ws.Path, name), &b))
+		if a.Ino == b.Ino || a.Size != b.Size || a.Mode&unix.S_IFMT != b.Mode&unix.S_IFMT {
+			t.Errorf("%s: %+v and %+v", name, a, b)
+		}
+	}
+	if !agentstate.FolderUsed(d.store.Dir("00002-a"), "shell", "~/.talk") || !agentstate.FolderUsed(d.store.Dir("00001-a"), "shell", "~/.talk") {
+		t.Error("a conversation is missing")
+	}
+	forks := 0
+	d.must(d.Events("00001-a", func(e audit.Event) error {
+		if e.Type == audit.SessionForked {
+			forks++
+		}
+		return nil
+	}))
+	if forks != 1 {
+		t.Errorf("the log has %d forks", forks)
+	}
+
+	// Each session works without the other: the original is removed, and the fork is accepted.
+	d.must(d.Remove(t.Context(), "00001-a", true))
+	_, err = d.Accept(t.Context(), "00002-a", accept.Options{Choice: review.Choice{All: true}, Target: accept.ToBranch, Branch: "work/fork", Message: "Work"})
+	d.must(err)
+	if got := d.git("show", "work/fork:first.txt") + d.git("show", "work/fork:second.txt"); got != "firstsecond.txt" {
+		t.Errorf("the branch has %q", got)
+	}
+}
+
+func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	d.forked("00001-a", "00002-a", "second.txt")
+	d.forked("00002-a", "00003-a", "third.txt")
+	d.forked("00001-a", "00004-a")
+	for id, want := range map[ID]string{"00003-a": "first.txt second.txt third.txt", "00004-a": "first.txt", "00001-a": "first.txt"} {
+		if got := d.files(id); got != want {
+			t.Errorf("%s changes %q, not %q", id, got, want)
+		}
+	}
+	before, err := os.ReadDir(d.dirs.Workspace)
+	d.must(err)
+	d.must(os.Mkdir(d.store.Dir("00005-a"), 0o700))
+	broken := fault.New(fault.Environment, "no room")
+	if _, err := d.Fork(t.Context(), "00001-a", "00005-a", workspace.Observer{Record: func(workspace.Workspace) error { return broken }}); fault.KindOf(err) != fault.Environment {
+		t.Errorf("a failed fork: %v", err)
+	}
+	after, err := os.ReadDir(d.dirs.Workspace)
+	d.must(err)
+	if len(after) != len(before) {
+		t.Errorf("%d workspaces, not %d", len(after), len(before))
+	}
+}
+
+func TestWorkThatIsNoLongerInItsSessionIsNotForked(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	d.resumed("00001-a", "00002-a")
+	d.ended("00003-a", "x.txt")
+	_, err := d.Discard(t.Context(), "00003-a")
+	d.must(err)
+	for id, want := range map[ID]string{"00001-a": "was continued by 00002-a", "00003-a": "its workspace is gone"} {
+		d.must(os.MkdirAll(d.store.Dir("00009-a"), 0o700))
+		if _, err := d.Fork(t.Context(), id, "00009-a", workspace.Observer{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package manager
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"aibox/internal/command"
+	"aibox/internal/fault"
+)
+
+// Launcher is a supervisor that waits for its request. It connects to the daemon in the
+// meantime.
+type Launcher struct {
+	cmd       *exec.Cmd
+	stdin     io.WriteCloser
+	report    io.ReadCloser
+	stderr    io.Closer
+	lastWords <-chan string // its error output before it had a log
+}
+
+// maxStderr bounds the stored error output of a supervisor.
+const maxStderr = 4 << 10
+
+// launches starts supervisors.
+type launches struct {
+	store Store
+	deps  *Deps
+}
+
+// Spawn starts a supervisor in its own process session. The supervisor waits for Launch,
+// and ends if the Launcher is closed instead.
+func (s *launches) Spawn() (*Launcher, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding aibox itself: %w", err)
+	}
+	cmd := exec.Command(exe, s.deps.ReadSettings().Supervise...) //nolint:noctx // it outlives this process
+	cmd.Dir = "/"
+	cmd.Env = supervisorEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	report, out, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	// Until the supervisor has its own log, its error output is read here, because this
+	// process's terminal may show a screen.
+	words, errOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, report.Close(), out.Close())
+	}
+	cmd.Stdout, cmd.Stderr = out, errOut
+	err = cmd.Start()
+	_, _ = out.Close(), errOut.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the supervisor: %w", err), report.Close(), words.Close())
+	}
+	// The supervisor outlives this process; reaping it matters only while both run.
+	go func() { _ = cmd.Wait() }()
+	lastWords := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(words, maxStderr))
+		_, _ = io.Copy(io.Discard, words)
+		lastWords <- strings.TrimSpace(string(text))
+	}()
+	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: lastWords}, nil
+}
+
+// Launch sends the supervisor its request and waits until the agent runs. It calls step for
+// each stage, from one goroutine. If the start fails or ctx ends, the session is removed,
+// and the error is the reason. It can be called once.
+func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	input, err := json.Marshal(launch)
+	if err != nil {
+		return "", err
+	}
+	go func() { _, _ = l.stdin.Write(input); _ = l.stdin.Close() }()
+	cancel := context.AfterFunc(ctx, func() { _ = l.cmd.Process.Signal(syscall.SIGTERM) })
+	defer cancel()
+	return readReport(l.report, step, l.lastWords)
+}
+
+// Close closes the connection to the supervisor. A supervisor without a request ends;
+// otherwise it keeps running.
+func (l *Launcher) Close() error {
+	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
+}
+
+// ChooseID chooses the id of the session and passes it to launch.RecordID, if that is set.
+func (s *launches) ChooseID(ctx context.Context, launch *Launch) error {
+	if launch.RecordID == nil {
+		return nil
+	}
+	id, err := s.store.ChooseID(ctx, launch.Spec.Agent, time.Now())
+	if err != nil {
+		return err
+	}
+	launch.Spec.ID = id
+	return launch.RecordID(ctx, id)
+}
+
+// Launch calls ChooseID, Spawn, then Launcher.Launch.
+func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	if err := s.ChooseID(ctx, &launch); err != nil {
+		return "", err
+	}
+	l, err := s.Spawn()
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Launch(ctx, launch, step)
+}
+
+// readReport reads the supervisor's report up to the result of the start. If the
+// supervisor ends without a result, the error includes lastWords.
+func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m LaunchMessage
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return "", fmt.Errorf("reading the supervisor's report: %w", err)
+		}
+		switch {
+		case m.Failure != nil:
+			return "", m.Failure.Err()
+		case m.Started != "":
+			return m.Started, nil
+		case m.Step != nil:
+			step(*m.Step)
+		}
+	}
+	failure := fault.New(fault.Internal, "the supervisor ended before the agent started").
+		Hint("the next command repairs what it left; `aibox doctor` checks the machine")
+	if words := <-lastWords; words != "" {
+		words, _, _ = strings.Cut(words, "\n") // the message, if it is a panic
+		failure = failure.Hint("its last message: %s", words)
+	}
+	return "", errors.Join(lines.Err(), failure)
+}
+
+// supervisorEnv returns the environment of a supervisor: the variables for the daemon, the
+// user's folders, the certificate authorities that verify servers, and commands that print
+// a key. It has no keys of model servers, because any process of the user can read
+// /proc/PID/environ.
+func supervisorEnv() []string {
+	env := []string{"LC_ALL=C.UTF-8"}
+	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, command.User()...)
+}
+
+// NewBatch returns the id of a new batch. It is unique.
+func (s *launches) NewBatch(ctx context.Context) (BatchID, error) {
+	return s.store.ChooseBatchID(ctx, time.Now())
+}

@@ -1,0 +1,35 @@
+package manager
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/netguard"
+)
+
+func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "terminal")
+	terminal, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := os.Stderr
+	os.Stderr = terminal
+	t.Cleanup(func() { os.Stderr = ours; _ = terminal.Close() })
+	// This test program ends with a message about a flag that it does not know.
+	sessions := New(Deps{Settings: func() Settings { return Settings{Supervise: []string{"-no-such-flag"}} }})
+	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Run: config.Run{Network: netguard.Local.String()}}}, func(Step) {})
+	if id != "" || fault.KindOf(err) != fault.Internal {
+		t.Errorf("started %q, %v", id, err)
+	}
+	if hints := fault.Hints(err); !slices.Contains(hints, "its last message: flag provided but not defined: -no-such-flag") {
+		t.Errorf("the hints are %q", hints)
+	}
+	if written, err := os.ReadFile(file); err != nil || len(written) > 0 {
+		t.Errorf("on the terminal is %q, %v", written, err)
+	}
+}

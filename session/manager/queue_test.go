@@ -1,0 +1,160 @@
+package manager
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"aibox/config"
+	"aibox/internal/flock"
+)
+
+// queuer is a session in a test of the queue: it does what a supervisor does with the
+// session's records.
+type queuer struct {
+	*fixture
+	id   ID
+	spec Spec
+	held *flock.Lock
+}
+
+// newQueuer creates a session that starts only while no other one runs.
+func newQueuer(d *fixture, id ID) *queuer {
+	d.t.Helper()
+	q := &queuer{fixture: d, id: id, spec: Spec{ID: id, Agent: "a", Prompt: "the task", Run: config.Run{MaxParallel: 1}}}
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	held, err := d.store.Lock(id)
+	d.must(err)
+	q.held = held
+	d.t.Cleanup(func() { _ = held.Close() })
+	return q
+}
+
+// join joins the queue, and reports whether the session may start.
+func (q *queuer) join() bool {
+	q.t.Helper()
+	queue, err := q.store.JoinQueue(context.Background(), q.id, &q.spec, func(queue *Queue) error {
+		state := State{Phase: Preparing}
+		if queue != nil {
+			queue.Detached = true
+			state = State{Phase: Queued, Queue: queue}
+		}
+		if err := q.store.WriteSpec(q.id, q.spec); err != nil {
+			return err
+		}
+		return q.store.WriteState(q.id, state)
+	})
+	q.must(err)
+	if queue != nil && !q.store.MustWait(queue) {
+		q.t.Errorf("%s need not wait for what it waits for: %+v", q.id, queue)
+	}
+	return queue == nil
+}
+
+func TestSessionsStartInTheOrderOfTheirCreation(t *testing.T) {
+	d := newFixture(t)
+	first, second, third := newQueuer(d, "00001-a"), newQueuer(d, "00002-a"), newQueuer(d, "00003-a")
+	if !first.join() || second.join() || third.join() {
+		t.Fatal("not only the first one starts")
+	}
+	summaries, err := d.Summaries()
+	d.must(err)
+	for i, want := range []int{0, 1, 2} {
+		if s := summaries[i]; s.Position != want || want > 0 && (s.Status() != StatusQueued || s.Queue == "") {
+			t.Errorf("%s has position %d, status %s and waits for %q", s.ID, s.Position, s.Status(), s.Queue)
+		}
+	}
+	all, err := d.List()
+	d.must(err)
+	if all[2].Position != 2 {
+		t.Errorf("the list has position %d", all[2].Position)
+	}
+	d.must(d.store.write(first.id, stateFile, State{Phase: Ended})) // its supervisor still cleans up
+	if third.join() || !second.join() || third.join() {
+		t.Error("the third starts before the second")
+	}
+	d.must(second.held.Close()) // the second one was killed
+	if !third.join() {
+		t.Error("a dead session keeps its place")
+	}
+}
+
+func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
+	d := newFixture(t)
+	first, second, third := newQueuer(d, "00001-a"), newQueuer(d, "00002-a"), newQueuer(d, "00003-a")
+	if !first.join() || second.join() || third.join() {
+		t.Fatal("not only the first one starts")
+	}
+	d.must(second.held.Close())
+	d.must(d.store.write(first.id, stateFile, State{Phase: Ended}))
+	if !third.join() {
+		t.Error("the third waits for a dead one")
+	}
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || repaired[0].ID != second.id || !repaired[0].Queued {
+		t.Fatalf("repaired %+v", repaired)
+	}
+	found, err := d.Find(string(second.id))
+	d.must(err)
+	if s := SummaryOf(&found); s.Status() != StatusFailed || found.Prompt != "the task" || !strings.Contains(strings.Join(found.State.Result.Fault.Hints, " "), "aibox rerun") {
+		t.Errorf("the dead one is %s: %+v", s.Status(), found.State.Result)
+	}
+}
+
+func TestAQueuedSessionWhoseClientWaitedIsRemoved(t *testing.T) {
+	d := newFixture(t)
+	dead := newQueuer(d, "00002-a")
+	d.must(d.store.WriteSpec(dead.id, dead.spec))
+	d.must(d.store.WriteState(dead.id, State{Phase: Queued, Queue: &Queue{For: ForPlace, Text: "x"}}))
+	d.must(dead.held.Close())
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if _, found := d.Find(string(dead.id)); len(repaired) != 1 || found == nil {
+		t.Errorf("repaired %+v; found: %v", repaired, found)
+	}
+}
+
+// A session without a supervisor cannot notify its user, so the repair does, and only once.
+func TestARepairNotifiesOfASessionWhoseSupervisorDied(t *testing.T) {
+	d := newFixture(t)
+	var mu sync.Mutex
+	var notes []string
+	received := filepath.Join(d.dirs.Home, "received")
+	on := []string{string(NotifyFailed), string(NotifyEnded)}
+	d.settings = Settings{Notifications: Notifications{On: on, Command: NewNotifyCommand("tee -a " + received), Desktop: func(_ context.Context, title, text string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		notes = append(notes, title+": "+text)
+		return nil
+	}}}
+	d.died("00001-a", Running, nil)
+	d.died("00002-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
+	queued := newQueuer(d, "00003-a")
+	d.must(d.store.WriteSpec(queued.id, queued.spec))
+	d.must(d.store.WriteState(queued.id, State{Phase: Queued, Queue: &Queue{Detached: true}}))
+	d.must(queued.held.Close())
+	d.died("00004-a", Running, nil)
+	_, err := d.Kill(t.Context(), "00004-a", "by the user")
+	d.must(err)
+	for range 2 {
+		_, err := d.Repair(t.Context())
+		d.must(err)
+	}
+	slices.Sort(notes)
+	want := []string{
+		"00001-a failed: the session's supervisor died, so its sandbox was ended", "00002-a has ended: what it changed is not known yet",
+		"00003-a failed: the session's supervisor died before the agent started",
+	}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notified are %q", notes)
+	}
+	lines, err := os.ReadFile(received)
+	if err != nil || strings.Count(string(lines), "\n") != 3 || !strings.Contains(string(lines), `"event":"failed","session":"00001-a"`) {
+		t.Errorf("the command received %s, %v", lines, err)
+	}
+}

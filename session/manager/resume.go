@@ -1,0 +1,112 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review/recovery"
+	"aibox/session/agentstate"
+	"aibox/workspace"
+)
+
+// A session that resumes another takes over its workspace unchanged, with the baseline of
+// that workspace, so that its change set holds the work of both. It also takes over the
+// folders with the agents' conversations. The other session keeps its record, which names
+// its successor.
+
+// handovers moves the workspace of a session to the one that resumes it, and back.
+type handovers struct {
+	*feedbacks
+	store Store
+	deps  *Deps
+}
+
+// TakeOver moves the workspace and the conversations of the session from to the session
+// to, whose folder exists. save receives the workspace before anything is moved, so that
+// ReturnWorkspace can repair a crash at any point.
+func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
+	var ws *workspace.Workspace
+	err := s.withEnded(ctx, from, func(old *Session) error {
+		if err := old.NotContinued(); err != nil {
+			return err
+		}
+		ws = old.State.Workspace
+		gone, err := ws.Gone()
+		if err != nil {
+			return err
+		}
+		if gone {
+			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
+				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
+		}
+		// Record also the changes that the user made in the workspace, and save everything before
+		// the next agent can change it.
+		set, err := s.changes(ctx, old)
+		if err != nil {
+			return err
+		}
+		if !set.Empty() {
+			if _, err := recovery.Save(ctx, ws, set, recovery.Continued); err != nil {
+				return err
+			}
+		}
+		if err := s.adoptLegacyState(old); err != nil {
+			return err
+		}
+		held := *ws
+		held.Holder = string(to)
+		ws = &held
+		if err := save(ws); err != nil {
+			return err
+		}
+		if err := s.storeContinuation(old, to, audit.SessionContinued, to); err != nil {
+			return err
+		}
+		if err := s.inherit(from, to); err != nil {
+			return err
+		}
+		return agentstate.Move(s.store.Dir(from), s.store.Dir(to))
+	})
+	return ws, err
+}
+
+// ReturnWorkspace undoes a TakeOver that may be incomplete.
+func (s *handovers) ReturnWorkspace(from, to ID) error {
+	old, err := s.store.Load(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was removed
+	}
+	if err != nil || old.State.ContinuedBy != to {
+		return err
+	}
+	if err := agentstate.Move(s.store.Dir(to), s.store.Dir(from)); err != nil {
+		return err
+	}
+	if err := agentstate.ReturnLegacy(s.store.Dir(to), s.store.Dir(from)); err != nil {
+		return err
+	}
+	if err := s.takeBackFeedback(from, to); err != nil {
+		return err
+	}
+	return s.storeContinuation(&old, "", audit.SessionReturned, to)
+}
+
+// storeContinuation stores the id of the session that continues this one, and logs it.
+func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
+	session.State.ContinuedBy = by
+	err := s.append(session.ID, kind, map[string]ID{"by": other})
+	return errors.Join(err, s.store.WriteState(session.ID, session.State))
+}
+
+// adoptLegacyState moves the agent state of a session by an earlier version to its current
+// place. State of an agent that no longer exists stays.
+func (s *handovers) adoptLegacyState(session *Session) error {
+	agent, err := s.deps.Agents.Find(session.Agent)
+	if err != nil {
+		return nil //nolint:nilerr // its conversation cannot be continued
+	}
+	return agentstate.AdoptLegacy(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
+}

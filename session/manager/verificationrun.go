@@ -1,0 +1,245 @@
+package manager
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/runtime"
+	"aibox/session/output"
+	"aibox/workspace"
+)
+
+// VerificationRun is a Verification with its output.
+type VerificationRun struct {
+	Verification
+	output outputTail
+}
+
+// applyDefaults completes the request with values of the session.
+func (r *VerifyRequest) applyDefaults(asked Spec) {
+	if r.Command == "" {
+		r.Command = asked.Verify
+	}
+	switch {
+	case r.Timeout == 0 && asked.Verify == "":
+		r.Timeout = DefaultVerifyTimeout
+	case r.Timeout == 0:
+		r.Timeout = time.Duration(asked.VerifyTimeout)
+	}
+	r.Timeout = max(r.Timeout, 0)
+}
+
+// RunVerification runs the command in a separate session and removes that session
+// afterwards. The caller holds the lock of the verified session; has is the tree of its
+// work. begun receives the id of the session that runs the command.
+func (s *verifications) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
+	req.applyDefaults(session.Spec)
+	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
+	err := s.runVerification(ctx, session, has, req, v, begun)
+	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
+		err = errors.Join(err, fmt.Errorf("cleaning up after a verification: %w", left))
+	}
+	v.Lines, v.Bytes = v.output.lines(), v.output.total
+	if err != nil && v.Fault == nil {
+		v.ExitCode, v.Fault = -1, FailureOf(verificationFault(ctx, req, err))
+	}
+	return v
+}
+
+// verificationFault returns the fault for a command that could not run to its end.
+func verificationFault(ctx context.Context, req VerifyRequest, err error) error {
+	if ctx.Err() != nil {
+		return fault.New(fault.Interrupted, "the verification by %q was stopped", ShortCommand(req.Command))
+	}
+	failed := fault.New(fault.KindOf(err), "the verification by %q could not be run: %w", ShortCommand(req.Command), err)
+	return failed
+}
+
+// runVerification starts the command's session, follows it and reads its result.
+func (s *verifications) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *VerificationRun, begun func(ID)) error {
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	launch := Launch{
+		ImageID: session.State.ImageID, Env: req.Env,
+		Spec: Spec{
+			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Run: session.withoutNetwork(),
+			Verifies: &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
+		},
+	}
+	launch.Spec.Timeout = amount.Duration(req.Timeout)
+	id, err := s.Launch(ctx, launch, func(Step) {})
+	if err != nil {
+		return err
+	}
+	begun(id)
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "the verification was stopped")
+	})
+	ended, err := s.Follow(context.WithoutCancel(ctx), id, 0, func(chunk output.Chunk) error {
+		v.output.add(chunk)
+		if req.Show != nil && chunk.Stream != output.Notice {
+			return req.Show(chunk)
+		}
+		return nil
+	})
+	if !stop() {
+		<-stopped
+	}
+	if err != nil {
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "its output is no longer read")
+		return err
+	}
+	v.applyResult(ended)
+	return nil
+}
+
+// verifyingAgent is the agent that runs a plain command.
+const verifyingAgent = "shell"
+
+// applyResult reads the result of the command's session.
+func (v *VerificationRun) applyResult(ended Session) {
+	result, command := ended.State.Result, ShortCommand(v.Command)
+	v.ExitCode, v.Seconds = result.ExitCode, result.Seconds
+	if ws := ended.State.Workspace; ws != nil {
+		for _, note := range ws.Notes {
+			v.Notes = append(v.Notes, termtext.Escape(note))
+		}
+	}
+	if result.Fault == nil {
+		return
+	}
+	kind := fault.ParseKind(result.Fault.Kind)
+	failed := fault.New(kind, "the verification by %q was aborted: %s", command, result.Fault.Message)
+	failed.Hints = result.Fault.Hints
+	switch {
+	case kind == fault.Limit:
+		failed = fault.New(kind, "the verification by %q was ended after %s", command, amount.Span(time.Duration(ended.Timeout))).
+			Hint("--verify-timeout sets another limit")
+	case kind == fault.Interrupted:
+		failed = fault.New(kind, "the verification by %q was stopped", command)
+	case kind == fault.AgentFailed && result.Signal != 0:
+		failed = fault.New(kind, "the verification failed: %q was ended by signal %d", command, result.Signal)
+	case kind == fault.AgentFailed && result.ExitCode > 0:
+		failed = fault.New(kind, "the verification failed: %q ended with exit code %d", command, result.ExitCode)
+	}
+	v.Fault = FailureOf(failed)
+}
+
+// clearVerifications removes all verifications of the session's work. The caller holds the
+// session's lock, so none is running.
+func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
+	ids, err := s.store.IDs()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if !id.Hidden() {
+			continue
+		}
+		session, err := s.store.Load(id)
+		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
+			continue // belongs to another session, or is about to be created
+		}
+		errs = append(errs, s.clearVerification(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
+// verificationEndTimeout is how long a verification may take to end after its client has
+// died.
+const verificationEndTimeout = 30 * time.Second
+
+// clearVerification removes a verification that has ended or whose supervisor died.
+func (s *verifications) clearVerification(ctx context.Context, id ID) error {
+	ending, cancel := context.WithTimeout(ctx, verificationEndTimeout)
+	defer cancel()
+	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
+		return fmt.Errorf("waiting for the end of %s: %w", id, err)
+	}
+	file, err := s.store.Lock(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	session, err := s.store.Load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.store.Remove(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	if session.State.Phase != Ended {
+		if err := s.endSandbox(ctx, &session); err != nil {
+			return err
+		}
+	}
+	if ws := session.State.Workspace; ws != nil {
+		if err := workspace.Remove(ctx, ws); err != nil {
+			return err
+		}
+	}
+	return RemoveKeepingLog(ctx, s.store, id, s.containers.deps.ReadSettings().AuditCommand)
+}
+
+// repairVerification removes a verification whose client has died.
+func (s *repairs) repairVerification(ctx context.Context, id ID) error {
+	session, err := s.store.Load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = s.repairUnlaunched(ctx, id)
+		return err
+	}
+	if err != nil || session.Alive || session.Verifies != nil && session.Verifies.For.Alive() {
+		return err
+	}
+	return s.clearVerification(ctx, id)
+}
+
+// outputTail keeps the end of the output.
+type outputTail struct {
+	kept  []byte
+	total int64
+}
+
+func (e *outputTail) add(chunk output.Chunk) {
+	if chunk.Stream == output.Notice {
+		return
+	}
+	e.total += int64(len(chunk.Data))
+	e.kept = append(e.kept, chunk.Data...)
+	if len(e.kept) > 2*maxVerified {
+		e.kept = append([]byte(nil), e.tail()...)
+	}
+}
+
+func (e *outputTail) tail() []byte { return e.kept[max(0, len(e.kept)-maxVerified):] }
+
+// lines returns the last lines, escaped.
+func (e *outputTail) lines() []string {
+	end := e.kept[max(0, len(e.kept)-64<<10):]
+	var lines []string
+	for line := range bytes.Lines(bytes.TrimRight(end, " \t\r\n")) {
+		text := strings.TrimRight(string(line), " \t\r\n")
+		if len(text) > shownLine {
+			text = strings.ToValidUTF8(text[:shownLine], "") + "…"
+		}
+		lines = append(lines, termtext.Escape(text))
+	}
+	return lines[max(0, len(lines)-shownLines):]
+}

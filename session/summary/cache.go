@@ -1,0 +1,127 @@
+package summary
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/paths"
+)
+
+// summaryCacheFile holds the summaries of ended sessions between two lists. It can be
+// deleted: missing summaries are read from the sessions.
+const summaryCacheFile = "summaries"
+
+// oldSummaryCacheFile is the cache of earlier versions.
+const oldSummaryCacheFile = "briefs.json"
+
+// minCached is the minimum number of ended sessions for which a cache is useful.
+const minCached = 20
+
+// stateVersion identifies the content of a session's state file. A state is replaced as a
+// whole, so different content means a different file. The zero value means no file.
+type stateVersion struct {
+	inode   int64
+	changed int64 // ctime in nanoseconds
+}
+
+// cachedSummary is a summary and the version of the state from which it was made.
+type cachedSummary struct {
+	version stateVersion
+	Summary
+}
+
+// summaryCache has the summaries of ended sessions.
+type summaryCache struct {
+	root     string // folder with the sessions' folders
+	ids      []ID
+	versions []stateVersion  // versions of the ids' states
+	known    []cachedSummary // the summaries in the file
+	next     int             // index of the first one in known that find has not passed
+	hits     int             // number of known summaries that are up to date
+	kept     []keptSummary   // summaries for the file
+}
+
+// keptSummary is a summary for the cache, by its index in the list of all.
+type keptSummary struct {
+	version stateVersion
+	index   int
+}
+
+// openSummaryCache reads the cache in the folder root, and the versions of the states of sessions, sorted
+// by id.
+func openSummaryCache(root string, ids []ID) *summaryCache {
+	c := &summaryCache{root: root, ids: ids, versions: stateVersions(root, ids)}
+	if data, err := os.ReadFile(filepath.Join(root, summaryCacheFile)); err == nil {
+		c.known = decodeSummaries(data)
+	}
+	c.kept = make([]keptSummary, 0, len(c.known))
+	return c
+}
+
+// stateVersions returns the versions of the states of sessions below root; the zero value
+// where there is none. Reading them takes most of the time of a long list, so two threads
+// do it.
+func stateVersions(root string, ids []ID) []stateVersion {
+	versions := make([]stateVersion, len(ids))
+	folder, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return versions
+	}
+	defer unix.Close(folder)
+	look := func(from, to int) {
+		for i := from; i < to; i++ {
+			var st unix.Stat_t
+			if unix.Fstatat(folder, string(ids[i])+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+				versions[i] = stateVersion{int64(st.Ino), st.Ctim.Nano()}
+			}
+		}
+	}
+	var other sync.WaitGroup
+	half := 0
+	if len(ids) >= 2*minCached {
+		half = len(ids) / 2
+		other.Go(func() { look(0, half) })
+	}
+	look(half, len(ids))
+	other.Wait()
+	return versions
+}
+
+// find returns the summary of the session at index i of the ids if it is up to date, and the
+// version of the session's state. It must be called in the order of ids.
+func (c *summaryCache) find(i int) (Summary, stateVersion, bool) {
+	id, version := c.ids[i], c.versions[i]
+	for c.next < len(c.known) && c.known[c.next].ID < id {
+		c.next++
+	}
+	if c.next == len(c.known) || c.known[c.next].ID != id || c.known[c.next].version != version || version.inode == 0 {
+		return Summary{}, version, false
+	}
+	c.hits++
+	return c.known[c.next].Summary, version, true
+}
+
+// keep adds the last of the summaries to the cache if its session has ended.
+func (c *summaryCache) keep(all []Summary, version stateVersion) {
+	if last := len(all) - 1; all[last].Phase == Ended && version.inode != 0 {
+		c.kept = append(c.kept, keptSummary{version, last})
+	}
+}
+
+// save writes the cache of the summaries if it changed. A failure only costs time.
+func (c *summaryCache) save(all []Summary) {
+	unchanged := len(c.kept) == c.hits && len(c.kept) == len(c.known)
+	if unchanged || len(c.kept) < minCached {
+		return
+	}
+	content := make([]cachedSummary, len(c.kept))
+	for i, k := range c.kept {
+		content[i] = cachedSummary{k.version, all[k.index]}
+	}
+	if paths.WriteFile(filepath.Join(c.root, summaryCacheFile), encodeSummaries(content)) == nil {
+		_ = os.Remove(filepath.Join(c.root, oldSummaryCacheFile))
+	}
+}

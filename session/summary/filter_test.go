@@ -1,0 +1,82 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAFilterFindsSessionsByWordsAndColumns(t *testing.T) {
+	all := []Summary{
+		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "Fix http://x", Phase: Ended, Changed: true},
+		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/codex", Branch: "dark", Phase: Ended, Failed: true},
+		{ID: "0cccc-codex", Agent: "codex", Repository: "/home/ann/shop", Phase: Running},
+	}
+	for typed, want := range map[string]string{
+		"":                            "0aaaa 0bbbb 0cccc",
+		"codex":                       "0aaaa 0bbbb 0cccc",
+		"agent:codex":                 "0aaaa 0cccc",
+		"agent:CODEX state:running":   "0cccc",
+		"state:to-review":             "0aaaa",
+		"state:review":                "0aaaa",
+		"state:open":                  "0aaaa",
+		"state:ended":                 "0aaaa 0bbbb",
+		"state:failed,running":        "0bbbb 0cccc",
+		"state:failed,":               "0bbbb",
+		"-state:ended":                "0cccc",
+		"-agent:codex":                "0bbbb",
+		"repo:ann":                    "0aaaa 0bbbb 0cccc",
+		"repo:shop branch:dark":       "",
+		"branch:dark":                 "0bbbb",
+		"http://x":                    "0aaaa",
+		"shop -running":               "0aaaa",
+		"state:":                      "0aaaa 0bbbb 0cccc",
+		"-":                           "0aaaa 0bbbb 0cccc",
+		"id:0a":                       "0aaaa",
+		"nobody":                      "",
+		"task:fix":                    "0aaaa",
+		"-state:":                     "0aaaa 0bbbb 0cccc",
+		"state:accepted agent:nobody": "",
+	} {
+		f := ParseFilter(typed)
+		var found []string
+		for i := range all {
+			if f.Match(&all[i]) {
+				found = append(found, string(all[i].ID[:5]))
+			}
+		}
+		if got := strings.Join(found, " "); got != want {
+			t.Errorf("%q finds %q, want %q", typed, got, want)
+		}
+	}
+}
+
+func FuzzParseFilter(f *testing.F) {
+	f.Add("state:running,failed -agent:codex x")
+	f.Fuzz(func(_ *testing.T, text string) {
+		filter := ParseFilter(text)
+		filter.Match(&Summary{ID: "0aaaa-codex", Agent: "codex"})
+	})
+}
+
+func TestOnlyApplicableActionsAreOffered(t *testing.T) {
+	for _, c := range []struct {
+		brief Summary
+		want  Actions
+	}{
+		{Summary{Phase: Preparing}, Actions{Stop: true}},
+		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Enter: true, Diff: true}},
+		{Summary{Phase: Running, Template: "code"}, Actions{Stop: true, Enter: true, Snapshot: true}},
+		{Summary{Phase: Running, Template: "code", Paused: true}, Actions{Stop: true}},
+		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
+		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Diff: true, Review: true, Restore: true, Remove: true}},
+		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Diff: true, Review: true, Remove: true}},
+	} {
+		if got := c.brief.Actions(); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.brief, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package summary
+
+// Status is the state of a session in a word or two: its phase until it has ended, then
+// the state of its review.
+type Status string
+
+// The statuses.
+const (
+	StatusQueued    Status = "queued" // it waits for its turn to start
+	StatusStarting  Status = "starting"
+	StatusRunning   Status = "running"
+	StatusEnding    Status = "ending"    // its sandbox has ended, and its supervisor is about to store the result
+	StatusComputing Status = "computing" // its agent has ended, and its changes are being computed
+	StatusVerifying Status = "verifying"
+	StatusAsks      Status = "asks"       // it is running, with a request that waits for an answer
+	StatusWaiting   Status = "waiting"    // it is running, and its agent waits for the user, according to its terminal
+	StatusToReview  Status = "to review"  // it ended with unreviewed changes
+	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is undecided
+	StatusAccepted  Status = "accepted"
+	StatusDiscarded Status = "discarded"
+	StatusContinued Status = "continued" // its work is in the session that continues it
+	StatusFailed    Status = "failed"
+	StatusUnchanged Status = "no changes"
+	StatusWarm      Status = "warm"   // a sandbox that waits for its first user
+	StatusPaused    Status = "paused" // a sandbox whose programs are stopped
+	StatusEnded     Status = "ended"  // a sandbox of which only the record is left
+)
+
+// Status returns the session's status.
+func (b *Summary) Status() Status {
+	switch {
+	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:
+		return StatusAsks
+	case b.Phase == Running && b.Prompting:
+		return StatusWaiting
+	case b.Phase == Queued:
+		return StatusQueued
+	case b.Phase == Preparing:
+		return StatusStarting
+	case b.Phase == Running && b.Paused:
+		return StatusPaused
+	case b.Phase != Ended:
+		return Status(b.Phase)
+	case b.ContinuedBy != "":
+		return StatusContinued
+	case b.Review == PartlyAccepted:
+		return StatusPartly
+	case b.Review != Unreviewed:
+		return Status(b.Review)
+	case b.Failed:
+		return StatusFailed
+	case b.Template != "":
+		return StatusEnded
+	case b.Changed, b.Unknown:
+		return StatusToReview
+	default:
+		return StatusUnchanged
+	}
+}
+
+// Open reports whether the session has ended with work that waits for a decision,
+// completely or in part.
+func (b *Summary) Open() bool {
+	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
+}
