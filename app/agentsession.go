@@ -9,11 +9,12 @@ import (
 	"aibox/config"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // AgentSessions returns the use cases of agents' sessions for programs, under a policy.
 // base has settings for all of them.
-func (a *App) AgentSessions(sessions *session.Sessions, base config.RunOverrides, policy agentsession.Policy) (*agentsession.Service, error) {
+func (a *App) AgentSessions(sessions *manager.Manager, base config.RunOverrides, policy agentsession.Policy) (*agentsession.Service, error) {
 	trees, err := a.Trees(sessions)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (a *App) AgentSessions(sessions *session.Sessions, base config.RunOverrides
 }
 
 // Trees returns the trees that tenants have uploaded.
-func (a *App) Trees(sessions *session.Sessions) (agentsession.Trees, error) {
+func (a *App) Trees(sessions *manager.Manager) (agentsession.Trees, error) {
 	dirs, err := paths.Default()
 	if err != nil {
 		return agentsession.Trees{}, err

@@ -16,7 +16,8 @@ import (
 	"aibox/internal/notification"
 	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
-	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 	"aibox/session/snapshot"
 	"aibox/session/supervisor"
 )
@@ -42,7 +43,7 @@ type App struct {
 }
 
 // New returns an App. watchScan, which may be nil, is called before each scan of a
-// workspace; see session.Deps.
+// workspace; see manager.Deps.
 func New(watchScan func() (progress func(names int), done func())) *App {
 	return &App{watchScan: watchScan}
 }
@@ -65,12 +66,12 @@ func (a *App) SystemDocker() (bool, error) {
 }
 
 // Sessions opens the sessions of this user.
-func (a *App) Sessions() (*session.Sessions, error) {
+func (a *App) Sessions() (*manager.Manager, error) {
 	deps, err := a.deps()
 	if err != nil {
 		return nil, err
 	}
-	return session.New(deps), nil
+	return manager.New(deps), nil
 }
 
 // Supervise runs the session that in describes, and reports on out; see
@@ -107,12 +108,12 @@ func (a *App) InstallInit() (string, error) {
 }
 
 // deps returns the dependencies of sessions.
-func (a *App) deps() (session.Deps, error) {
+func (a *App) deps() (manager.Deps, error) {
 	dirs, err := paths.Default()
 	if err != nil {
-		return session.Deps{}, err
+		return manager.Deps{}, err
 	}
-	return session.Deps{
+	return manager.Deps{
 		Dirs:     dirs,
 		Agents:   a.Agents(),
 		Settings: a.sessionSettings,
@@ -122,27 +123,27 @@ func (a *App) deps() (session.Deps, error) {
 	}, nil
 }
 
-// sessionSettings is session.Deps.Settings. Unreadable settings are reported by the
+// sessionSettings is manager.Deps.Settings. Unreadable settings are reported by the
 // function that opens the daemon.
-func (a *App) sessionSettings() session.Settings {
+func (a *App) sessionSettings() manager.Settings {
 	rootful, _ := a.SystemDocker()
-	of := session.Settings{Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)}}
+	of := manager.Settings{Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)}}
 	if own, err := a.UserSettings(); err == nil {
-		of.AuditCommand, of.Notifications = session.NewAuditCommand(own.Settings.AuditCommand), notificationsOf(&own.Settings)
+		of.AuditCommand, of.Notifications = auditlog.NewCommand(own.Settings.AuditCommand), notificationsOf(&own.Settings)
 	}
 	return of
 }
 
 // notificationsOf returns the notifications in the user's settings.
-func notificationsOf(s *config.Settings) session.Notifications {
-	n := session.Notifications{On: s.NotifyOn, Command: session.NewNotifyCommand(s.NotifyCommand)}
+func notificationsOf(s *config.Settings) manager.Notifications {
+	n := manager.Notifications{On: s.NotifyOn, Command: manager.NewNotifyCommand(s.NotifyCommand)}
 	if s.Notify {
 		n.Desktop = notification.OnDesktop
 	}
 	return n
 }
 
-// scan is session.Deps.Looking.
+// scan is manager.Deps.Looking.
 func (a *App) scan() (progress func(names int), done func()) {
 	if a.watchScan == nil {
 		return nil, func() {}

@@ -9,27 +9,27 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/runtime/docker"
-	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Docker opens the container daemon.
-func (a *App) Docker(ctx context.Context) (session.Docker, error) {
+func (a *App) Docker(ctx context.Context) (manager.Docker, error) {
 	dirs, err := paths.Default()
 	if err != nil {
-		return session.Docker{}, err
+		return manager.Docker{}, err
 	}
 	rootful, err := a.SystemDocker()
 	if err != nil {
-		return session.Docker{}, err
+		return manager.Docker{}, err
 	}
 	daemon, err := docker.Open(ctx, docker.Options{Rootful: rootful, Leases: dirs.Leases()})
 	if err != nil {
-		return session.Docker{}, err
+		return manager.Docker{}, err
 	}
-	return session.Docker{
+	return manager.Docker{
 		Backend:  daemon,
 		Networks: daemon.Networks(),
-		Guard: func(ctx context.Context) (session.Guard, error) {
+		Guard: func(ctx context.Context) (manager.Guard, error) {
 			client, err := guardOf(ctx, daemon)
 			return guard{client}, err
 		},

@@ -9,7 +9,7 @@ import (
 	"aibox/netguard/egress"
 	"aibox/netguard/rules"
 	"aibox/runtime"
-	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Firewall is the state of the guard's firewall for one address family.
@@ -58,10 +58,10 @@ func guardOf(ctx context.Context, backend runtime.Backend) (rules.Client, error)
 	return rules.Client{Site: rules.Site{PID: info.Site.PID, NetNS: info.Site.NetNS, InPlace: !info.Site.Rootless}}, nil
 }
 
-// guard adapts rules.Client to session.Guard.
+// guard adapts rules.Client to manager.Guard.
 type guard struct{ client rules.Client }
 
-func (g guard) Guard(ctx context.Context, bridge string, tcp, udp []int) (session.Sockets, error) {
+func (g guard) Guard(ctx context.Context, bridge string, tcp, udp []int) (manager.Sockets, error) {
 	donated, err := g.client.Guard(ctx, bridge, rules.GuardRequest{TCP: tcp, UDP: udp})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (g guard) Release(ctx context.Context, bridge string) error {
 	return g.client.Release(ctx, bridge)
 }
 
-// sockets adapts rules.Sockets to session.Sockets.
+// sockets adapts rules.Sockets to manager.Sockets.
 type sockets struct{ donated *rules.Sockets }
 
 func (s sockets) Listener(port int) net.Listener { return s.donated.TCP[port] }

@@ -18,7 +18,7 @@ import (
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/gateway/price"
 	"aibox/netguard/gateway/schema"
-	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/supervisor"
 )
 
@@ -284,11 +284,11 @@ func (i inference) Serve(ctx context.Context, listener net.Listener, access supe
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
 		Price: i.price, CostLimit: access.CostLimit, AskMore: askMore(access.AskMore),
 		Log: func(e gateway.Event) {
-			access.Calls.Ended(session.ModelCall{
+			access.Calls.Ended(auditlog.ModelCall{
 				Cached: int(e.CachedTokens), Cost: e.Cost, Unpriced: e.Unpriced,
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
 				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
-				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: session.Outcome(e.Outcome.String()), Generates: e.Generates,
+				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: auditlog.Outcome(e.Outcome.String()), Generates: e.Generates,
 				RetryAfter: e.RetryAfter.Milliseconds(), Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
 			})
 		},

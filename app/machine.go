@@ -5,19 +5,20 @@ import (
 
 	"aibox/app/doctor"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Machine checks this machine repeatedly, while the user fixes it.
 type Machine struct {
 	app      *App
-	sessions *session.Sessions
+	sessions *manager.Manager
 	images   Images
 	image    doctor.Image
 }
 
 // Machine returns the checks of this machine. image finds the image for the proof, and
 // images builds it for Bake.
-func (a *App) Machine(sessions *session.Sessions, images Images, image doctor.Image) Machine {
+func (a *App) Machine(sessions *manager.Manager, images Images, image doctor.Image) Machine {
 	return Machine{a, sessions, images, image}
 }
 

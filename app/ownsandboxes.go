@@ -10,13 +10,14 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/supervisor"
 )
 
 // OwnSandboxes are the use cases for the sandboxes that a session's agent creates.
 type OwnSandboxes struct {
 	Cases    *sandbox.Service
-	Sessions *session.Sessions
+	Sessions *manager.Manager
 	Tenant   session.Tenant // the only tenant
 	Most     int            // maximum number of sandboxes at the same time
 	// Called is called at each request of the agent.
@@ -39,12 +40,12 @@ func (o ownSandboxes) Serve(ctx context.Context, listener net.Listener) error {
 }
 
 // openOwn returns the function for supervisor.Deps.OwnSandboxes.
-func (a *App) openOwn(deps session.Deps, serve ServeOwn) func(session.Host) (supervisor.OwnSandboxes, error) {
+func (a *App) openOwn(deps manager.Deps, serve ServeOwn) func(session.Host) (supervisor.OwnSandboxes, error) {
 	return func(host session.Host) (supervisor.OwnSandboxes, error) {
 		if serve == nil {
 			return nil, errors.New("nothing serves the agent's own sandboxes")
 		}
-		sessions := session.New(deps)
+		sessions := manager.New(deps)
 		cases, err := a.Sandboxes(sessions)
 		if err != nil {
 			return nil, err

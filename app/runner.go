@@ -6,10 +6,11 @@ import (
 	"aibox/app/run"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Runner returns the Runner that resolves requests for runs and starts them.
-func (a *App) Runner(sessions *session.Sessions) *run.Runner {
+func (a *App) Runner(sessions *manager.Manager) *run.Runner {
 	return &run.Runner{Sessions: sessions, User: runUser{a}, Images: a, Models: a}
 }
 

@@ -10,13 +10,14 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
 // Sandboxes returns the service that creates and changes sandboxes. The caller may set
 // Defaults.
-func (a *App) Sandboxes(sessions *session.Sessions) (*sandbox.Service, error) {
+func (a *App) Sandboxes(sessions *manager.Manager) (*sandbox.Service, error) {
 	dirs, err := paths.Default()
 	if err != nil {
 		return nil, err

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // VerifyRequest completes a request to verify a session's work. An empty command means the
 // session's own command, or otherwise the one in the user's settings. A timeout of 0 means
 // the one that belongs to the command.
-func (a *App) VerifyRequest(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error) {
+func (a *App) VerifyRequest(of session.Session, request manager.VerifyRequest) (manager.VerifyRequest, error) {
 	request.Env = LookupVariables(of.Env)
 	if request.Command != "" || of.Verify != "" {
 		return request, nil

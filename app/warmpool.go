@@ -10,6 +10,7 @@ import (
 	"aibox/runtime"
 	"aibox/runtime/limit"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // WarmPool creates a pool of kinds, each in the format of pool.ParseKind, and configures
@@ -38,7 +39,7 @@ func (a *App) WarmPool(ctx context.Context, service *sandbox.Service, kinds []st
 // warmStarter adapts App to pool.Starter.
 type warmStarter struct {
 	app      *App
-	sessions *session.Sessions
+	sessions *manager.Manager
 }
 
 func (w warmStarter) Start(ctx context.Context, launch session.Launch) (session.ID, error) {

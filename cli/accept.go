@@ -14,6 +14,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -253,7 +254,7 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 }
 
 // printRemaining names the files of which something is neither accepted nor left out above.
-func (c *console) printRemaining(service *session.Sessions, id session.ID, set *review.ChangeSet) error {
+func (c *console) printRemaining(service *manager.Manager, id session.ID, set *review.ChangeSet) error {
 	left, err := service.Remaining(id, set)
 	if err != nil {
 		return err

@@ -13,12 +13,13 @@ import (
 	"aibox/review/decision"
 	"aibox/review/printer"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // chooseHunks asks hunk by hunk what to accept. It stores nothing before the user has
 // confirmed a summary. An empty choice means that only feedback was stored and there is
 // nothing to deliver.
-func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet) (review.Choice, error) {
+func (o *acceptOptions) chooseHunks(ctx context.Context, service *manager.Manager, found session.Session, set *review.ChangeSet) (review.Choice, error) {
 	scope, err := decision.NewScope(ctx, set, o.files, nil)
 	if err != nil {
 		return review.Choice{}, err
@@ -63,7 +64,7 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessio
 
 // newHunkPrompt returns a prompt for the files of a scope, with their earlier decisions
 // and feedback. The caller sets its input.
-func (c *console) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
+func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
 		return nil, err
@@ -136,7 +137,7 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 }
 
 // storeFeedback stores the comments and rejections.
-func (c *console) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
+func (c *console) storeFeedback(ctx context.Context, service *manager.Manager, id session.ID, p *hunkPrompt) error {
 	for _, c := range p.comments {
 		if _, err := service.Comment(ctx, id, c); err != nil {
 			return err

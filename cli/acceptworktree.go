@@ -7,7 +7,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review/accept"
 	"aibox/review/worktree"
-	"aibox/session"
+	"aibox/session/manager"
 )
 
 // printPlaced reports the files that were merged into the working tree.
@@ -38,7 +38,7 @@ func (c *console) printSteps(plan *worktree.Plan) {
 }
 
 // repairWorktrees undoes an accept onto a working tree that was killed, and reports it.
-func (c *console) repairWorktrees(service *session.Sessions) {
+func (c *console) repairWorktrees(service *manager.Manager) {
 	repaired, err := service.RepairWorktrees()
 	for _, m := range repaired {
 		done := "rolled back"

@@ -15,7 +15,7 @@ import (
 // accessChoices are the answers to a question about access, as prompts show them.
 const accessChoices = "[o]nce [s]ession [a]lways [d]eny"
 
-// answerer is the part of session.Sessions that answers a question.
+// answerer is the part of manager.Manager that answers a question.
 type answerer interface {
 	Answer(ctx context.Context, id session.ID, request int, answer session.Answer) error
 }

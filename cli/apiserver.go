@@ -23,6 +23,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // apiServer is the API with everything that it uses. close must be called.
@@ -31,7 +32,7 @@ type apiServer struct {
 
 	dirs      paths.Dirs
 	store     *store.Store
-	sessions  *session.Sessions
+	sessions  *manager.Manager
 	sandboxes *sandbox.Service
 	e2b       *e2b.Server
 	enforcer  *quota.Enforcer

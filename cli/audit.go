@@ -10,7 +10,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/spelling"
-	"aibox/session"
+	"aibox/session/auditlog"
 
 	"github.com/spf13/cobra"
 )
@@ -149,7 +149,7 @@ type auditFilter struct {
 }
 
 // match reports whether the event is selected.
-func (f auditFilter) match(e session.Logged) bool {
+func (f auditFilter) match(e auditlog.Event) bool {
 	return f.kinds.Match(e.Event) && (!f.denied || e.Denied()) && !e.Time.Before(f.since) && (f.until.IsZero() || e.Time.Before(f.until))
 }
 

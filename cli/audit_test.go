@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"aibox/audit"
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // logEntry is an event to log.
@@ -49,11 +49,11 @@ func auditedSessions(t *testing.T) {
 	logged(t, "0dq4f-shell", logEntry{audit.SessionStarted, map[string]string{"agent": "shell"}},
 		logEntry{audit.EgressAllowed, audit.Egress{Host: "registry.example", Port: 443, Method: "CONNECT", Rule: "*.example"}})
 	logged(t, "0dq5a-codex", logEntry{audit.SessionStarted, map[string]string{"agent": "codex"}},
-		logEntry{audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3", Status: 200, Input: 1200, Output: 40, Millis: 900}},
+		logEntry{audit.ModelAnswered, auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3", Status: 200, Input: 1200, Output: 40, Millis: 900}},
 		logEntry{audit.DNSRefused, audit.Query{Name: "a.example\n\x1b]52;c;x\a", Record: "TXT", Reason: "outside names are not resolved (TXT)"}})
 	logged(t, "0dq4f-shell", logEntry{audit.EgressRefused, audit.Egress{Host: "evil.example", Port: 25, Method: "CONNECT", Reason: "the port is not allowed"}},
 		logEntry{audit.EgressClosed, audit.EgressEnd{Allowed: 1, Host: "registry.example", Port: 443, Method: "CONNECT", BytesUp: 1200, BytesDown: 3_400_000, Millis: 2500}},
-		logEntry{audit.SandboxDestroyed, session.Totals{Refused: map[string]int{"egress": 7}}})
+		logEntry{audit.SandboxDestroyed, auditlog.Totals{Refused: map[string]int{"egress": 7}}})
 }
 
 // auditOn runs `aibox audit` with the words of line on a terminal, and returns its standard output
@@ -149,7 +149,7 @@ func TestAuditFindsAnEventByItsID(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, out)
 		}
 	}
-	var line session.LogLine
+	var line auditlog.Line
 	if err := json.Unmarshal([]byte(audited(t, "--json 0dq4f/2", 0)), &line); err != nil || line.ID != "0dq4f/2" || !line.Denied || line.Kind != "egress" {
 		t.Errorf("%+v, %v", line, err)
 	}
@@ -227,7 +227,7 @@ func TestAuditSummaryCountsWhatHappened(t *testing.T) {
 	if err := json.Unmarshal([]byte(audited(t, "--summary --json", 0)), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := session.AuditSummary{Allowed: 1, Refused: 7, BytesUp: 1200, BytesDown: 3_400_000, Names: 1, Calls: 1, Input: 1200, Output: 40}
+	want := auditlog.Summary{Allowed: 1, Refused: 7, BytesUp: 1200, BytesDown: 3_400_000, Names: 1, Calls: 1, Input: 1200, Output: 40}
 	if got.Total != want || len(got.Sessions) != 2 || got.Sessions[0].Refused != 7 {
 		t.Errorf("%+v", got)
 	}

@@ -12,12 +12,12 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/traffic"
 )
 
 // auditDetail describes an event in one line, escaped.
-func auditDetail(e session.Logged) string {
+func auditDetail(e auditlog.Event) string {
 	switch e.Type {
 	case audit.EgressAllowed, audit.EgressRefused:
 		var r audit.Egress
@@ -36,7 +36,7 @@ func auditDetail(e session.Logged) string {
 				amount.Of(count.Requests, "request"), amount.Bytes(count.BytesUp), amount.Bytes(count.BytesDown))
 		}
 	case audit.ProbesRan:
-		var ran session.AuditSummary
+		var ran auditlog.Summary
 		ran.Add(e.Event)
 		return fmt.Sprintf("%d of %d passed", ran.Probes-ran.Failed, ran.Probes)
 	case audit.NoticeGiven:
@@ -45,7 +45,7 @@ func auditDetail(e session.Logged) string {
 			return termtext.Escape(notice.Text)
 		}
 	default:
-		if access, ok := session.AccessOf(e.Session, e.Event); ok {
+		if access, ok := auditlog.AccessOf(e.Session, e.Event); ok {
 			text := traffic.Say(access).String()
 			for _, remedy := range remedies(access.Hint, access.Command) {
 				text += ": " + termtext.Escape(remedy)

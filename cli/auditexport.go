@@ -18,11 +18,12 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 )
 
 // export verifies the logs and writes the selected events to a file.
-func (o *auditOptions) export(service *session.Sessions, logs []session.AuditLog, filter auditFilter) error {
+func (o *auditOptions) export(service *manager.Manager, logs []auditlog.Log, filter auditFilter) error {
 	if err := checkExport(o.output); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (o *auditOptions) export(service *session.Sessions, logs []session.AuditLog
 		if strings.EqualFold(filepath.Ext(o.output), ".csv") {
 			write = encodeRow(out)
 		}
-		err := service.AuditEvents(logs, func(e session.Logged) error {
+		err := service.AuditEvents(logs, func(e auditlog.Event) error {
 			if !filter.match(e) {
 				return nil
 			}
@@ -65,15 +66,15 @@ func checkExport(file string) error {
 }
 
 // encodeLine writes events as lines of JSON.
-func encodeLine(out io.Writer) func(session.Logged) error {
-	return func(e session.Logged) error { return encodeJSON(out, e.Line(), "") }
+func encodeLine(out io.Writer) func(auditlog.Event) error {
+	return func(e auditlog.Event) error { return encodeJSON(out, e.Line(), "") }
 }
 
 // encodeRow writes events as rows of CSV, after a header.
-func encodeRow(out io.Writer) func(session.Logged) error {
+func encodeRow(out io.Writer) func(auditlog.Event) error {
 	rows := csv.NewWriter(out)
 	err := rows.Write([]string{"id", "session", "seq", "time", "type", "kind", "denied", "detail", "data", "hash"})
-	return func(e session.Logged) error {
+	return func(e auditlog.Event) error {
 		if err != nil {
 			return err
 		}

@@ -13,11 +13,13 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 )
 
 // list prints the selected events, and with --follow new ones. named reports whether the
 // user named the sessions, so that only theirs are followed.
-func (o *auditOptions) list(ctx context.Context, service *session.Sessions, logs []session.AuditLog, filter auditFilter, named bool) error {
+func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs []auditlog.Log, filter auditFilter, named bool) error {
 	show := func(_ context.Context, out io.Writer) error {
 		lines := o.auditLines(out)
 		err := service.AuditEvents(logs, lines.printing(filter))
@@ -38,9 +40,9 @@ func (o *auditOptions) list(ctx context.Context, service *session.Sessions, logs
 
 // followEvents prints the events of logs and continues with new ones until ctx ends. named
 // reports whether the user named the sessions, so that only theirs are followed.
-func (a *cli) followEvents(ctx context.Context, service *session.Sessions, logs []session.AuditLog, named bool, printed func(session.Logged) error) error {
+func (a *cli) followEvents(ctx context.Context, service *manager.Manager, logs []auditlog.Log, named bool, printed func(auditlog.Event) error) error {
 	next := map[session.ID]int{}
-	err := service.AuditEvents(logs, func(e session.Logged) error {
+	err := service.AuditEvents(logs, func(e auditlog.Event) error {
 		next[e.Session] = e.Seq + 1
 		return printed(e)
 	})
@@ -48,7 +50,7 @@ func (a *cli) followEvents(ctx context.Context, service *session.Sessions, logs 
 		a.report(err) // the rest can be followed
 	}
 	want := func(id session.ID) bool {
-		return !named || slices.ContainsFunc(logs, func(log session.AuditLog) bool { return log.Session == id })
+		return !named || slices.ContainsFunc(logs, func(log auditlog.Log) bool { return log.Session == id })
 	}
 	err = service.FollowAudit(ctx, next, want, printed)
 	if errors.Is(err, context.Canceled) {
@@ -80,8 +82,8 @@ func (o *auditOptions) auditLines(out io.Writer) *auditLines {
 }
 
 // printing returns a function that prints the events that filter selects.
-func (l *auditLines) printing(filter auditFilter) func(session.Logged) error {
-	return func(e session.Logged) error {
+func (l *auditLines) printing(filter auditFilter) func(auditlog.Event) error {
+	return func(e auditlog.Event) error {
 		if !filter.match(e) {
 			return nil
 		}
@@ -102,7 +104,7 @@ const (
 
 // print prints one event. On a terminal, each day has a line of its own, and the details are
 // cut to the width; `aibox audit ID/NUMBER` shows them in full.
-func (l *auditLines) print(e session.Logged) error {
+func (l *auditLines) print(e auditlog.Event) error {
 	at := e.Time.Local()
 	clock := at.Format(time.DateTime)
 	detail := auditDetail(e)
@@ -127,7 +129,7 @@ func (l *auditLines) print(e session.Logged) error {
 }
 
 // showEvent prints one event in full.
-func (o *auditOptions) showEvent(service *session.Sessions, text string) error {
+func (o *auditOptions) showEvent(service *manager.Manager, text string) error {
 	id, ok := session.ParseEventID(text)
 	if !ok {
 		return fault.New(fault.Usage, "%q is not the id of an event", text).Hint("ids look like 0dq4f/17; `aibox audit` shows them")
@@ -137,9 +139,9 @@ func (o *auditOptions) showEvent(service *session.Sessions, text string) error {
 		return err
 	}
 	o.about = logs[0].Session
-	var found *session.Logged
+	var found *auditlog.Event
 	enough := errors.New("enough")
-	err = service.AuditEvents(logs, func(e session.Logged) error {
+	err = service.AuditEvents(logs, func(e auditlog.Event) error {
 		if e.Seq != id.Number {
 			return nil
 		}

@@ -5,30 +5,32 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 )
 
 // summaryJSON is `aibox audit --summary --json`.
 type summaryJSON struct {
-	Sessions []sessionSummary     `json:"sessions"`
-	Total    session.AuditSummary `json:"total"`
+	Sessions []sessionSummary `json:"sessions"`
+	Total    auditlog.Summary `json:"total"`
 }
 
 // sessionSummary is the summary of one session.
 type sessionSummary struct {
 	Session session.ID `json:"session"`
-	session.AuditSummary
+	auditlog.Summary
 }
 
 // summarize prints totals of the selected events, for each session that has any, and for
 // all.
-func (o *auditOptions) summarize(service *session.Sessions, logs []session.AuditLog, filter auditFilter) error {
-	bySession := map[session.ID]*session.AuditSummary{}
-	err := damagedLogs(service.AuditEvents(logs, func(e session.Logged) error {
+func (o *auditOptions) summarize(service *manager.Manager, logs []auditlog.Log, filter auditFilter) error {
+	bySession := map[session.ID]*auditlog.Summary{}
+	err := damagedLogs(service.AuditEvents(logs, func(e auditlog.Event) error {
 		if !filter.match(e) {
 			return nil
 		}
 		if bySession[e.Session] == nil {
-			bySession[e.Session] = new(session.AuditSummary)
+			bySession[e.Session] = new(auditlog.Summary)
 		}
 		bySession[e.Session].Add(e.Event)
 		return nil
@@ -52,7 +54,7 @@ func (o *auditOptions) summarize(service *session.Sessions, logs []session.Audit
 	}
 	var rows [][]string
 	for _, s := range all.Sessions {
-		rows = append(rows, summaryRow(string(s.Session), s.AuditSummary))
+		rows = append(rows, summaryRow(string(s.Session), s.Summary))
 	}
 	rows = append(rows, summaryRow(amount.Of(len(all.Sessions), "session"), all.Total))
 	if printErr := table(o.out, "SESSION\tALLOWED\tREFUSED\tUP\tDOWN\tDNS\tCALLS\tTOKENS\tPROBES\tREVIEW", rows); printErr != nil {
@@ -62,7 +64,7 @@ func (o *auditOptions) summarize(service *session.Sessions, logs []session.Audit
 }
 
 // summaryRow is a row of the table.
-func summaryRow(name string, s session.AuditSummary) []string {
+func summaryRow(name string, s auditlog.Summary) []string {
 	probes := fmt.Sprint(s.Probes)
 	if s.Failed > 0 {
 		probes = fmt.Sprintf("%d, %d failed", s.Probes, s.Failed)

@@ -9,6 +9,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 )
 
 // verifiedLine is a line of `aibox audit --verify --json`. The help of the command documents
@@ -28,7 +30,7 @@ type damageLine struct {
 }
 
 // verifyLogs verifies logs and prints a line for each of them, and for each damage.
-func (o *auditOptions) verifyLogs(service *session.Sessions, logs []session.AuditLog) error {
+func (o *auditOptions) verifyLogs(service *manager.Manager, logs []auditlog.Log) error {
 	damaged := 0
 	var failed []error
 	for _, log := range logs {
@@ -59,7 +61,7 @@ func changedLogs(damaged, all int) error {
 		Hint("a power failure or a full disk can cut a log, too; any other change was made by a program or a user")
 }
 
-func (o *auditOptions) printVerified(log session.AuditLog, verified audit.Verified) error {
+func (o *auditOptions) printVerified(log auditlog.Log, verified audit.Verified) error {
 	if o.json {
 		line := verifiedLine{log.Session, log.Path, log.Removed, verified.Events, []damageLine{}}
 		for _, damage := range verified.Damage {
@@ -85,7 +87,7 @@ func (o *auditOptions) printVerified(log session.AuditLog, verified audit.Verifi
 }
 
 // requireIntact returns an error if any log is damaged.
-func requireIntact(service *session.Sessions, logs []session.AuditLog) error {
+func requireIntact(service *manager.Manager, logs []auditlog.Log) error {
 	damaged := 0
 	for _, log := range logs {
 		verified, err := service.VerifyAudit(log)

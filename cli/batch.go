@@ -19,6 +19,7 @@ import (
 	"aibox/session"
 	"aibox/session/comparison"
 	"aibox/session/output"
+	"aibox/session/summary"
 )
 
 // batchResult is the JSON of `aibox run` for several sessions.
@@ -216,7 +217,7 @@ func (b *batchRun) reportEnd(ended session.Session) {
 		b.line(b.errTerm.bad("✗"), string(ended.ID), result.Fault.Message+" ("+took+")")
 		return
 	}
-	b.line(b.errTerm.good("✓"), string(ended.ID), changed(session.SummaryOf(&ended))+" ("+took+", "+result.Tokens.String()+")")
+	b.line(b.errTerm.good("✓"), string(ended.ID), changed(summary.Of(&ended))+" ("+took+", "+result.Tokens.String()+")")
 }
 
 // conclude prints the results and returns the error for the exit code.

@@ -13,6 +13,7 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -111,7 +112,7 @@ func (o *commentOptions) text(words []string) (string, error) {
 
 // place parses "FILE", "FILE:LINE" or ".", which means the work as a whole. If a file's
 // name ends in a colon and a number, it names that file.
-func (o *commentOptions) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
+func (o *commentOptions) place(ctx context.Context, service *manager.Manager, id session.ID, text string) (review.Path, int, error) {
 	if text == "." {
 		return "", 0, nil
 	}
@@ -137,7 +138,7 @@ func (o *commentOptions) place(ctx context.Context, service *session.Sessions, i
 }
 
 // list prints the comments on a session's work and the rejected hunks.
-func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON bool) error {
+func (o *commentOptions) list(service *manager.Manager, id session.ID, asJSON bool) error {
 	f, err := service.Feedback(id)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"aibox/review/printer"
 	"aibox/session"
 	"aibox/session/comparison"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -78,7 +79,7 @@ func (o *compareOptions) run(ctx context.Context, args []string) error {
 }
 
 // members returns the sessions that the arguments name, each once.
-func (o *compareOptions) members(service *session.Sessions, args []string) ([]session.Session, error) {
+func (o *compareOptions) members(service *manager.Manager, args []string) ([]session.Session, error) {
 	var sessions []session.Session
 	add := func(more ...session.Session) {
 		for _, one := range more {

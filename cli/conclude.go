@@ -14,6 +14,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/printer"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/traffic"
 )
 
@@ -93,7 +94,7 @@ func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(i.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
-		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(session.RefusedAccess(refused)))
+		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(auditlog.RefusedAccess(refused)))
 	}
 	if result.Egress.Allowed > 0 {
 		fmt.Fprintf(i.err, "%s %s\n", t.good("✓"), result.Egress)

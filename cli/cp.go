@@ -13,6 +13,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/review/gitname"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func (o *copyOptions) run(ctx context.Context, source, dest string) error {
 type sandboxCopy struct {
 	*console
 
-	service *session.Sessions
+	service *manager.Manager
 	id      session.ID
 	errors  bytes.Buffer // what the process in the sandbox has written to its standard error
 }

@@ -16,6 +16,7 @@ import (
 	"aibox/review/risk/secrets"
 	"aibox/session"
 	"aibox/session/description"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -78,7 +79,7 @@ func (o *describeOptions) run(ctx context.Context, text string, paths []string) 
 }
 
 // describeSet describes a part of a session's work.
-func describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (description.Text, error) {
+func describeSet(service *manager.Manager, found session.Session, set *review.ChangeSet) (description.Text, error) {
 	verified, err := service.Verifications(found.ID)
 	if err != nil {
 		return description.Text{}, err
@@ -88,7 +89,7 @@ func describeSet(service *session.Sessions, found session.Session, set *review.C
 
 // proposedMessage returns the commit message for the chosen changes, or for all changes if
 // the choice cannot be applied.
-func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
+func (a *cli) proposedMessage(ctx context.Context, service *manager.Manager, found session.Session, set *review.ChangeSet, choice review.Choice) string {
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
 		set = plan.Part
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aibox/review/printer"
+	"aibox/session/manager"
 )
 
 // diffOptions are the flags of `aibox diff`.
@@ -124,7 +125,7 @@ func (o *diffOptions) run(ctx context.Context, text string) error {
 }
 
 // print prints a change set in the requested form.
-func (o *diffOptions) print(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet) error {
+func (o *diffOptions) print(ctx context.Context, service *manager.Manager, found session.Session, set *review.ChangeSet) error {
 	scope, err := decision.NewScope(ctx, set, o.paths, o.hunk)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.Ch
 
 // show writes the diff for a terminal: the header, the files with risks, the other
 // files.
-func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope) error {
+func (o *diffOptions) show(ctx context.Context, w io.Writer, service *manager.Manager, found session.Session, scope *decision.Scope) error {
 	t := o.term
 	if o.color != "auto" {
 		t.color = o.color == "always"

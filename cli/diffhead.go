@@ -17,11 +17,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"aibox/review/printer"
+	"aibox/session/manager"
 )
 
 // showHead writes what precedes the lines of a diff: the task, its verification, the
 // feedback on all of it, and what the diff does not show.
-func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
+func (c *console) showHead(w io.Writer, t terminal, service *manager.Manager, found session.Session, scope *decision.Scope) error {
 	task := termtext.Escape(firstLine(description.Of(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (p plainly) Write(text []byte) (int, error) {
 
 // remarksOf collects the remarks that appear between the lines of a diff: risks, comments,
 // and rejections at the last line of their hunk.
-func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, set *review.ChangeSet) (func(*review.Change) []printer.Remark, error) {
+func remarksOf(ctx context.Context, service *manager.Manager, id session.ID, set *review.ChangeSet) (func(*review.Change) []printer.Remark, error) {
 	feedback, err := service.Feedback(id)
 	if err != nil {
 		return nil, err

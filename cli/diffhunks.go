@@ -12,6 +12,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 )
 
 // shortID is how many digits of a hunk's id are shown. Any unique prefix of an id selects the hunk.
@@ -122,7 +123,7 @@ type diffFacts struct {
 
 // diffJSON writes the change set with its verifications and feedback. With hunks, each
 // change is on a line of its own, so that only one file is in memory at a time.
-func (o *diffOptions) printJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
+func (o *diffOptions) printJSON(ctx context.Context, service *manager.Manager, id session.ID, scope *decision.Scope, hunks bool) error {
 	facts := diffFacts{ChangeSet: scope.Set()}
 	feedback, err := service.Feedback(id)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,7 @@ for 30 days, except for ignored files and files that git cannot store.`,
 	}
 }
 
-func (o *discardOptions) run(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (o *discardOptions) run(ctx context.Context, service *manager.Manager, found session.Session) error {
 	saved, err := service.Discard(ctx, found.ID)
 	if err != nil || saved == nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 
 	"github.com/spf13/cobra"
@@ -174,7 +175,7 @@ func processEnv(given []string) ([]string, error) {
 }
 
 // connectProcess follows a process that runs already.
-func (o *execOptions) connectProcess(ctx context.Context, service *session.Sessions, id session.ID, number int) error {
+func (o *execOptions) connectProcess(ctx context.Context, service *manager.Manager, id session.ID, number int) error {
 	all, err := service.Processes(ctx, id)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (o *execOptions) connectProcess(ctx context.Context, service *session.Sessi
 }
 
 // listProcesses prints the processes of a session.
-func (o *execOptions) listProcesses(ctx context.Context, service *session.Sessions, id session.ID) error {
+func (o *execOptions) listProcesses(ctx context.Context, service *manager.Manager, id session.ID) error {
 	all, err := service.Processes(ctx, id)
 	if err != nil {
 		return err

@@ -7,13 +7,14 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
 
 // find returns the session with the id or unique prefix text. It first cleans up after
 // crashes.
-func (a *cli) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+func (a *cli) find(ctx context.Context, text string) (*manager.Manager, session.Session, error) {
 	service, err := a.app.Sessions()
 	if err != nil {
 		return nil, session.Session{}, err
@@ -39,7 +40,7 @@ func spareMemory(s *session.Session) {
 
 // findRunning is find for commands that need a running session. One that runs needs no
 // clean-up, so that they start faster.
-func (a *cli) findRunning(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+func (a *cli) findRunning(ctx context.Context, text string) (*manager.Manager, session.Session, error) {
 	service, err := a.app.Sessions()
 	if err != nil {
 		return nil, session.Session{}, err
@@ -52,7 +53,7 @@ func (a *cli) findRunning(ctx context.Context, text string) (*session.Sessions, 
 }
 
 // findChanges returns the session with the id or unique prefix text, and its changes.
-func (a *cli) findChanges(ctx context.Context, text string) (*session.Sessions, session.Session, *review.ChangeSet, error) {
+func (a *cli) findChanges(ctx context.Context, text string) (*manager.Manager, session.Session, *review.ChangeSet, error) {
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return nil, found, nil, err

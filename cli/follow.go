@@ -12,10 +12,11 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 )
 
-// followed is the part of session.Sessions that follows a session.
+// followed is the part of manager.Manager that follows a session.
 type followed interface {
 	Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error)
 	Signal(ctx context.Context, id session.ID, number int) error
@@ -35,12 +36,12 @@ type follower struct {
 
 // followRun shows the agent's output until the session has ended; quiet shows it on
 // standard error.
-func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (a *cli) followRun(ctx context.Context, service *manager.Manager, id session.ID, quiet bool) (session.Session, error) {
 	return a.followFrom(ctx, service, id, 0, quiet)
 }
 
 // followFrom is followRun from byte offset from of the output.
-func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
+func (a *cli) followFrom(ctx context.Context, service *manager.Manager, id session.ID, from int64, quiet bool) (session.Session, error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
@@ -68,9 +69,9 @@ func (a *cli) notifyEnd(output *agentOutput, ended *session.Session) {
 	if !output.errTerm.interactive || time.Since(ended.State.Started) < notifyAfter {
 		return
 	}
-	event, what := session.NotifyEnded, " has ended"
+	event, what := manager.NotifyEnded, " has ended"
 	if r := ended.State.Result; r != nil && r.Fault != nil {
-		event, what = session.NotifyFailed, " failed"
+		event, what = manager.NotifyFailed, " failed"
 	}
 	if sequence := a.notifier()(event, string(ended.ID)+what, ended.Repository); sequence != "" {
 		_, _ = io.WriteString(a.err, sequence)

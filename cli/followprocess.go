@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 )
 
@@ -22,7 +23,7 @@ var passedSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, s
 const killingInterrupt = 3
 
 // runProcess starts a process and follows it; see followProcess.
-func (c *console) runProcess(ctx context.Context, service *session.Sessions, id session.ID, request process.Request, in io.Reader) error {
+func (c *console) runProcess(ctx context.Context, service *manager.Manager, id session.ID, request process.Request, in io.Reader) error {
 	// The end of ctx ends the start. Later, signals are passed on.
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -46,7 +47,7 @@ func (c *console) runProcess(ctx context.Context, service *session.Sessions, id 
 
 // followProcess passes on what a process prints until it ends, and the user's signals and
 // input to it. in may be nil. Its error has the exit code of the process.
-func (c *console) followProcess(ctx context.Context, service *session.Sessions, id session.ID, info process.Info, in io.Reader) error {
+func (c *console) followProcess(ctx context.Context, service *manager.Manager, id session.ID, info process.Info, in io.Reader) error {
 	f := c.following(service, id, in)
 	defer f.close()
 	if ctx.Err() != nil {
@@ -61,7 +62,7 @@ func (c *console) followProcess(ctx context.Context, service *session.Sessions, 
 
 // following is a process that the user follows. close must be called.
 type following struct {
-	service *session.Sessions
+	service *manager.Manager
 	id      session.ID
 	in      io.Reader // nil: the process gets no input
 	printer *processPrinter
@@ -70,7 +71,7 @@ type following struct {
 	info process.Info // set by begin
 }
 
-func (c *console) following(service *session.Sessions, id session.ID, in io.Reader) *following {
+func (c *console) following(service *manager.Manager, id session.ID, in io.Reader) *following {
 	f := &following{service: service, id: id, in: in, printer: c.processPrinter(), signals: make(chan os.Signal, 4)}
 	signal.Notify(f.signals, passedSignals...)
 	return f
@@ -167,7 +168,7 @@ func (p *processPrinter) close() error {
 }
 
 // attachProcess shows the terminal of a process until it ends or the user detaches.
-func (c *console) attachProcess(ctx context.Context, service *session.Sessions, id session.ID, info process.Info) error {
+func (c *console) attachProcess(ctx context.Context, service *manager.Manager, id session.ID, info process.Info) error {
 	out, ok := c.out.(*os.File)
 	if !ok || !c.isInteractive() {
 		return fault.New(fault.Usage, "the terminal of a process needs a terminal as input and output")

@@ -10,6 +10,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 
 	"github.com/spf13/cobra"
@@ -145,7 +146,7 @@ func (o *logsOptions) run(ctx context.Context, text string) error {
 
 // followLogs prints the output until the session ends. If it is printed for the user, the
 // session's questions are, too.
-func (o *logsOptions) followLogs(ctx context.Context, service *session.Sessions, id session.ID, p logPrinter) (session.Session, error) {
+func (o *logsOptions) followLogs(ctx context.Context, service *manager.Manager, id session.ID, p logPrinter) (session.Session, error) {
 	if text, ok := p.(*agentOutput); ok {
 		defer o.watchRequests(ctx, service, id, text)()
 	}
@@ -159,7 +160,7 @@ type logPrinter interface {
 }
 
 // printer returns what prints the output in the requested form.
-func (o *logsOptions) printer(ctx context.Context, service *session.Sessions, found session.Session) (logPrinter, error) {
+func (o *logsOptions) printer(ctx context.Context, service *manager.Manager, found session.Session) (logPrinter, error) {
 	if found.Interactive && (o.format == logJSON || o.format == logMarkdown) {
 		return nil, fault.New(fault.Usage, "%s is interactive: its output is a terminal's, not a conversation", found.ID).
 			Hint("`aibox logs --screen %s` prints its screen", found.ID).
@@ -188,7 +189,7 @@ func (o *logsOptions) printer(ctx context.Context, service *session.Sessions, fo
 
 // reload reads the session again: of one that is being prepared, the format of the output
 // becomes known before the agent starts.
-func reload(service *session.Sessions, found session.Session) *session.Session {
+func reload(service *manager.Manager, found session.Session) *session.Session {
 	if now, err := service.Find(string(found.ID)); err == nil {
 		return &now
 	}

@@ -8,6 +8,8 @@ import (
 	"aibox/agents/conversation"
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 	"aibox/ui/traffic"
 )
 
@@ -25,10 +27,10 @@ type accessMerger struct {
 // mergeAccesses reads the log of a session, and follows it until the session or ctx ends if
 // follow is set. A damaged log has the accesses before the damage: `aibox audit verify`
 // reports it.
-func mergeAccesses(ctx context.Context, service *session.Sessions, id session.ID, follow bool) *accessMerger {
+func mergeAccesses(ctx context.Context, service *manager.Manager, id session.ID, follow bool) *accessMerger {
 	m := &accessMerger{}
 	visit := func(e audit.Event) error {
-		if access, ok := session.AccessOf(id, e); ok {
+		if access, ok := auditlog.AccessOf(id, e); ok {
 			m.hold(traffic.Event(access))
 		}
 		return nil

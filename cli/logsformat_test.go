@@ -15,6 +15,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/golden"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 )
 
@@ -70,7 +71,7 @@ func recordOutput(t *testing.T, text string) {
 	must(err)
 	for len(text) > 0 {
 		if strings.HasPrefix(text, codexCommand) {
-			access(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 200, Input: 12_345, Output: 678, Millis: 4321, Cost: 0.0123})
+			access(audit.ModelAnswered, auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 200, Input: 12_345, Output: 678, Millis: 4321, Cost: 0.0123})
 			access(audit.DNSRefused, audit.Query{Name: "escape.example", Reason: "outside names\x1b are not resolved"})
 			access(audit.EgressAllowed, audit.Egress{Host: "pkg.example.org", Port: 443})
 		}
@@ -83,7 +84,7 @@ func recordOutput(t *testing.T, text string) {
 		text = text[n:]
 	}
 	must(record.Append(output.Notice, []byte("a notice\n")))
-	access(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 429, Millis: 30, Outcome: session.Busy, Reason: "slower"})
+	access(audit.ModelAnswered, auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "gpt-5.2", Status: 429, Millis: 30, Outcome: auditlog.Busy, Reason: "slower"})
 	must(record.Close())
 	must(log.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 
 	"github.com/spf13/cobra"
 )
@@ -62,15 +64,15 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 		if sessions == nil {
 			sessions = []session.Session{}
 		}
-		session.SortByAge(sessions)
+		summary.SortByAge(sessions)
 		return errors.Join(printJSON(o.out, measureListed(ctx, service, sessions)), damaged)
 	}
 	briefs, damaged := service.Summaries()
-	if damaged != nil || service.ExpectsContainer() || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
+	if damaged != nil || service.ExpectsContainer() || slices.ContainsFunc(briefs, func(b summary.Summary) bool { return b.Phase != session.Ended }) {
 		o.repair(ctx, service)
 		briefs, damaged = service.Summaries()
 	}
-	if slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
+	if slices.ContainsFunc(briefs, func(b summary.Summary) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
 		briefs, damaged = service.Summaries()
 	}
 	if all {
@@ -78,13 +80,13 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 		briefs, damaged = append(briefs, verifying...), errors.Join(damaged, unread)
 	}
 	if only != "" {
-		briefs = slices.DeleteFunc(briefs, func(b session.Summary) bool { return b.Batch != only })
+		briefs = slices.DeleteFunc(briefs, func(b summary.Summary) bool { return b.Batch != only })
 	}
 	if len(briefs) == 0 {
 		fmt.Fprintln(o.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
-	sorting.Func(briefs, session.NewestFirst)
+	sorting.Func(briefs, summary.NewestFirst)
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
@@ -92,7 +94,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 		})
 	}
 	header := "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"
-	if slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Batch != "" }) && only == "" {
+	if slices.ContainsFunc(briefs, func(b summary.Summary) bool { return b.Batch != "" }) && only == "" {
 		header = "ID\tBATCH\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"
 		for i, b := range briefs {
 			rows[i] = slices.Insert(rows[i], 1, string(b.Batch))
@@ -111,7 +113,7 @@ type listedSession struct {
 }
 
 // measureListed adds what the sandboxes of running sessions use.
-func measureListed(ctx context.Context, service *session.Sessions, sessions []session.Session) []listedSession {
+func measureListed(ctx context.Context, service *manager.Manager, sessions []session.Session) []listedSession {
 	used := map[session.ID]session.Usage{}
 	measured, _ := service.Usages(ctx) // the list names damaged records itself
 	for i := range measured {
@@ -128,7 +130,7 @@ func measureListed(ctx context.Context, service *session.Sessions, sessions []se
 const manyStale = 20
 
 // hintAtStale suggests a clean-up where it would free much.
-func (o *listOptions) hintAtStale(service *session.Sessions) {
+func (o *listOptions) hintAtStale(service *manager.Manager) {
 	if !o.errTerm.interactive {
 		return
 	}
@@ -142,14 +144,14 @@ func (o *listOptions) hintAtStale(service *session.Sessions) {
 }
 
 // state is the session's status, with its place in the queue.
-func state(b session.Summary) string {
+func state(b summary.Summary) string {
 	if b.Position > 0 {
 		return fmt.Sprintf("%s %d", b.Status(), b.Position)
 	}
 	return string(b.Status())
 }
 
-func changed(b session.Summary) string {
+func changed(b summary.Summary) string {
 	switch {
 	case b.Queue != "":
 		return b.Queue

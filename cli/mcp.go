@@ -16,6 +16,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/ports"
 	"aibox/workspace"
 
@@ -139,7 +140,7 @@ func allowlisted(settings config.RunOverrides) config.RunOverrides {
 type openPorts struct {
 	ctx      context.Context //nolint:containedctx // of the command, which the ports outlive no call of
 	api      *client.Client
-	sessions *session.Sessions
+	sessions *manager.Manager
 
 	lock sync.Mutex // guards urls
 	urls map[string]string

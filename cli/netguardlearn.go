@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 
 	"github.com/spf13/cobra"
 )
@@ -72,7 +73,7 @@ func learnedJSON(proposals []netguard.Proposal) []proposalJSON {
 }
 
 // warnIncomplete says that the list may lack hosts.
-func (a *cli) warnIncomplete(learned session.Learned) {
+func (a *cli) warnIncomplete(learned auditlog.Learned) {
 	if learned.Incomplete {
 		fmt.Fprintf(a.err, "%s the list may be incomplete: the session sent requests to more hosts than its log names\n", a.errTerm.warn("!"))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/auditlog"
 
 	"github.com/spf13/cobra"
 )
@@ -89,7 +90,7 @@ func (o *networkLogOptions) run(ctx context.Context, args []string) error {
 	if named {
 		o.about = logs[0].Session
 	} else {
-		logs = slices.DeleteFunc(logs, func(log session.AuditLog) bool { return log.Removed })
+		logs = slices.DeleteFunc(logs, func(log auditlog.Log) bool { return log.Removed })
 	}
 	lines := &auditLines{out: o.out, term: o.term, whole: true}
 	printed := o.printing(lines, since)
@@ -116,9 +117,9 @@ func (o *networkLogOptions) selection() string {
 }
 
 // printing returns a function that prints the selected access as lines.
-func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(session.Logged) error {
-	return func(e session.Logged) error {
-		access, ok := session.AccessOf(e.Session, e.Event)
+func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(auditlog.Event) error {
+	return func(e auditlog.Event) error {
+		access, ok := auditlog.AccessOf(e.Session, e.Event)
 		if !ok || e.Time.Before(since) || !o.selects(access, e) {
 			return nil
 		}
@@ -135,7 +136,7 @@ func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(se
 
 // selects reports whether the flags select an access. What a model server refused is
 // neither allowed nor refused by the network.
-func (o *networkLogOptions) selects(access session.Access, e session.Logged) bool {
+func (o *networkLogOptions) selects(access auditlog.Access, e auditlog.Event) bool {
 	if access.Allowed {
 		return o.allowed
 	}

@@ -5,12 +5,12 @@ import (
 	"aibox/app/compose"
 	"aibox/app/run"
 	"aibox/internal/paths"
-	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/newrun"
 )
 
 // newRuns returns the services of the screen for a new run.
-func (a *cli) newRuns(service *session.Sessions) (newrun.Services, error) {
+func (a *cli) newRuns(service *manager.Manager) (newrun.Services, error) {
 	dirs, err := paths.Default()
 	runner := a.runner(service)
 	runner.WatchesRequests = true // nothing but the terminal UI starts runs with it

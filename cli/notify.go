@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"aibox/internal/notification"
-	"aibox/session"
+	"aibox/session/manager"
 )
 
 // notifier returns what makes the user's terminal notify them of an event: a function that
 // returns a control sequence, or "" if the user's settings leave the event out. The
 // session's supervisor notifies the desktop.
-func (a *cli) notifier() func(event session.NotifyEvent, title, text string) (sequence string) {
+func (a *cli) notifier() func(event manager.NotifyEvent, title, text string) (sequence string) {
 	own, err := a.app.UserSettings()
 	if err != nil || !own.Settings.Notify {
-		return func(session.NotifyEvent, string, string) string { return "" }
+		return func(manager.NotifyEvent, string, string) string { return "" }
 	}
-	return func(event session.NotifyEvent, title, text string) string {
+	return func(event manager.NotifyEvent, title, text string) string {
 		if !slices.Contains(own.Settings.NotifyOn, string(event)) {
 			return ""
 		}

@@ -8,12 +8,12 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/session"
 
 	"github.com/spf13/cobra"
 
 	"aibox/review/printer"
 	"aibox/review/recovery"
+	"aibox/session/manager"
 )
 
 // recoverOptions are the flags of `aibox recover`.
@@ -87,7 +87,7 @@ func (o *recoverOptions) run(ctx context.Context, text string) error {
 	if o.ref == "" && !o.diff && !o.toWorkspace {
 		return o.list(saved, o.json)
 	}
-	state, err := session.Pick(saved, text, o.ref)
+	state, err := manager.Pick(saved, text, o.ref)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (o *recoverOptions) showDiff(ctx context.Context, state recovery.Point, asJ
 	}
 }
 
-func (o *recoverOptions) restoreBranch(ctx context.Context, service *session.Sessions, state recovery.Point) error {
+func (o *recoverOptions) restoreBranch(ctx context.Context, service *manager.Manager, state recovery.Point) error {
 	restored, err := service.Restore(ctx, state, o.branch)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (o *recoverOptions) restoreBranch(ctx context.Context, service *session.Ses
 
 // restoreWorkspace restores a state as the workspace of the session that text names, or
 // else of the session that the state belongs to.
-func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state recovery.Point, asJSON bool) error {
+func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *manager.Manager, text string, state recovery.Point, asJSON bool) error {
 	if text == "" {
 		text = state.By
 	}

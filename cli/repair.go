@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/session"
+	"aibox/session/manager"
 )
 
 // repair cleans up after crashes before a command does its work. What it cannot repair
 // it only reports, so that the sessions can still be looked at.
-func (c *console) repair(ctx context.Context, service *session.Sessions) {
+func (c *console) repair(ctx context.Context, service *manager.Manager) {
 	c.repairWorktrees(service)
 	repaired, err := service.Repair(ctx)
 	for _, r := range repaired {
@@ -23,7 +23,7 @@ func (c *console) repair(ctx context.Context, service *session.Sessions) {
 
 // repairedLine reports what became of a session whose supervisor had died, or whose record was
 // damaged.
-func repairedLine(r session.Repaired) string {
+func repairedLine(r manager.Repaired) string {
 	restored := safe(strings.Join(r.Restored, "; "))
 	if r.Ended {
 		return fmt.Sprintf("restored the record of %s: %s", r.ID, restored)

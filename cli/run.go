@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // presentation is how this process shows a run.
@@ -23,7 +24,7 @@ type presentation struct {
 // invocation is a request that this process runs on its terminal, as `aibox run` does.
 type invocation struct {
 	*cli
-	service *session.Sessions
+	service *manager.Manager
 	runner  *run.Runner
 	show    presentation
 }
@@ -91,7 +92,7 @@ func (i *invocation) runOne(ctx context.Context, request run.Request) error {
 }
 
 // runner makes what starts runs, for an agent's terminal as large as this one.
-func (a *cli) runner(service *session.Sessions) *run.Runner {
+func (a *cli) runner(service *manager.Manager) *run.Runner {
 	runner := a.app.Runner(service)
 	runner.TerminalSize = a.agentSize
 	return runner

@@ -20,7 +20,7 @@ type scanProgress struct {
 	drawn time.Time // the last time; zero: never
 }
 
-// watchScan implements session.Deps.Looking.
+// watchScan implements manager.Deps.Looking.
 func (c *console) watchScan() (progress func(names int), over func()) {
 	if !c.errTerm.interactive {
 		return nil, func() {}

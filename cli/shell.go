@@ -5,6 +5,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ func (o *shellOptions) run(ctx context.Context, text string) error {
 }
 
 // openShell runs a shell on the user's terminal. request is without its command.
-func (c *console) openShell(ctx context.Context, service *session.Sessions, id session.ID, request process.Request) error {
+func (c *console) openShell(ctx context.Context, service *manager.Manager, id session.ID, request process.Request) error {
 	size := c.agentSize()
 	request.TTY, request.Rows, request.Cols = true, size.Rows, size.Cols
 	var info process.Info

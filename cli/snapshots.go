@@ -6,6 +6,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/snapshot"
 )
 
@@ -13,7 +14,7 @@ import (
 // through the API.
 type snapshots struct {
 	cli      *cli
-	sessions *session.Sessions
+	sessions *manager.Manager
 }
 
 // Snapshots returns the snapshots, newest first.

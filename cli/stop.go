@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"aibox/session"
+	"aibox/session/manager"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ the changes computes them.`,
 		Args:              someSessions,
 		ValidArgsFunction: a.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, service *manager.Manager, found session.Session) error {
 				end := service.Stop
 				if force {
 					end = service.Kill
@@ -48,7 +49,7 @@ session whose changes you have not accepted or discarded is refused.`,
 		Args:              someSessions,
 		ValidArgsFunction: a.complete.sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, service *manager.Manager, found session.Session) error {
 				return service.Remove(ctx, found.ID, force)
 			})
 		},
@@ -59,7 +60,7 @@ session whose changes you have not accepted or discarded is refused.`,
 
 // each does one thing to every session named and prints the ids that it was done
 // to.
-func (a *cli) each(ctx context.Context, texts []string, do func(context.Context, *session.Sessions, session.Session) error) error {
+func (a *cli) each(ctx context.Context, texts []string, do func(context.Context, *manager.Manager, session.Session) error) error {
 	var errs []error
 	for _, text := range texts {
 		service, found, err := a.find(ctx, text)

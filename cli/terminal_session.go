@@ -11,6 +11,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/ui"
 	"aibox/ui/page"
@@ -19,7 +21,7 @@ import (
 // attachTerminal connects the user's terminal to the agent of an interactive session,
 // until the agent ends or the user detaches (errDetached). A signal ends ctx. It always
 // restores the terminal.
-func (a *cli) attachTerminal(ctx context.Context, service *session.Sessions, id session.ID) error {
+func (a *cli) attachTerminal(ctx context.Context, service *manager.Manager, id session.ID) error {
 	out, ok := a.out.(*os.File)
 	if !ok || !a.isInteractive() {
 		return fault.New(fault.Usage, "attaching to %s needs a terminal as input and output", id).
@@ -52,7 +54,7 @@ func (a *cli) attachTerminal(ctx context.Context, service *session.Sessions, id 
 
 // scrollBack shows the earlier output of the agent's terminal until the user leaves it.
 // The terminal is detached meanwhile, so that no key can reach the agent.
-func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
+func (a *cli) scrollBack(ctx context.Context, service *manager.Manager, id session.ID) error {
 	_, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}, Remember: a.rememberHost,
 	})
@@ -96,7 +98,7 @@ func colorDepth(t terminal) screen.Colors {
 // concludes the run when the agent has ended.
 func (i *invocation) runInteractive(ctx context.Context, plan run.Plan, id session.ID) error {
 	err := i.attachTerminal(ctx, i.service, id)
-	if err != nil && !errors.Is(err, session.ErrNotAttached) {
+	if err != nil && !errors.Is(err, client.ErrNotAttached) {
 		return i.left(ctx, i.service, id, err)
 	}
 	missed := err != nil // the agent had ended before
@@ -111,11 +113,11 @@ func (i *invocation) runInteractive(ctx context.Context, plan run.Plan, id sessi
 }
 
 // interactive is `aibox attach` for an interactive session.
-func (o *attachOptions) interactive(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (o *attachOptions) interactive(ctx context.Context, service *manager.Manager, found session.Session) error {
 	id := found.ID
 	if found.State.Phase != session.Ended {
 		err := o.attachTerminal(ctx, service, id)
-		if err != nil && !errors.Is(err, session.ErrNotAttached) {
+		if err != nil && !errors.Is(err, client.ErrNotAttached) {
 			return o.left(ctx, service, id, err)
 		}
 		ended, followErr := o.awaitEnd(ctx, service, id, false)
@@ -132,7 +134,7 @@ func (o *attachOptions) interactive(ctx context.Context, service *session.Sessio
 
 // printScreen prints the current or last screen of an interactive session, or its output
 // if the screen is lost.
-func (c *console) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (c *console) printScreen(ctx context.Context, service *manager.Manager, found session.Session) error {
 	if !found.Interactive {
 		return fault.New(fault.Usage, "%s is not interactive, so it has no screen", found.ID).
 			Hint("`aibox logs %s` prints the agent's output", found.ID)
@@ -154,7 +156,7 @@ func (c *console) printScreen(ctx context.Context, service *session.Sessions, fo
 const endOfOutput = 1 << 62
 
 // left reports the state of a session that the terminal left before the agent ended.
-func (c *console) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
+func (c *console) left(ctx context.Context, service *manager.Manager, id session.ID, err error) error {
 	switch {
 	case errors.Is(err, errDetached):
 		fmt.Fprintf(c.err, "%s %s is still running; `aibox attach %s` reattaches, `aibox stop %s` ends it\n", c.errTerm.faint("→"), id, id, id)

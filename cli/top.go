@@ -11,6 +11,8 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 
 	"github.com/spf13/cobra"
 )
@@ -65,7 +67,7 @@ func (o *topOptions) run(ctx context.Context) error {
 	if o.asJSON {
 		used, damaged := service.Usages(ctx, ids...)
 		if used == nil {
-			used = []session.Summary{}
+			used = []summary.Summary{}
 		}
 		return errors.Join(printJSON(o.out, used), damaged)
 	}
@@ -85,7 +87,7 @@ const noneRunning = "no session is running; `aibox run` starts one"
 
 // refresh shows the table again and again until ctx ends. It never scrolls: rows that do
 // not fit are counted.
-func (o *topOptions) refresh(ctx context.Context, service *session.Sessions, ids []session.ID) error {
+func (o *topOptions) refresh(ctx context.Context, service *manager.Manager, ids []session.ID) error {
 	ticks := time.NewTicker(max(o.interval, time.Second))
 	defer ticks.Stop()
 	const hideCursor, showCursor = "\x1b[?25l", "\x1b[?25h"
@@ -113,7 +115,7 @@ func frame(text string) string {
 }
 
 // table returns the table as it fits on the terminal.
-func (o *topOptions) table(used []session.Summary) string {
+func (o *topOptions) table(used []summary.Summary) string {
 	if len(used) == 0 {
 		return noneRunning + "\n"
 	}
@@ -132,7 +134,7 @@ func (o *topOptions) table(used []session.Summary) string {
 }
 
 // topRows are the rows of the table.
-func topRows(used []session.Summary) [][]string {
+func topRows(used []summary.Summary) [][]string {
 	rows := make([][]string, 0, len(used))
 	for i := range used {
 		u := &used[i]

@@ -14,6 +14,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 
 	"github.com/spf13/cobra"
@@ -38,11 +39,11 @@ func (f *verifyFlags) check() (err error) {
 }
 
 // request returns the verification that the flags ask for.
-func (f *verifyFlags) request(given func(flag string) bool) (session.VerifyRequest, error) {
+func (f *verifyFlags) request(given func(flag string) bool) (manager.VerifyRequest, error) {
 	if err := f.check(); err != nil {
-		return session.VerifyRequest{}, err
+		return manager.VerifyRequest{}, err
 	}
-	request := session.VerifyRequest{Command: f.command}
+	request := manager.VerifyRequest{Command: f.command}
 	if given("verify-timeout") {
 		request.Timeout = f.timeout
 		if request.Timeout == 0 {
@@ -143,7 +144,7 @@ func (c *console) warnUnset(names []string) {
 }
 
 // list prints the results of a session's verifications.
-func (o *verifyOptions) list(service *session.Sessions, found session.Session) error {
+func (o *verifyOptions) list(service *manager.Manager, found session.Session) error {
 	all, err := service.Verifications(found.ID)
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (c *console) verificationLine(v session.Verification) string {
 
 // printVerification prints the result of the last verification of a session's work, if
 // any, in the header of a diff. tree is the current work.
-func (c *console) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) error {
+func (c *console) printVerification(w io.Writer, service *manager.Manager, id session.ID, tree string) error {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {
 		return err
@@ -200,7 +201,7 @@ func (c *console) printVerification(w io.Writer, service *session.Sessions, id s
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
 // shows the output of its verification.
-func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (a *cli) awaitEnd(ctx context.Context, service *manager.Manager, id session.ID, quiet bool) (session.Session, error) {
 	from, err := service.VerificationStart(ctx, id)
 	if err != nil {
 		return session.Session{}, err
@@ -216,5 +217,5 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 // run: without them the command may pass or fail wrongly.
 func (i *invocation) verifierAtEnd(env []string, ended session.Session) func(context.Context, string) error {
 	output := i.agentOutput(i.err)
-	return output.around(i.service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
+	return output.around(i.service.Verifier(ended, manager.VerifyRequest{Env: env, Show: output.show}))
 }

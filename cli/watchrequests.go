@@ -10,11 +10,12 @@ import (
 
 	"aibox/internal/delay"
 	"aibox/session"
+	"aibox/session/manager"
 
 	"golang.org/x/sys/unix"
 )
 
-// requestWatcher is the part of session.Sessions that shows and answers the questions of a session.
+// requestWatcher is the part of manager.Manager that shows and answers the questions of a session.
 type requestWatcher interface {
 	answerer
 	WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error
@@ -116,7 +117,7 @@ func (p *questionPrompt) ask(ctx context.Context, r *session.Request) {
 		p.output.printf("%s %s; `aibox answer %s %d %s` allows it, %s\n", warn, waitingQuestion(r), r.Session, r.ID, r.Answers()[0], expiry(r))
 		return
 	}
-	signal := p.notifier()(session.NotifyAsks, string(r.Session)+" asks", waitingQuestion(r))
+	signal := p.notifier()(manager.NotifyAsks, string(r.Session)+" asks", waitingQuestion(r))
 	p.output.printf("%s%s %s. %s, then enter (%s)\n", signal, warn, waitingQuestion(r), waitingChoices(r), expiry(r))
 	delay.Wait(ctx, promptGrace)
 	dropKeys(p.in) // they were meant for something else

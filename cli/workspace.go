@@ -9,6 +9,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/manager"
 	"aibox/session/output"
 
 	"github.com/spf13/cobra"
@@ -62,7 +64,7 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 			o.errTerm.faint("git compares with what the agent started from; type exit to leave"))
 	}
 	o.warnUnset(found.Env)
-	request := session.OpenRequest{Command: command, Env: app.LookupVariables(found.Env), Size: o.agentSize()}
+	request := manager.OpenRequest{Command: command, Env: app.LookupVariables(found.Env), Size: o.agentSize()}
 	opened, err := service.Open(ctx, found.ID, request, func(session.Step) {})
 	if err != nil {
 		return err
@@ -76,16 +78,16 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 
 // shellIn connects the user's terminal to a shell. The exit code of the last command in it is not a
 // failure.
-func (o *workspaceOptions) shell(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
+func (o *workspaceOptions) shell(ctx context.Context, service *manager.Manager, opened *manager.Opened) error {
 	err := o.attachTerminal(ctx, service, opened.ID)
-	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
+	if errors.Is(err, errDetached) || errors.Is(err, client.ErrNotAttached) {
 		return nil
 	}
 	return err
 }
 
 // commandIn shows what a command prints until the command ends.
-func (o *workspaceOptions) command(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
+func (o *workspaceOptions) command(ctx context.Context, service *manager.Manager, opened *manager.Opened, name string) error {
 	printer := o.agentOutput(o.out)
 	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk output.Chunk) error {
 		if chunk.Stream == output.Notice {

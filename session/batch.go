@@ -34,8 +34,8 @@ func (s Store) ChooseBatchID(ctx context.Context, now time.Time) (BatchID, error
 
 // Batch returns the sessions of the batch with the id text, which can be a unique prefix,
 // oldest first.
-func (s *reader) Batch(text string) (BatchID, []Session, error) {
-	if !isID(text) || !IsBatch(text) {
+func (s *Reader) Batch(text string) (BatchID, []Session, error) {
+	if !IsID(text) || !IsBatch(text) {
 		return "", nil, fault.New(fault.Usage, "%q is not the id of a batch", text).
 			Hint("ids of batches look like b-0dq4f; `aibox ls` shows them")
 	}

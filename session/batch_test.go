@@ -12,12 +12,12 @@ import (
 func TestABatchIsFoundByAPrefixOfItsID(t *testing.T) {
 	s := testStore(t)
 	for id, batch := range map[ID]BatchID{"00001-a": "b-0dq4f", "00002-a": "b-0dq4f", "00003-a": "b-0dq5f", "00004-a": ""} {
-		err := errors.Join(os.MkdirAll(s.Dir(id), 0o700), s.WriteSpec(id, Spec{ID: id, Batch: batch}), s.write(id, stateFile, State{Phase: Ended}))
+		err := errors.Join(os.MkdirAll(s.Dir(id), 0o700), s.WriteSpec(id, Spec{ID: id, Batch: batch}), s.Write(id, StateFile, State{Phase: Ended}))
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	reader := newReader(s)
+	reader := NewReader(s)
 	id, members, err := reader.Batch("b-0dq4")
 	if err != nil {
 		t.Fatal(err)

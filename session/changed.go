@@ -14,7 +14,7 @@ import (
 // ctx ends; then it closes the channel. Changes are merged if the caller receives them
 // slowly. It does not poll: every new state changes the time of the folder of all sessions,
 // which the kernel reports.
-func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
+func (s *Reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	if err := paths.MakePrivate(s.store.root); err != nil {
 		return nil, fmt.Errorf("watching the sessions: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAWatcherOfSessionsIsNotifiedOfEachNewState(t *testing.T) {
-	sessions := newReader(testStore(t))
+	sessions := NewReader(testStore(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := sessions.Changed(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestAWatcherOfSessionsIsNotifiedOfEachNewState(t *testing.T) {
 		t.Fatal(err)
 	}
 	notified("there is a new session")
-	if err := sessions.store.write(id, stateFile, State{Phase: Ended}); err != nil {
+	if err := sessions.store.Write(id, StateFile, State{Phase: Ended}); err != nil {
 		t.Fatal(err)
 	}
 	notified("it has another state")

@@ -25,30 +25,31 @@ import (
 // damagedSuffix ends the names of damaged files that were set aside.
 const damagedSuffix = ".damaged"
 
-// keptAs is followed by the name of a damaged file that was set aside.
-const keptAs = " and is kept as "
+// KeptAs is followed by the name of a damaged file that was set aside, in the clauses of
+// Store.Restore.
+const KeptAs = " and is kept as "
 
-// history holds the facts about a session that its event log records.
-type history struct {
-	started   audit.Event // event session.started
-	agent     time.Time   // when the agent started
-	end       *agentEnd   // nil if the log does not hold it
-	container string
-	sandbox   runtime.Process
-	by        ID // the session that continues this one
-	discarded bool
+// History holds the facts about a session that its event log records.
+type History struct {
+	started      audit.Event // event session.started
+	AgentStarted time.Time   // when the agent started
+	End          *AgentEnd   // nil if the log does not hold it
+	container    string
+	sandbox      runtime.Process
+	by           ID // the session that continues this one
+	discarded    bool
 }
 
-// agentEnd is the data of the event agent.ended.
-type agentEnd struct {
+// AgentEnd is the data of the event agent.ended.
+type AgentEnd struct {
 	ExitCode int      `json:"exit_code"`
 	Signal   int      `json:"signal"`
 	Fault    *Failure `json:"fault"`
 }
 
-// history reads the session's event log, up to the first damaged event.
-func (s Store) history(id ID) history {
-	var h history
+// History reads the session's event log, up to the first damaged event.
+func (s Store) History(id ID) History {
+	var h History
 	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // events before an error are used
 		var data struct {
 			ID      string          `json:"id"`
@@ -62,11 +63,11 @@ func (s Store) history(id ID) history {
 		case audit.SandboxStarted:
 			h.container, h.sandbox = data.ID, data.Sandbox
 		case audit.AgentStarted:
-			h.agent = e.Time
+			h.AgentStarted = e.Time
 		case audit.AgentEnded:
-			var end agentEnd
+			var end AgentEnd
 			if json.Unmarshal(e.Data, &end) == nil {
-				h.end = &end
+				h.End = &end
 			}
 		case audit.SessionContinued:
 			h.by = data.By
@@ -82,10 +83,10 @@ func (s Store) history(id ID) history {
 	return h
 }
 
-// restore makes a damaged record readable. It returns a clause for each file that it
+// Restore makes a damaged record readable. It returns a clause for each file that it
 // restored. The caller holds the session's lock.
-func (s Store) restore(id ID) ([]string, error) {
-	h := s.history(id)
+func (s Store) Restore(id ID) ([]string, error) {
+	h := s.History(id)
 	state, stateNote, err := s.restoreState(id, h)
 	if err != nil {
 		return nil, err
@@ -102,22 +103,22 @@ func (s Store) restore(id ID) ([]string, error) {
 
 // restoreState restores a damaged state, or one that is missing although the agent has
 // started.
-func (s Store) restoreState(id ID, h history) (State, string, error) {
-	path := filepath.Join(s.Dir(id), stateFile)
+func (s Store) restoreState(id ID, h History) (State, string, error) {
+	path := filepath.Join(s.Dir(id), StateFile)
 	_, statErr := os.Lstat(path)
 	state, err := s.loadState(id)
-	var damage *damagedError
-	missing := errors.Is(statErr, fs.ErrNotExist) && !h.agent.IsZero()
+	var damage *DamagedError
+	missing := errors.Is(statErr, fs.ErrNotExist) && !h.AgentStarted.IsZero()
 	if !errors.As(err, &damage) && !missing {
 		return state, "", err
 	}
-	note := stateFile + " was missing"
+	note := StateFile + " was missing"
 	if !missing {
 		kept, err := setAside(path)
 		if err != nil {
 			return State{}, "", err
 		}
-		note = stateFile + " was damaged" + keptAs + kept
+		note = StateFile + " was damaged" + KeptAs + kept
 	}
 	state = State{Phase: Preparing}
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), previousFile))
@@ -126,14 +127,14 @@ func (s Store) restoreState(id ID, h history) (State, string, error) {
 	case err == nil && decodeErr == nil:
 		state, note = previous, note+"; the state before the last step was restored"
 	case h.started.Time.IsZero(): // the log does not prove that the agent never started
-		state.Started = now()
+		state.Started = Now()
 	}
-	h.complete(&state)
+	h.Complete(&state)
 	return state, note, s.WriteState(id, state)
 }
 
-// complete adds facts from the log that the state lacks.
-func (h *history) complete(state *State) {
+// Complete adds facts from the log that the state lacks.
+func (h *History) Complete(state *State) {
 	if state.Sandbox.PID == 0 {
 		state.Sandbox = h.sandbox
 	}
@@ -141,7 +142,7 @@ func (h *history) complete(state *State) {
 		state.ContainerID = h.container
 	}
 	if state.Started.IsZero() {
-		state.Started = h.agent
+		state.Started = h.AgentStarted
 	}
 	if state.Phase == Preparing && !state.Started.IsZero() {
 		state.Phase = Running
@@ -154,23 +155,23 @@ func (h *history) complete(state *State) {
 
 // restoreSpec restores a damaged or missing spec: who worked on what, without the task and
 // most settings.
-func (s Store) restoreSpec(id ID, h history, state State) (string, error) {
-	path := filepath.Join(s.Dir(id), specFile)
+func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
+	path := filepath.Join(s.Dir(id), SpecFile)
 	data, err := os.ReadFile(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return "", err
 	}
-	note := specFile + " was missing"
+	note := SpecFile + " was missing"
 	if !missing {
-		if _, err := decodeSpec(data); err == nil || errors.Is(err, errNewer) {
+		if _, err := decodeSpec(data); err == nil || errors.Is(err, ErrNewer) {
 			return "", err
 		}
 		kept, err := setAside(path)
 		if err != nil {
 			return "", err
 		}
-		note = specFile + " was damaged" + keptAs + kept
+		note = SpecFile + " was damaged" + KeptAs + kept
 	}
 	var started struct {
 		Agent      string `json:"agent"`
@@ -212,10 +213,10 @@ func setAside(path string) (string, error) {
 // temporary matches the names of files that paths.WriteFile has not finished.
 var temporary = lazyregexp.New(`^\..+\.[0-9]+$`)
 
-// clearTemporary removes the files of a dead process in a session's folder: its socket, its
+// ClearTemporary removes the files of a dead process in a session's folder: its socket, its
 // counters, its reserved space, and files with which it was about to replace others. The
 // caller holds the session's lock.
-func (s Store) clearTemporary(id ID) error {
+func (s Store) ClearTemporary(id ID) error {
 	dir := s.Dir(id)
 	entries, err := os.ReadDir(dir)
 	if err != nil {

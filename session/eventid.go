@@ -28,7 +28,7 @@ func (e EventID) String() string {
 func ParseEventID(text string) (EventID, bool) {
 	prefix, digits, found := strings.Cut(text, "/")
 	number, err := strconv.ParseUint(digits, 10, 31)
-	if !found || err != nil || !isID(prefix) {
+	if !found || err != nil || !IsID(prefix) {
 		return EventID{}, false
 	}
 	return EventID{Session: ID(prefix), Number: int(number)}, true

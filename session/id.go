@@ -15,9 +15,9 @@ type ID string
 // maxID is the length of the longest ID in bytes.
 const maxID = 63
 
-// isID reports whether ParseID accepts text: an ID or a prefix of one. A list calls it for
+// IsID reports whether ParseID accepts text: an ID or a prefix of one. A list calls it for
 // every session, and a regular expression takes ten times as long.
-func isID(text string) bool {
+func IsID(text string) bool {
 	return text != "" && len(text) <= maxID && text[0] != '-' &&
 		strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
 }
@@ -39,7 +39,7 @@ func newOpenedID(number int64) ID { return ID(openedPrefix + digits(number)) }
 
 // ParseID checks text that the user typed as a session id or a prefix of one.
 func ParseID(text string) (ID, error) {
-	if !isID(text) {
+	if !IsID(text) {
 		return "", fault.New(fault.Usage, "%q is not a session id", text).
 			Hint("ids look like 0dq4f-codex; `aibox ls` lists them, and any unique prefix works")
 	}

@@ -18,7 +18,7 @@ func TestIDsHaveNoOtherCharacters(t *testing.T) {
 
 func TestInternalSessionsAreHidden(t *testing.T) {
 	for id, want := range map[ID]bool{newVerificationID(144000): true, newOpenedID(144003): true, newID("open", 144000): false, newID("verify", 144000): false} {
-		if id.Hidden() != want || !isID(string(id)) {
+		if id.Hidden() != want || !IsID(string(id)) {
 			t.Errorf("%s: hidden %v", id, id.Hidden())
 		}
 	}
@@ -29,7 +29,7 @@ func TestVerificationIDsMatchNoSessionPrefix(t *testing.T) {
 	if !id.Hidden() || newID("verify", 144000).Hidden() {
 		t.Error("verifications and other sessions are not distinguished")
 	}
-	if !isID(string(id)) {
+	if !IsID(string(id)) {
 		t.Errorf("%s is no id", id)
 	}
 }

@@ -37,7 +37,7 @@ type Live struct {
 
 // Live returns the counters of a session: at most a second old if it runs, from its result
 // if it has ended.
-func (s *reader) Live(id ID) (Live, error) {
+func (s *Reader) Live(id ID) (Live, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return Live{}, err
@@ -45,39 +45,39 @@ func (s *reader) Live(id ID) (Live, error) {
 	if r := session.State.Result; r != nil && session.State.Phase == Ended {
 		return Live{Tokens: r.Tokens, Models: r.Models, Calls: r.Tokens.Requests, Refused: r.Refused, Egress: r.Egress}, nil
 	}
-	return s.store.live(id), nil
+	return s.store.Live(id), nil
 }
 
 // Requests returns the open requests of all running sessions, oldest session first.
-func (s *reader) Requests() ([]Request, error) {
+func (s *Reader) Requests() ([]Request, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
 	var open []Request
 	for _, id := range ids {
-		if s.store.ended(id) {
+		if s.store.Ended(id) {
 			continue
 		}
-		if asked := s.store.live(id).Requests; len(asked) > 0 && isLocked(s.store.Dir(id)) {
+		if asked := s.store.Live(id).Requests; len(asked) > 0 && IsLocked(s.store.Dir(id)) {
 			open = append(open, asked...)
 		}
 	}
 	return open, nil
 }
 
-// live returns the last counters that a session's supervisor wrote, or zero.
-func (s Store) live(id ID) Live {
-	live, current := s.lastLive(id)
+// Live returns the last counters that a session's supervisor wrote, or zero.
+func (s Store) Live(id ID) Live {
+	live, current := s.LastLive(id)
 	if !current {
-		_ = s.read(id, staleFile, &live)
+		_ = s.Read(id, staleFile, &live)
 	}
 	return live
 }
 
-// lastLive returns the last counters. current is false if they may be stale.
-func (s Store) lastLive(id ID) (live Live, current bool) {
-	err := s.read(id, liveFile, &live)
+// LastLive returns the last counters. current is false if they may be stale.
+func (s Store) LastLive(id ID) (live Live, current bool) {
+	err := s.Read(id, liveFile, &live)
 	return live, err == nil
 }
 
@@ -138,4 +138,17 @@ func LiveOf(e audit.Event) (Live, bool) {
 type OpenPort struct {
 	Port    int    `json:"port"`    // port of the sandbox
 	Address string `json:"address"` // address on the host, with its port
+}
+
+// Usage is the resource usage of a running session's sandbox. It is zero if it was not
+// measured recently.
+type Usage struct {
+	Memory      int64     `json:"memory,omitempty"`       // bytes
+	CPU         float64   `json:"cpu,omitempty"`          // current percentage of one processor
+	CPUSeconds  float64   `json:"cpu_seconds,omitempty"`  // processor time since the sandbox's start
+	Processes   int       `json:"processes,omitempty"`    // number of processes on the host that run the sandbox's processes
+	Disk        int64     `json:"disk,omitempty"`         // bytes of the root file system on the host's disk
+	Measured    time.Time `json:"measured,omitzero"`      // time of the measurement
+	MemoryLimit int64     `json:"memory_limit,omitempty"` // bytes; 0 for none
+	CPULimit    float64   `json:"cpu_limit,omitempty"`    // processors; 0 for none
 }

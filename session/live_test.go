@@ -24,7 +24,7 @@ func TestAFailedWriteOfCountersKeepsTheOldOnes(t *testing.T) {
 	if err := store.WriteLive(id, Live{Output: 2}); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("writing ends with %v", err)
 	}
-	if live := store.live(id); live.Output != 1 {
+	if live := store.Live(id); live.Output != 1 {
 		t.Errorf("the numbers are now %+v", live)
 	}
 }

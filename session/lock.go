@@ -10,19 +10,19 @@ import (
 	"aibox/internal/flock"
 )
 
-// lockFile is locked (flock) by the supervisor while it lives, and by a command while it
+// LockFile is locked (flock) by the supervisor while it lives, and by a command while it
 // changes an ended session. The kernel releases the lock when the process dies, so a free
 // lock proves that no process uses the session.
-const lockFile = "lock"
+const LockFile = "lock"
 
 // ErrLocked reports that another process holds the lock of a session.
 var ErrLocked = errors.New("the session is in use by another process")
 
-// lock takes the lock of the session folder dir. isLocked holds the lock for an instant, so
+// lock takes the lock of the session folder dir. IsLocked holds the lock for an instant, so
 // lock retries for a short time.
 func lock(dir string) (*flock.Lock, error) {
 	for range 20 {
-		held, err := flock.Try(filepath.Join(dir, lockFile), flock.Exclusive)
+		held, err := flock.Try(filepath.Join(dir, LockFile), flock.Exclusive)
 		if !errors.Is(err, flock.ErrHeld) {
 			return held, diskerr.Explain(err, dir)
 		}
@@ -31,9 +31,9 @@ func lock(dir string) (*flock.Lock, error) {
 	return nil, ErrLocked
 }
 
-// isLocked reports whether a process holds the lock of the session folder dir.
-func isLocked(dir string) bool {
-	look, err := flock.Try(filepath.Join(dir, lockFile), flock.Shared)
+// IsLocked reports whether a process holds the lock of the session folder dir.
+func IsLocked(dir string) bool {
+	look, err := flock.Try(filepath.Join(dir, LockFile), flock.Shared)
 	if err != nil {
 		return errors.Is(err, flock.ErrHeld)
 	}
@@ -41,12 +41,12 @@ func isLocked(dir string) bool {
 	return false
 }
 
-// awaitFree waits until no process holds the session. It polls, because the kernel does
+// AwaitFree waits until no process holds the session. It polls, because the kernel does
 // not report the release of a lock.
-func awaitFree(ctx context.Context, dir string) error {
+func AwaitFree(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for isLocked(dir) {
+	for IsLocked(dir) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

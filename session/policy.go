@@ -188,8 +188,8 @@ type NetworkLists struct {
 	Deny  *[]string `json:"deny,omitempty"`
 }
 
-// check returns an error for the first invalid entry.
-func (l *NetworkLists) check() error {
+// Check returns an error for the first invalid entry.
+func (l *NetworkLists) Check() error {
 	if l.Allow != nil {
 		for _, word := range *l.Allow {
 			if _, err := preset.ParseAllow(word); err != nil {

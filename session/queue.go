@@ -121,7 +121,7 @@ func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
 	ids, _ := s.IDs() // if they cannot be read, it starts at once
 	var members []queueMember
 	for _, other := range ids {
-		if other == id || other.Hidden() || s.ended(other) || !isLocked(s.Dir(other)) {
+		if other == id || other.Hidden() || s.Ended(other) || !IsLocked(s.Dir(other)) {
 			continue
 		}
 		session, err := s.Load(other)
@@ -168,7 +168,7 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine ma
 			memoryQueued = memoryQueued || other.queue.For == ForMemory
 		}
 	}
-	queue := &Queue{Since: now(), behind: map[ID]bool{}}
+	queue := &Queue{Since: Now(), behind: map[ID]bool{}}
 	switch free := machine.total - used; {
 	case limit > 0 && len(running) >= limit:
 		queue.For = ForPlace
@@ -216,7 +216,7 @@ func (s Store) MustWait(queue *Queue) bool {
 	first := true // first among those in the queue
 	for id, queued := range queue.behind {
 		first = first && !queued
-		if s.ended(id) || !isLocked(s.Dir(id)) || s.isQueued(id) != queued {
+		if s.Ended(id) || !IsLocked(s.Dir(id)) || s.IsQueued(id) != queued {
 			return false
 		}
 	}
@@ -227,14 +227,14 @@ func (s Store) MustWait(queue *Queue) bool {
 	return true
 }
 
-func (s Store) isQueued(id ID) bool { return s.storedPhase(id) == Queued }
+func (s Store) IsQueued(id ID) bool { return s.storedPhase(id) == Queued }
 
 // queuePosition returns the place of a queued session in the queue, from 1.
 func (s Store) queuePosition(id ID) int {
 	ids, _ := s.IDs()
 	position := 1
 	for _, other := range ids {
-		if other < id && !other.Hidden() && s.isQueued(other) {
+		if other < id && !other.Hidden() && s.IsQueued(other) {
 			position++
 		}
 	}

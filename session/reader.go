@@ -1,34 +1,36 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"runtime"
+	"slices"
 	"sync"
 
 	"aibox/audit"
 	"aibox/session/output"
 )
 
-// reader reads the records of sessions. It changes nothing and talks to no supervisor.
-type reader struct{ store Store }
+// Reader reads the records of sessions. It changes nothing and talks to no supervisor.
+type Reader struct{ store Store }
 
-// newReader returns a reader of the sessions in store.
-func newReader(store Store) *reader { return &reader{store: store} }
+// NewReader returns a reader of the sessions in store.
+func NewReader(store Store) *Reader { return &Reader{store: store} }
 
 // List returns all sessions, oldest first. It omits damaged ones and names them in the
 // error, which may accompany a list.
-func (s *reader) List() ([]Session, error) {
+func (s *Reader) List() ([]Session, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
-	return s.load(ids)
+	return s.LoadAll(ids)
 }
 
-// load returns the sessions with the ids, without those that do not exist. It omits damaged
+// LoadAll returns the sessions with the ids, without those that do not exist. It omits damaged
 // ones and names them in the error.
-func (s *reader) load(ids []ID) ([]Session, error) {
+func (s *Reader) LoadAll(ids []ID) ([]Session, error) {
 	loaded := make([]Session, len(ids))
 	errs := make([]error, len(ids))
 	workers := runtime.GOMAXPROCS(0)
@@ -60,8 +62,8 @@ func (s *reader) load(ids []ID) ([]Session, error) {
 }
 
 // Find returns the session that text names: an id or a unique prefix.
-func (s *reader) Find(text string) (Session, error) {
-	id, err := s.store.resolve(text)
+func (s *Reader) Find(text string) (Session, error) {
+	id, err := s.store.Resolve(text)
 	if err != nil {
 		return Session{}, err
 	}
@@ -74,11 +76,59 @@ func (s *reader) Find(text string) (Session, error) {
 
 // Output visits the output recorded so far, from the byte offset from on, and returns the
 // offset of its end.
-func (s *reader) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
+func (s *Reader) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
 	return output.Read(s.store.Dir(id), from, true, visit)
 }
 
 // Events visits the session's audit events in order. A damaged log is audit.ErrBroken.
-func (s *reader) Events(id ID, visit func(audit.Event) error) error {
-	return audit.Read(s.store.auditPath(id), visit)
+func (s *Reader) Events(id ID, visit func(audit.Event) error) error {
+	return audit.Read(s.store.AuditPath(id), visit)
+}
+
+// Load returns a session by its whole id. If it does not exist, the error is
+// fs.ErrNotExist.
+func (s *Reader) Load(id ID) (Session, error) { return s.store.Load(id) }
+
+// Sandboxes returns the sandboxes of a tenant, oldest first. It omits damaged ones and names
+// them in the error, which may accompany a list.
+func (s *Reader) Sandboxes(tenant Tenant) ([]Session, error) {
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) })
+}
+
+// VisibleSandboxes is like Sandboxes, but includes those that the agents of the tenant's
+// sessions created.
+func (s *Reader) VisibleSandboxes(tenant Tenant) ([]Session, error) {
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) || s.CreatedByAgentOf(tenant, found) })
+}
+
+// CreatedByAgentOf reports whether the agent of a session of the tenant created the
+// sandbox. A session without a readable record belongs to no tenant.
+func (s *Reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
+	id := sandbox.ParentOf()
+	if id == "" || tenant == "" {
+		return false
+	}
+	parent, err := s.store.Load(id)
+	return err == nil && cmp.Or(parent.Tenant, LocalTenant) == tenant
+}
+
+func (s *Reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
+	ids, err := s.store.IDs()
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id ID) bool { return id.Agent() != SandboxAgent })
+	var sandboxes []Session
+	var errs []error
+	for _, id := range ids {
+		session, err := s.store.Load(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // the sandbox is about to be created, or was just removed
+		case err != nil:
+			errs = append(errs, err)
+		case selects(&session):
+			sandboxes = append(sandboxes, session)
+		}
+	}
+	return sandboxes, errors.Join(errs...)
 }

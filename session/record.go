@@ -1,3 +1,9 @@
+// Package session holds the records of sessions and their store: what was asked for (Spec),
+// what has happened (State), the files below a session's folder, their formats and locks, and
+// the queue of sessions that wait. The packages below it do things with sessions: client
+// calls the supervisors of running sessions, auditlog reads and delivers the audit logs,
+// summary lists sessions, manager has the use cases, and supervisor owns a running session.
+// This package imports none of them, and starts, ends and reviews nothing.
 package session
 
 import (
@@ -86,9 +92,9 @@ type Spec struct {
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
 
-// withoutNetwork returns the settings of a sandbox without a network for the session's
+// WithoutNetwork returns the settings of a sandbox without a network for the session's
 // work.
-func (spec *Spec) withoutNetwork() config.Run {
+func (spec *Spec) WithoutNetwork() config.Run {
 	return config.Run{
 		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Memory: spec.Memory, CPUs: spec.CPUs, Pids: spec.Pids, StateSize: spec.StateSize,
 		Disk: spec.Disk, MaxOutput: spec.MaxOutput, AllowDegraded: spec.AllowDegraded,
@@ -335,5 +341,5 @@ type ModelUsage struct {
 	Tokens Tokens `json:"tokens"`
 }
 
-// now returns the current time as records store it.
-func now() time.Time { return time.Now().UTC() }
+// Now returns the current time as records store it.
+func Now() time.Time { return time.Now().UTC() }

@@ -9,12 +9,12 @@ import (
 )
 
 // Recorded returns the number of recorded bytes of a session's output.
-func (s *reader) Recorded(id ID) (int64, error) { return output.Size(s.store.Dir(id)) }
+func (s *Reader) Recorded(id ID) (int64, error) { return output.Size(s.store.Dir(id)) }
 
 // Tail returns at most the last limit bytes of the agent's output, both streams in the
 // order of their output, raw. Events are rendered as text. It is empty for a session
 // without output.
-func (s *reader) Tail(id ID, limit int64) ([]byte, error) {
+func (s *Reader) Tail(id ID, limit int64) ([]byte, error) {
 	session, err := s.store.Load(id)
 	if err != nil || !session.State.Output.Format.Known() {
 		return output.Tail(s.store.Dir(id), limit)

@@ -36,7 +36,7 @@ func TestTailOfEventsIsText(t *testing.T) {
 	if err := record.Close(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := newReader(store).Tail(id, 1000)
+	text, err := NewReader(store).Tail(id, 1000)
 	if err != nil || len(text) > 1000 || !strings.HasSuffix(string(text), "message 1998\nmessage 1999\n") || strings.Contains(string(text), "{") {
 		t.Errorf("the end is %q, %v", text, err)
 	}

@@ -13,32 +13,32 @@ import (
 // format 0, which this version reads, too.
 const recordFormat = 1
 
-// errNewer reports that a newer version of aibox wrote a record. Such a record is never
+// ErrNewer reports that a newer version of aibox wrote a record. Such a record is never
 // rewritten.
-var errNewer = errors.New("a newer version of aibox wrote it")
+var ErrNewer = errors.New("a newer version of aibox wrote it")
 
-// damagedError reports that a file of a record has content that aibox did not write.
-type damagedError struct {
+// DamagedError reports that a file of a record has content that aibox did not write.
+type DamagedError struct {
 	id   ID
 	file string
 	err  error
 }
 
-func (e *damagedError) Error() string {
+func (e *DamagedError) Error() string {
 	return fmt.Sprintf("session %s: %s is damaged: %v", e.id, e.file, e.err)
 }
 
-func (e *damagedError) Unwrap() error { return e.err }
+func (e *DamagedError) Unwrap() error { return e.err }
 
 // recordError explains why a file of the session's record cannot be read; nil for no error.
 func recordError(id ID, file string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errNewer):
+	case errors.Is(err, ErrNewer):
 		return fmt.Errorf("session %s cannot be read: %w", id, err)
 	default:
-		return &damagedError{id, file, err}
+		return &DamagedError{id, file, err}
 	}
 }
 
@@ -63,7 +63,7 @@ func checkFormat(data []byte) error {
 		return err
 	}
 	if written.Format > recordFormat {
-		return fault.New(fault.Environment, "its record has format %d, and this version of aibox reads up to %d: %w", written.Format, recordFormat, errNewer).
+		return fault.New(fault.Environment, "its record has format %d, and this version of aibox reads up to %d: %w", written.Format, recordFormat, ErrNewer).
 			Hint("update aibox, or use the version that started the session")
 	}
 	return nil
@@ -79,7 +79,7 @@ func decodeState(data []byte) (State, error) {
 		return State{}, err
 	}
 	if !state.Phase.known() {
-		return State{}, fault.New(fault.Environment, "it is %q, a phase that this version of aibox does not know: %w", string(state.Phase), errNewer).
+		return State{}, fault.New(fault.Environment, "it is %q, a phase that this version of aibox does not know: %w", string(state.Phase), ErrNewer).
 			Hint("update aibox, or use the version that started the session")
 	}
 	return state, nil

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/audit"
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
@@ -24,9 +26,11 @@ import (
 	"aibox/workspace"
 )
 
+// The files of a session's record.
 const (
-	specFile    = "spec.json"
-	stateFile   = "state.json"
+	SpecFile  = "spec.json"  // what was asked for: a Spec
+	StateFile = "state.json" // what has happened: a State
+
 	auditFile   = "audit.jsonl"
 	changesFile = "changes.json" // the change set at the end
 
@@ -123,14 +127,14 @@ func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 	}
 }
 
-// write replaces one of the session's JSON files.
-func (s Store) write(id ID, file string, value any) error {
+// Write replaces one of the session's JSON files.
+func (s Store) Write(id ID, file string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
 	err = paths.WriteFile(filepath.Join(s.Dir(id), file), append(data, '\n'))
-	if err == nil && file == stateFile {
+	if err == nil && file == StateFile {
 		s.touch()
 	}
 	return diskerr.Explain(err, s.root)
@@ -145,7 +149,7 @@ func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
 // ReadChanges returns the stored change set of a session.
 func (s Store) ReadChanges(id ID) (*review.ChangeSet, error) {
 	set := new(review.ChangeSet)
-	return set, s.read(id, changesFile, set)
+	return set, s.Read(id, changesFile, set)
 }
 
 // touch notifies watchers of the folder of all sessions.
@@ -154,8 +158,8 @@ func (s Store) touch() {
 	_ = os.Chtimes(s.root, now, now)
 }
 
-// read loads one of the session's JSON files.
-func (s Store) read(id ID, file string, value any) error {
+// Read loads one of the session's JSON files.
+func (s Store) Read(id ID, file string, value any) error {
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), file))
 	if err != nil {
 		return err
@@ -167,21 +171,21 @@ func (s Store) read(id ID, file string, value any) error {
 // that a newer version of aibox wrote.
 func (s Store) Load(id ID) (Session, error) {
 	var session Session
-	data, err := os.ReadFile(filepath.Join(s.Dir(id), specFile))
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), SpecFile))
 	if err != nil {
 		return Session{}, err
 	}
 	if session.Spec, err = decodeSpec(data); err != nil {
-		return Session{}, recordError(id, specFile, err)
+		return Session{}, recordError(id, SpecFile, err)
 	}
 	if session.State, err = s.loadState(id); err != nil {
 		return Session{}, err
 	}
 	if session.State.Phase != Ended {
-		session.Alive = isLocked(s.Dir(id))
+		session.Alive = IsLocked(s.Dir(id))
 	}
 	if session.Alive && session.Interactive && session.State.Phase == Running {
-		session.Waiting = s.live(id).Waiting
+		session.Waiting = s.Live(id).Waiting
 	}
 	if sandbox := session.State.Sandbox; session.State.Phase == Running && sandbox.PID > 0 && !sandbox.Alive() {
 		session.State.Phase = Ending
@@ -191,7 +195,7 @@ func (s Store) Load(id ID) (Session, error) {
 
 // loadState reads the state of a session. A session without a state is Preparing.
 func (s Store) loadState(id ID) (State, error) {
-	data, err := os.ReadFile(filepath.Join(s.Dir(id), stateFile))
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{Phase: Preparing}, nil
 	}
@@ -199,16 +203,16 @@ func (s Store) loadState(id ID) (State, error) {
 		return State{}, err
 	}
 	state, err := decodeState(data)
-	return state, recordError(id, stateFile, err)
+	return state, recordError(id, StateFile, err)
 }
 
-// ended reports whether the session's state shows that it has ended. False proves nothing.
-func (s Store) ended(id ID) bool { return s.storedPhase(id) == Ended }
+// Ended reports whether the session's state shows that it has ended. False proves nothing.
+func (s Store) Ended(id ID) bool { return s.storedPhase(id) == Ended }
 
 // Age returns how long ago the session's state was stored; a very long time if it never
 // was.
 func (s Store) Age(id ID) time.Duration {
-	info, err := os.Lstat(filepath.Join(s.Dir(id), stateFile))
+	info, err := os.Lstat(filepath.Join(s.Dir(id), StateFile))
 	if err != nil {
 		return 1 << 62
 	}
@@ -217,13 +221,13 @@ func (s Store) Age(id ID) time.Duration {
 
 // IDs lists the sessions' folders, oldest first; none if the folder does not exist.
 func (s Store) IDs() ([]ID, error) {
-	ids, _, err := s.folders()
+	ids, _, err := s.Folders()
 	return ids, err
 }
 
-// folders lists the sessions' folders, oldest first, and the names of those whose removal was
+// Folders lists the sessions' folders, oldest first, and the names of those whose removal was
 // interrupted.
-func (s Store) folders() (ids []ID, removed []string, err error) {
+func (s Store) Folders() (ids []ID, removed []string, err error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -232,7 +236,7 @@ func (s Store) folders() (ids []ID, removed []string, err error) {
 	for _, entry := range entries {
 		switch name := entry.Name(); {
 		case !entry.IsDir():
-		case isID(name):
+		case IsID(name):
 			ids = append(ids, ID(name))
 		case workspace.IsRemoved(name):
 			removed = append(removed, name)
@@ -242,8 +246,8 @@ func (s Store) folders() (ids []ID, removed []string, err error) {
 	return ids, removed, nil
 }
 
-// resolve finds the session whose id is text or has it as a unique prefix.
-func (s Store) resolve(text string) (ID, error) {
+// Resolve finds the session whose id is text or has it as a unique prefix.
+func (s Store) Resolve(text string) (ID, error) {
 	if _, err := ParseID(text); err != nil {
 		return "", err
 	}
@@ -251,11 +255,11 @@ func (s Store) resolve(text string) (ID, error) {
 	if err != nil {
 		return "", err
 	}
-	return matchID(text, ids)
+	return MatchID(text, ids)
 }
 
-// matchID returns the one of ids that text names.
-func matchID(text string, ids []ID) (ID, error) {
+// MatchID returns the one of ids that text names.
+func MatchID(text string, ids []ID) (ID, error) {
 	prefix, err := ParseID(text)
 	if err != nil {
 		return "", err
@@ -275,7 +279,7 @@ func matchID(text string, ids []ID) (ID, error) {
 	case 0:
 		return "", unknownSession(text, ids)
 	default:
-		return "", ambiguousSession(text, found)
+		return "", AmbiguousSession(text, found)
 	}
 }
 
@@ -300,8 +304,8 @@ func unknownSession(text string, ids []ID) error {
 	return unknown.Hint("`aibox ls` lists the sessions")
 }
 
-// ambiguousSession is the error that lists the sessions that match a prefix.
-func ambiguousSession(text string, found []ID) error {
+// AmbiguousSession is the error that lists the sessions that match a prefix.
+func AmbiguousSession(text string, found []ID) error {
 	const most = 4
 	var names []string
 	for _, id := range found[:min(len(found), most)] {
@@ -316,7 +320,7 @@ func ambiguousSession(text string, found []ID) error {
 
 // WriteSpec stores the spec.
 func (s Store) WriteSpec(id ID, spec Spec) error {
-	return s.write(id, specFile, storedSpec{Spec: spec, Format: recordFormat})
+	return s.Write(id, SpecFile, storedSpec{Spec: spec, Format: recordFormat})
 }
 
 // SupervisorLog returns the file for the standard error of the session's supervisor. Only the
@@ -331,5 +335,22 @@ func (s Store) OpenLog(id ID) (*audit.Log, error) {
 // Lock takes the session's lock. It returns ErrLocked when another process holds it.
 func (s Store) Lock(id ID) (*flock.Lock, error) { return lock(s.Dir(id)) }
 
-// auditPath returns the audit log of a session.
-func (s Store) auditPath(id ID) string { return filepath.Join(s.Dir(id), auditFile) }
+// AuditPath returns the audit log of a session.
+func (s Store) AuditPath(id ID) string { return filepath.Join(s.Dir(id), auditFile) }
+
+// Remove deletes the session's folder, which holds files of an agent. A crash during the
+// removal leaves nothing that looks like a session.
+func (s Store) Remove(ctx context.Context, id ID) error {
+	err := workspace.RemoveFolder(ctx, s.Dir(id))
+	if errors.Is(err, unix.ENOTEMPTY) {
+		// NFS and FUSE keep an open file, such as the session's lock, under another name until it
+		// is closed. The next repair removes these remains.
+		if _, statErr := os.Lstat(s.Dir(id)); errors.Is(statErr, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("removing the record of %s: %w", id, err)
+	}
+	return nil
+}

@@ -49,14 +49,14 @@ func TestAUniquePrefixFindsASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.resolve(string(first[:5])); got != first || err != nil {
+	if got, err := s.Resolve(string(first[:5])); got != first || err != nil {
 		t.Errorf("the unique prefix gave %q, %v", got, err)
 	}
-	if got, err := s.resolve(string(second)); got != second || err != nil {
+	if got, err := s.Resolve(string(second)); got != second || err != nil {
 		t.Errorf("the whole id gave %q, %v", got, err)
 	}
 	for _, text := range []string{"0", "zzzz", "", "../etc", "a b", "\x1b[31m", strings.Repeat("a", 100)} {
-		_, err := s.resolve(text)
+		_, err := s.Resolve(text)
 		if fault.KindOf(err) != fault.Usage || err == nil {
 			t.Errorf("%q gave %v", text, err)
 		}
@@ -72,7 +72,7 @@ func TestAnAmbiguousPrefixListsItsSessions(t *testing.T) {
 	}
 	first, _ := s.IDs()
 	want := `"0" could be 2 sessions: ` + string(first[0]) + ", " + string(first[1])
-	if _, err := s.resolve("0"); err == nil || err.Error() != want {
+	if _, err := s.Resolve("0"); err == nil || err.Error() != want {
 		t.Errorf("two: %v, not %s", err, want)
 	}
 	for range 5 {
@@ -80,7 +80,7 @@ func TestAnAmbiguousPrefixListsItsSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.resolve("0"); err == nil || !strings.HasSuffix(err.Error(), ", …") || !strings.Contains(err.Error(), "7 sessions") {
+	if _, err := s.Resolve("0"); err == nil || !strings.HasSuffix(err.Error(), ", …") || !strings.Contains(err.Error(), "7 sessions") {
 		t.Errorf("seven: %v", err)
 	}
 }
@@ -92,10 +92,10 @@ func TestAnEndedSessionIsRecognizedByTheStartOfItsState(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, phase := range []Phase{Preparing, Running, Ended} {
-		if err := s.write(id, stateFile, State{Phase: phase}); err != nil {
+		if err := s.Write(id, StateFile, State{Phase: phase}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.ended(id); got != (phase == Ended) {
+		if got := s.Ended(id); got != (phase == Ended) {
 			t.Errorf("ended is %v in phase %q", got, phase)
 		}
 	}
@@ -111,7 +111,7 @@ func TestASessionIsRunningWhileItsLockIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !isLocked(s.Dir(id)) {
+	if !IsLocked(s.Dir(id)) {
 		t.Error("a held lock looks free")
 	}
 	if _, err := lock(s.Dir(id)); !errors.Is(err, ErrLocked) {
@@ -120,7 +120,7 @@ func TestASessionIsRunningWhileItsLockIsHeld(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if isLocked(s.Dir(id)) {
+	if IsLocked(s.Dir(id)) {
 		t.Error("a free lock looks held")
 	}
 }

@@ -121,7 +121,7 @@ func (s Store) WriteState(id ID, state State) error {
 	if from != "" {
 		s.keepPrevious(id)
 	}
-	return s.write(id, stateFile, storedState{State: state, Format: recordFormat})
+	return s.Write(id, StateFile, storedState{State: state, Format: recordFormat})
 }
 
 // A state file begins with its phase. Its beginning and end have the format of write.
@@ -133,7 +133,7 @@ const (
 // storedPhase returns the phase in the session's state file; empty if the file is missing,
 // torn, or of another format.
 func (s Store) storedPhase(id ID) Phase {
-	rest, ok := s.glance(id, stateFile, phaseStart)
+	rest, ok := s.glance(id, StateFile, phaseStart)
 	phase, _, closed := strings.Cut(rest, `"`)
 	if !ok || !closed || !Phase(phase).known() {
 		return ""
@@ -144,13 +144,13 @@ func (s Store) storedPhase(id ID) Phase {
 // specStart begins each spec file in the format of write.
 const specStart = "{\n  \"id\": \""
 
-// endedWhole reports whether the session has ended and its record looks complete. It must
+// EndedWhole reports whether the session has ended and its record looks complete. It must
 // be fast, because commands check every session. False proves nothing.
-func (s Store) endedWhole(id ID) bool {
+func (s Store) EndedWhole(id ID) bool {
 	if s.storedPhase(id) != Ended {
 		return false
 	}
-	_, ok := s.glance(id, specFile, specStart)
+	_, ok := s.glance(id, SpecFile, specStart)
 	return ok
 }
 
@@ -185,7 +185,7 @@ func endsWith(fd int, text string) bool {
 // keepPrevious keeps a second copy of the stored state, which is about to be replaced. It
 // is needed only if the state is damaged, so errors are ignored.
 func (s Store) keepPrevious(id ID) {
-	current, previous := filepath.Join(s.Dir(id), stateFile), filepath.Join(s.Dir(id), previousFile)
+	current, previous := filepath.Join(s.Dir(id), StateFile), filepath.Join(s.Dir(id), previousFile)
 	_ = os.Remove(previous)
 	_ = os.Link(current, previous)
 }

@@ -11,7 +11,7 @@ import (
 func stateIn(phase Phase) State {
 	state := State{Phase: phase}
 	if phase != Queued && phase != Preparing {
-		state.Started = now()
+		state.Started = Now()
 	}
 	if phase == Computing || phase == Verifying || phase == Ended {
 		state.Result = &Result{}
@@ -29,7 +29,7 @@ func storedAs(t *testing.T, state State) Store {
 	if err := s.WriteSpec("00001-a", Spec{ID: "00001-a"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.write("00001-a", stateFile, storedState{State: state}); err != nil {
+	if err := s.Write("00001-a", StateFile, storedState{State: state}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -58,10 +58,10 @@ func TestTheStoreRefusesEveryTransitionThatIsNotInTheTable(t *testing.T) {
 func TestTheStoreRefusesStatesThatLackDataOfTheirPhase(t *testing.T) {
 	for name, c := range map[string]struct{ from, to State }{
 		"an agent that never started": {stateIn(Preparing), State{Phase: Running}},
-		"an end without a result":     {stateIn(Running), State{Phase: Ended, Started: now()}},
-		"a derived phase":             {stateIn(Running), State{Phase: Ending, Started: now()}},
-		"an unknown phase":            {stateIn(Running), State{Phase: "dreaming", Started: now()}},
-		"no phase":                    {stateIn(Running), State{Started: now()}},
+		"an end without a result":     {stateIn(Running), State{Phase: Ended, Started: Now()}},
+		"a derived phase":             {stateIn(Running), State{Phase: Ending, Started: Now()}},
+		"an unknown phase":            {stateIn(Running), State{Phase: "dreaming", Started: Now()}},
+		"no phase":                    {stateIn(Running), State{Started: Now()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := storedAs(t, c.from).WriteState("00001-a", c.to); err == nil {
@@ -76,7 +76,7 @@ func TestAnyStateReplacesADamagedOne(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "torn": "{\n  \"pha", "of another program": "[]", "garbage": "\x00\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {
 			s := storedAs(t, stateIn(Running))
-			if err := os.WriteFile(filepath.Join(s.Dir("00001-a"), stateFile), []byte(content), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(s.Dir("00001-a"), StateFile), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.WriteState("00001-a", stateIn(Computing)); err != nil {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -15,11 +17,11 @@ type alerts struct {
 	ctx      context.Context //nolint:containedctx // it ends with the program
 	sessions interface {
 		Changed(ctx context.Context) (<-chan struct{}, error)
-		Summaries() ([]session.Summary, error)
+		Summaries() ([]summary.Summary, error)
 	}
-	notify  func(event session.NotifyEvent, title, text string) (sequence string)
+	notify  func(event manager.NotifyEvent, title, text string) (sequence string)
 	changed <-chan struct{}
-	known   map[session.ID]session.Status // nil before the first list
+	known   map[session.ID]summary.Status // nil before the first list
 	now     func() time.Time
 	waited  time.Time // when the last notification about a waiting agent was shown
 }
@@ -32,7 +34,7 @@ const waitingPause = 5 * time.Second
 type (
 	alertsWatching struct{ changed <-chan struct{} }
 	alertsChanged  struct{}
-	alertsLoaded   struct{ all []session.Summary }
+	alertsLoaded   struct{ all []summary.Summary }
 )
 
 // Init starts to watch the sessions.
@@ -88,19 +90,19 @@ func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 
 // compare notifies the user of the first change since the last list that the user may be waiting
 // for.
-func (a *alerts) compare(all []session.Summary) tea.Cmd {
+func (a *alerts) compare(all []summary.Summary) tea.Cmd {
 	first := a.known == nil
 	var cmd tea.Cmd
-	known := make(map[session.ID]session.Status, len(all))
+	known := make(map[session.ID]summary.Status, len(all))
 	for i := range all {
 		s := &all[i]
 		was, listed := a.known[s.ID]
 		known[s.ID] = s.Status()
 		event, what := alertOf(was, s)
-		if first || event == "" || cmd != nil || !listed && event != session.NotifyWaiting {
+		if first || event == "" || cmd != nil || !listed && event != manager.NotifyWaiting {
 			continue
 		}
-		if event == session.NotifyWaiting {
+		if event == manager.NotifyWaiting {
 			if a.now().Sub(a.waited) < waitingPause {
 				continue
 			}
@@ -113,24 +115,24 @@ func (a *alerts) compare(all []session.Summary) tea.Cmd {
 }
 
 // alertOf returns the event that a change of status means; "" for none.
-func alertOf(was session.Status, now *session.Summary) (event session.NotifyEvent, what string) {
+func alertOf(was summary.Status, now *summary.Summary) (event manager.NotifyEvent, what string) {
 	switch status := now.Status(); {
 	case status == was:
-	case status == session.StatusWaiting:
-		return session.NotifyWaiting, " waits for you"
+	case status == summary.StatusWaiting:
+		return manager.NotifyWaiting, " waits for you"
 	case now.Phase != session.Ended || !active(was):
-	case status == session.StatusFailed:
-		return session.NotifyFailed, " failed"
+	case status == summary.StatusFailed:
+		return manager.NotifyFailed, " failed"
 	default:
-		return session.NotifyEnded, " has ended"
+		return manager.NotifyEnded, " has ended"
 	}
 	return "", ""
 }
 
 // active reports whether a session with the status has not ended.
-func active(s session.Status) bool {
+func active(s summary.Status) bool {
 	switch s {
-	case session.StatusStarting, session.StatusRunning, session.StatusEnding, session.StatusComputing, session.StatusVerifying, session.StatusAsks, session.StatusWaiting:
+	case summary.StatusStarting, summary.StatusRunning, summary.StatusEnding, summary.StatusComputing, summary.StatusVerifying, summary.StatusAsks, summary.StatusWaiting:
 		return true
 	default:
 		return false
@@ -138,7 +140,7 @@ func active(s session.Status) bool {
 }
 
 // show makes the terminal show a notification.
-func (a *alerts) show(event session.NotifyEvent, title, text string) tea.Cmd {
+func (a *alerts) show(event manager.NotifyEvent, title, text string) tea.Cmd {
 	sequence := a.notify(event, title, text)
 	if sequence == "" {
 		return nil

@@ -9,7 +9,9 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
+	"aibox/session/summary"
 	"aibox/ui/changes"
 	"aibox/ui/page"
 	"aibox/ui/widget/keymap"
@@ -25,8 +27,8 @@ type one struct {
 	changes.Services
 }
 
-func (one) Summaries() ([]session.Summary, error) {
-	return []session.Summary{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
+func (one) Summaries() ([]summary.Summary, error) {
+	return []summary.Summary{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
 }
 
 func (one) Verifications(session.ID) ([]session.Verification, error) { return nil, nil }
@@ -45,7 +47,7 @@ func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
 func (one) WatchAllRequests(context.Context) error             { return nil }
-func (one) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
+func (one) Repair(context.Context) ([]manager.Repaired, error) { return nil, nil }
 
 func (one) Scrollback(context.Context, session.ID) (*output.Scrollback, error) {
 	return nil, session.ErrNoScreen

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/approvals"
 	"aibox/ui/widget/keymap"
 
@@ -43,7 +44,7 @@ func (a *app) showQuestions() {
 
 // notify shows a notification about a question.
 func (a *app) notify(r session.Request) tea.Cmd {
-	return a.alerts.show(session.NotifyAsks, string(r.Session)+" asks", r.Question)
+	return a.alerts.show(manager.NotifyAsks, string(r.Session)+" asks", r.Question)
 }
 
 // withQuestion draws the open question over a screen.

@@ -13,6 +13,7 @@ import (
 
 	"aibox/app/run"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/compare"
@@ -64,7 +65,7 @@ type Request struct {
 	Remember func(ctx context.Context, id session.ID, entry string) (file string, err error)
 	// Notify returns the control sequence that makes the terminal show a notification; "" for none.
 	// If it is nil, no notification is shown.
-	Notify func(event session.NotifyEvent, title, text string) (sequence string)
+	Notify func(event manager.NotifyEvent, title, text string) (sequence string)
 	// Only is the screen to show instead of the dashboard; leaving it ends the UI. Nil shows the
 	// dashboard.
 	Only page.Request

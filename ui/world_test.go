@@ -27,10 +27,13 @@ import (
 	"aibox/review/recovery"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/session/ports"
 	"aibox/session/snapshot"
+	"aibox/session/summary"
 	"aibox/ui/newrun"
 	"aibox/workspace"
 )
@@ -73,12 +76,12 @@ func (w *world) request() Request {
 
 func (w *world) Measure(context.Context, ...session.ID) map[session.ID]session.Usage { return nil }
 
-func (w *world) Summaries() ([]session.Summary, error) {
+func (w *world) Summaries() ([]summary.Summary, error) {
 	if w.empty {
 		return nil, nil
 	}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	return []session.Summary{
+	return []summary.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at, Ended: at, Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2, Review: w.review("0aaaa-codex")},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Branch: "dark", Task: "Ünïcode wörds 漢字", Created: at, Ended: at, Phase: session.Ended, Failed: true},
 		{ID: "0cccc-qwen", Agent: "qwen", Repository: "/home/ann/shop", Task: "evil \x1b]0;title\x07 task", Created: at, Ended: at, Phase: session.Ended, Changed: true, Files: 1, Review: session.Accepted},
@@ -112,7 +115,7 @@ func (w *world) WatchOutput(ctx context.Context, _ session.ID) (<-chan struct{},
 	return silent(ctx), w.err()
 }
 
-func (w *world) Repair(context.Context) ([]session.Repaired, error) { return nil, w.err() }
+func (w *world) Repair(context.Context) ([]manager.Repaired, error) { return nil, w.err() }
 
 func (w *world) CountChanges(context.Context, session.ID) (session.Changes, error) {
 	return session.Changes{Files: 2, Added: 3}, w.err()
@@ -201,10 +204,10 @@ func (w *world) Watch(ctx context.Context, _ session.ID, _ int, visit func(audit
 	return nil
 }
 
-func (w *world) WatchTraffic(ctx context.Context, _ int, visit func(session.Traffic) error) error {
+func (w *world) WatchTraffic(ctx context.Context, _ int, visit func(auditlog.Traffic) error) error {
 	for i := range 40 {
-		access := session.Access{Session: "0eeee-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out", Times: 1}
-		if err := visit(session.Traffic{Session: access.Session, Access: &access}); err != nil {
+		access := auditlog.Access{Session: "0eeee-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out", Times: 1}
+		if err := visit(auditlog.Traffic{Session: access.Session, Access: &access}); err != nil {
 			return err
 		}
 	}
@@ -251,8 +254,8 @@ func (w *world) Comment(_ context.Context, _ session.ID, c feedback.Comment) (fe
 
 func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return feedback.Feedback{}, w.err() }
 
-func (w *world) Decisions(session.ID) (*session.Decisions, error) {
-	return new(session.Decisions), nil
+func (w *world) Decisions(session.ID) (*manager.Decisions, error) {
+	return new(manager.Decisions), nil
 }
 
 func (w *world) LastTarget(string) accept.Target            { return accept.ToBranch }
@@ -261,17 +264,17 @@ func (w *world) RememberTarget(string, accept.Target) error { return w.err() }
 func (w *world) Draft(session.ID, *review.ChangeSet) (*decision.Saved, error) { return nil, w.err() }
 func (w *world) SaveDraft(session.ID, *decision.Saved) error                  { return w.err() }
 
-func (w *world) Verify(context.Context, session.ID, session.VerifyRequest) (session.Verification, error) {
+func (w *world) Verify(context.Context, session.ID, manager.VerifyRequest) (session.Verification, error) {
 	return session.Verification{Command: "make test"}, w.err()
 }
 
-func (w *world) Verifier(session.Session, session.VerifyRequest) func(context.Context, string) error {
+func (w *world) Verifier(session.Session, manager.VerifyRequest) func(context.Context, string) error {
 	return func(context.Context, string) error { return w.err() }
 }
 func (w *world) Verifications(session.ID) ([]session.Verification, error) { return nil, nil }
 
-func (w *world) VerifyRequest(session.Session) (session.VerifyRequest, error) {
-	return session.VerifyRequest{Command: "make test"}, nil
+func (w *world) VerifyRequest(session.Session) (manager.VerifyRequest, error) {
+	return manager.VerifyRequest{Command: "make test"}, nil
 }
 
 func (w *world) Edit(_ context.Context, text string, _ *review.ChangeSet) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"aibox/app/agentsession"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/summary"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -67,7 +68,7 @@ func addSessionTools(server *mcp.Server, config Config) {
 type sessionFacts struct {
 	ID        session.ID     `json:"session"`
 	Agent     string         `json:"agent"`
-	Status    session.Status `json:"status"`
+	Status    summary.Status `json:"status"`
 	Ended     bool           `json:"ended"`
 	Created   time.Time      `json:"created"`
 	Network   string         `json:"network,omitempty"`
@@ -86,7 +87,7 @@ type sessionFacts struct {
 
 // factsOf describes a session.
 func factsOf(s *session.Session) sessionFacts {
-	summary := session.SummaryOf(s)
+	summary := summary.Of(s)
 	facts := sessionFacts{
 		ID: s.ID, Agent: s.Agent, Status: summary.Status(), Ended: s.State.Phase == session.Ended, Created: s.Created, Network: s.Network,
 		Tokens: summary.Tokens, Cost: summary.Cost, Files: summary.Files, Added: summary.Added, Deleted: summary.Deleted,
@@ -122,7 +123,7 @@ func (t *sessionTools) listSessions(_ context.Context, _ *call, in listSessionsI
 	}{Sessions: []sessionFacts{}}
 	var tasks strings.Builder
 	for _, s := range t.sessions.List() {
-		summary := session.SummaryOf(&s)
+		summary := summary.Of(&s)
 		if in.Open && s.State.Phase == session.Ended && !summary.Open() {
 			continue
 		}

@@ -16,10 +16,10 @@ import (
 	"aibox/session"
 )
 
-// Launch starts a sandbox; see session.Sessions.
+// Launch starts a sandbox; see manager.Manager.
 type Launch func(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error)
 
-// Sessions finds the sandboxes of a tenant; see session.Sessions.
+// Sessions finds the sandboxes of a tenant; see manager.Manager.
 type Sessions interface {
 	Sandboxes(tenant session.Tenant) ([]session.Session, error)
 	Live(id session.ID) (session.Live, error)

@@ -11,6 +11,7 @@ import (
 	"aibox/api/auth"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // auditLogs serves the service Audit.
@@ -26,26 +27,26 @@ const (
 )
 
 // find returns the log of a sandbox of the caller, or of a session of the machine's user.
-func (a *auditLogs) find(ctx context.Context, id string) (session.AuditLog, error) {
+func (a *auditLogs) find(ctx context.Context, id string) (auditlog.Log, error) {
 	tenant := auth.From(ctx).Tenant
 	missing := fault.New(fault.NotFound, "there is no sandbox or session %q", id)
 	name, err := session.ParseID(id)
 	if err != nil {
-		return session.AuditLog{}, missing
+		return auditlog.Log{}, missing
 	}
 	if name.Agent() == session.SandboxAgent || tenant != session.LocalTenant {
 		if _, err := a.sandboxes.Get(ctx, tenant, id); err != nil {
-			return session.AuditLog{}, err
+			return auditlog.Log{}, err
 		}
 	}
 	logs, err := a.cases.AuditLogs(id)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), fault.KindOf(err) == fault.Usage, fault.KindOf(err) == fault.NotFound:
-		return session.AuditLog{}, missing
+		return auditlog.Log{}, missing
 	case err != nil:
-		return session.AuditLog{}, err
+		return auditlog.Log{}, err
 	case len(logs) != 1 || logs[0].Session != name:
-		return session.AuditLog{}, missing
+		return auditlog.Log{}, missing
 	}
 	return logs[0], nil
 }
@@ -66,7 +67,7 @@ func (a *auditLogs) List(ctx context.Context, r *connect.Request[aiboxv1.ListAud
 		return nil, err
 	}
 	out := &aiboxv1.ListAuditEventsResponse{}
-	err = a.cases.AuditEvents([]session.AuditLog{log}, func(e session.Logged) error {
+	err = a.cases.AuditEvents([]auditlog.Log{log}, func(e auditlog.Event) error {
 		seq := int64(e.Seq) + 1
 		switch {
 		case ctx.Err() != nil:

@@ -27,6 +27,7 @@ import (
 	"aibox/internal/files"
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/process"
 	"aibox/session/volume"
 )
@@ -340,13 +341,13 @@ func (m *machine) SignalProcess(_ context.Context, id session.ID, number, signal
 
 func (m *machine) ResizeProcess(context.Context, session.ID, int, screen.Size) error { return nil }
 
-func (m *machine) AuditLogs(ids ...string) ([]session.AuditLog, error) {
-	return []session.AuditLog{{Session: session.ID(ids[0])}}, nil
+func (m *machine) AuditLogs(ids ...string) ([]auditlog.Log, error) {
+	return []auditlog.Log{{Session: session.ID(ids[0])}}, nil
 }
 
-func (m *machine) AuditEvents([]session.AuditLog, func(session.Logged) error) error { return nil }
+func (m *machine) AuditEvents([]auditlog.Log, func(auditlog.Event) error) error { return nil }
 
-func (m *machine) VerifyAudit(session.AuditLog) (audit.Verified, error) {
+func (m *machine) VerifyAudit(auditlog.Log) (audit.Verified, error) {
 	return audit.Verified{}, nil
 }
 

@@ -29,7 +29,7 @@ type Ports struct {
 	Origin func() (scheme, port string)
 }
 
-// PortSessions connects to ports; see session.Sessions.
+// PortSessions connects to ports; see manager.Manager.
 type PortSessions interface {
 	Ports(ctx context.Context, id session.ID) ([]ports.Listening, error)
 	DialPort(ctx context.Context, id session.ID, port uint16) (net.Conn, error)

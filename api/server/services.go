@@ -14,6 +14,7 @@ import (
 	"aibox/internal/files"
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/process"
 	"aibox/session/snapshot"
 	"aibox/session/volume"
@@ -76,7 +77,7 @@ type Explainer interface {
 	Explain(ctx context.Context, tenant session.Tenant, id, host string, port int) (allowed bool, reason, rule string, err error)
 }
 
-// Processes are the use cases of processes; see session.Sessions.
+// Processes are the use cases of processes; see manager.Manager.
 type Processes interface {
 	StartProcess(ctx context.Context, id session.ID, request process.Request) (process.Info, error)
 	// RunProcess calls StartProcess, then started, and then ReadProcess from the first frame on.
@@ -106,9 +107,9 @@ type Quotas interface {
 	Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error)
 }
 
-// Audit reads the audit logs of sandboxes and sessions; see session.Sessions.
+// Audit reads the audit logs of sandboxes and sessions; see manager.Manager.
 type Audit interface {
-	AuditLogs(ids ...string) ([]session.AuditLog, error)
-	AuditEvents(logs []session.AuditLog, visit func(session.Logged) error) error
-	VerifyAudit(log session.AuditLog) (audit.Verified, error)
+	AuditLogs(ids ...string) ([]auditlog.Log, error)
+	AuditEvents(logs []auditlog.Log, visit func(auditlog.Event) error) error
+	VerifyAudit(log auditlog.Log) (audit.Verified, error)
 }

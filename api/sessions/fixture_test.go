@@ -23,6 +23,7 @@ import (
 	"aibox/netguard"
 	"aibox/review/scan"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -46,13 +47,13 @@ func newFixture(t *testing.T) *fixture {
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Ann"}, {"config", "user.email", "ann@example.org"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
 		f.git(f.repo, args...)
 	}
-	all := session.New(session.Deps{Dirs: f.dirs})
+	all := manager.New(manager.Deps{Dirs: f.dirs})
 	_, handler := aiboxv1connect.NewSessionsHandler(&Handler{Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
 		return &agentsession.Service{
 			Sessions: all, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: tenant != "cat", AcceptRisks: true},
 			Runner: func() *run.Runner { t.Error("a run was resolved"); return nil },
-			Verification: func(session.Session, session.VerifyRequest) (session.VerifyRequest, error) {
-				return session.VerifyRequest{}, nil
+			Verification: func(session.Session, manager.VerifyRequest) (manager.VerifyRequest, error) {
+				return manager.VerifyRequest{}, nil
 			},
 			Trees: agentsession.Trees{Dir: home + "/trees", InUse: func(string) bool { return false }},
 		}, nil

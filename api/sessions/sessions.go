@@ -20,6 +20,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/summary"
 )
 
 // Handler serves the service.
@@ -248,7 +249,7 @@ func (h *Handler) Delete(ctx context.Context, r *connect.Request[aiboxv1.DeleteS
 
 // toSession returns a session of the schema.
 func toSession(s *session.Session) *aiboxv1.Session {
-	summary := session.SummaryOf(s)
+	summary := summary.Of(s)
 	out := &aiboxv1.Session{
 		SessionId: string(s.ID), Agent: s.Agent, State: stateOf(s), Prompt: utf8(s.Prompt), Repository: utf8(s.Repository), Model: s.Model,
 		Metadata: s.Metadata, CreateTime: timestamppb.New(s.Created), Tokens: int64(summary.Tokens),

@@ -17,6 +17,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // State is the result of a step.
@@ -68,7 +69,7 @@ type Checker struct {
 	// Image finds the image of a session.
 	Image doctor.Image
 	// Repair cleans up after crashes.
-	Repair func(context.Context, *session.Sessions)
+	Repair func(context.Context, *manager.Manager)
 	// Done receives each step when it ends.
 	Done func(Step)
 	// NotRemoved receives a session that could not be removed.

@@ -12,6 +12,7 @@ import (
 	"aibox/app/doctor"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // runs performs the steps that need a sandbox.
@@ -63,7 +64,7 @@ func (c *check) runs(ctx context.Context, agent agents.Agent) error {
 }
 
 // clean removes the sessions of a check, latest first.
-func (c *check) clean(service *session.Sessions, ids []session.ID) {
+func (c *check) clean(service *manager.Manager, ids []session.ID) {
 	if c.Keep {
 		return
 	}

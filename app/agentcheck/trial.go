@@ -19,6 +19,7 @@ import (
 	"aibox/internal/screen"
 	"aibox/review/printer"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // firstTask is the prompt of the first run. It holds characters that a command line, a
@@ -48,7 +49,7 @@ type trialResult struct {
 }
 
 // try runs the agent once. An error means that it could not be run.
-func (c *check) try(ctx context.Context, service *session.Sessions, agent agents.Agent, repo string, t trial) (trialResult, error) {
+func (c *check) try(ctx context.Context, service *manager.Manager, agent agents.Agent, repo string, t trial) (trialResult, error) {
 	script, remove, err := t.script()
 	if err != nil {
 		return trialResult{}, err
@@ -98,7 +99,7 @@ func (t trial) script() (inference string, remove func(), err error) {
 
 // watch follows a session to its end. An interactive session is stopped when the file
 // exists.
-func (c *check) watch(ctx context.Context, service *session.Sessions, id session.ID, t trial) (trialResult, error) {
+func (c *check) watch(ctx context.Context, service *manager.Manager, id session.ID, t trial) (trialResult, error) {
 	result := trialResult{ended: session.Session{Spec: session.Spec{ID: id}}}
 	tail := &outputTail{screen: screen.New(screen.Size{Rows: 40, Cols: 120})}
 	if found, err := service.Find(string(id)); err == nil && found.State.Output.Format.Known() {
@@ -143,7 +144,7 @@ func (c *check) watch(ctx context.Context, service *session.Sessions, id session
 
 // written reports whether the file is in the workspace. Its content is read from the
 // change set only, because an agent wrote it.
-func written(service *session.Sessions, id session.ID, file string) bool {
+func written(service *manager.Manager, id session.ID, file string) bool {
 	found, err := service.Find(string(id))
 	if err != nil || found.State.Workspace == nil {
 		return false
@@ -154,7 +155,7 @@ func written(service *session.Sessions, id session.ID, file string) bool {
 
 // receivedText returns what the model wrote about its request; "" means that it wrote
 // nothing.
-func receivedText(ctx context.Context, service *session.Sessions, id session.ID) (string, error) {
+func receivedText(ctx context.Context, service *manager.Manager, id session.ID) (string, error) {
 	set, err := service.FinalChanges(id)
 	if err != nil {
 		return "", err

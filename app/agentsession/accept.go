@@ -12,6 +12,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/description"
+	"aibox/session/manager"
 )
 
 // AcceptRequest selects the part of a session's changes that is accepted.
@@ -31,7 +32,7 @@ type AcceptRequest struct {
 // Accepted describes the work that an accept delivered.
 type Accepted struct {
 	*accept.Result
-	Remaining session.Remaining
+	Remaining manager.Remaining
 	Bundle    []byte // set if it was requested
 }
 
@@ -64,7 +65,7 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 			return Accepted{}, err
 		}
 	}
-	verification, err := s.Verification(changes.Session, session.VerifyRequest{})
+	verification, err := s.Verification(changes.Session, manager.VerifyRequest{})
 	if err != nil {
 		return Accepted{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/printer"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Changes are the changes of a session, and those that are still open.
@@ -16,7 +17,7 @@ type Changes struct {
 	Session session.Session
 	Set     *review.ChangeSet
 	// Remaining lists the files that are not or only partly accepted yet.
-	Remaining     session.Remaining
+	Remaining     manager.Remaining
 	Verifications []session.Verification
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Events visits the events of a session from the number from on, until the session has
-// ended: first the recorded events, then the new ones. See session.Sessions.Watch.
+// ended: first the recorded events, then the new ones. See manager.Manager.Watch.
 func (s *Service) Events(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error {
 	if _, err := s.Find(id); err != nil {
 		return err

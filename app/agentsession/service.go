@@ -15,11 +15,13 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 )
 
 // Service has the use cases for one tenant. It is safe for concurrent use.
 type Service struct {
-	Sessions *session.Sessions
+	Sessions *manager.Manager
 	// Runner returns a Runner for each start.
 	Runner func() *run.Runner
 	// Base are settings of all sessions, from the process that started the service. A request
@@ -30,7 +32,7 @@ type Service struct {
 	// are compared with. If it fails, nothing is started.
 	Defaults func(ctx context.Context, tenant session.Tenant) (config.RunOverrides, error)
 	// Verification returns the verification that an accept needs; see app.App.VerifyRequest.
-	Verification func(of session.Session, request session.VerifyRequest) (session.VerifyRequest, error)
+	Verification func(of session.Session, request manager.VerifyRequest) (manager.VerifyRequest, error)
 	Trees        Trees // the uploaded trees; zero if trees cannot be uploaded
 	// Claim counts a session that is about to start against the tenant's quota until release
 	// is called, or refuses it; nil means that there is no quota.
@@ -87,7 +89,7 @@ func notFound(id session.ID) error {
 func (s *Service) List() []session.Session {
 	all, _ := s.Sessions.List() // the error names damaged records, which may belong to another tenant
 	all = slices.DeleteFunc(all, func(found session.Session) bool { return found.ID.Hidden() || !s.owns(&found) })
-	session.SortByAge(all)
+	summary.SortByAge(all)
 	return all
 }
 

@@ -14,6 +14,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // newService returns the use cases for a folder with these sessions.
@@ -37,7 +38,7 @@ func newService(t *testing.T, policy Policy, specs ...session.Spec) *Service {
 		}
 	}
 	return &Service{
-		Sessions: session.New(session.Deps{Dirs: dirs}), Policy: policy,
+		Sessions: manager.New(manager.Deps{Dirs: dirs}), Policy: policy,
 		Runner: func() *run.Runner { t.Error("a run was resolved"); return nil },
 		Trees:  Trees{Dir: home + "/trees", InUse: func(string) bool { return false }},
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // auditLogs removes the logs of removed sessions whose retention is over.
@@ -15,7 +15,7 @@ func (c *cleaner) auditLogs(ctx context.Context) error {
 	if c.options.AuditKeep == 0 {
 		return nil
 	}
-	logs, err := session.ArchivedLogs(c.store)
+	logs, err := auditlog.ArchivedLogs(c.store)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // A cleanup removes:
@@ -32,7 +33,7 @@ import (
 type cleaner struct {
 	store   session.Store
 	dirs    paths.Dirs
-	docker  func(context.Context) (session.Docker, error)
+	docker  func(context.Context) (manager.Docker, error)
 	options Options
 	report  *Report
 	gone    map[session.ID]bool // removed sessions; in a dry run, those it would remove
@@ -40,7 +41,7 @@ type cleaner struct {
 	errs    []error
 }
 
-func newCleaner(dirs paths.Dirs, docker func(context.Context) (session.Docker, error), options Options) *cleaner {
+func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, error), options Options) *cleaner {
 	if options.minScratchAge == 0 {
 		options.minScratchAge = minScratchAge
 	}

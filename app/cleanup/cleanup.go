@@ -11,14 +11,15 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
-	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 )
 
 // App opens the resources of a cleanup; *app.App implements it.
 type App interface {
 	UserSettings() (*config.Resolved, error)
 	Builder(ctx context.Context) (*bakery.Bakery, error)
-	Docker(ctx context.Context) (session.Docker, error)
+	Docker(ctx context.Context) (manager.Docker, error)
 }
 
 // Options control what a cleanup removes.
@@ -27,7 +28,7 @@ type Options struct {
 	DryRun    bool          // only report
 	AuditKeep time.Duration // how long logs of removed sessions are kept; 0 means forever
 
-	auditCommand session.AuditCommand
+	auditCommand auditlog.Command
 
 	minScratchAge time.Duration     // overrides the constant, for tests; negative means none
 	step          func(what string) // called before each step, for tests; may be nil
@@ -48,7 +49,7 @@ func Run(ctx context.Context, app App, options Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.AuditKeep, options.auditCommand = own.Settings.AuditKeep, session.NewAuditCommand(own.Settings.AuditCommand)
+	options.AuditKeep, options.auditCommand = own.Settings.AuditKeep, auditlog.NewCommand(own.Settings.AuditCommand)
 	c := newCleaner(dirs, app.Docker, options)
 	report, err := c.run(ctx)
 	if report == nil {

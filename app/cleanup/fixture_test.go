@@ -23,6 +23,7 @@ import (
 	"aibox/runtime"
 	"aibox/runtime/runtimetest"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -32,7 +33,7 @@ var everything = accept.Options{Choice: review.Choice{All: true}}
 // fixture holds one user's folders with a repository and ended sessions: everything that
 // use cases for ended sessions need, with the real git and without a daemon.
 type fixture struct {
-	*session.Sessions
+	*manager.Manager
 	store session.Store
 	t     testing.TB
 	dirs  paths.Dirs
@@ -58,12 +59,12 @@ func fixtureAt(t testing.TB, home string) *fixture {
 		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
 		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
 	}}
-	d.Sessions, d.store = session.New(session.Deps{Dirs: d.dirs, Docker: d.docker}), session.NewStore(d.dirs)
+	d.Manager, d.store = manager.New(manager.Deps{Dirs: d.dirs, Docker: d.docker}), session.NewStore(d.dirs)
 	return d
 }
 
-func (d *fixture) docker(context.Context) (session.Docker, error) {
-	return session.Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker
+func (d *fixture) docker(context.Context) (manager.Docker, error) {
+	return manager.Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker
 }
 
 func (d *fixture) must(err error) { d.t.Helper(); reviewtest.Must(d.t, err) }

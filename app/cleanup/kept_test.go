@@ -13,6 +13,7 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -193,7 +194,7 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 	for _, s := range sessions {
 		set, err := d.Changes(t.Context(), s.ID)
 		d.must(err)
-		decisions, err := session.DecisionsOf(d.store, s.ID)
+		decisions, err := manager.DecisionsOf(d.store, s.ID)
 		d.must(err)
 		if s.State.ContinuedBy == "" && s.State.Review != session.Discarded && !decisions.Taken.Complete(set) {
 			work[s.ID] = set.Tree

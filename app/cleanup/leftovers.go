@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"aibox/runtime"
-	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -63,7 +63,7 @@ func (c *cleaner) sandboxesAndNetworks(ctx context.Context) error {
 
 // sandboxes removes the sandboxes of sessions that have no record or have ended.
 func (c *cleaner) sandboxes(ctx context.Context, backend runtime.Backend) error {
-	orphans, err := session.Orphans(ctx, c.store, backend)
+	orphans, err := manager.Orphans(ctx, c.store, backend)
 	if err != nil {
 		return err
 	}

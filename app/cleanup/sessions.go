@@ -14,6 +14,8 @@ import (
 	"aibox/review/scan"
 	"aibox/session"
 	"aibox/session/agentstate"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -62,7 +64,7 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 	c.count(id)
 	c.gone[id] = true
 	return c.do("record "+string(id), func() error {
-		return session.RemoveKeepingLog(ctx, c.store, id, c.options.auditCommand)
+		return auditlog.RemoveKeepingLog(ctx, c.store, id, c.options.auditCommand)
 	})
 }
 
@@ -170,7 +172,7 @@ func (c *cleaner) fullyReviewed(s *session.Session, set *review.ChangeSet) (bool
 	if set.Empty() {
 		return true, nil
 	}
-	decisions, err := session.DecisionsOf(c.store, s.ID)
+	decisions, err := manager.DecisionsOf(c.store, s.ID)
 	if err != nil {
 		return false, err
 	}

@@ -9,17 +9,18 @@ import (
 	"aibox/app/run"
 	"aibox/bakery"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // Choices lists the values from which the user chooses.
 type Choices struct {
 	app      *app.App
-	sessions *session.Sessions
+	sessions *manager.Manager
 	runner   *run.Runner
 }
 
 // NewChoices returns the choices of this user.
-func NewChoices(a *app.App, sessions *session.Sessions, runner *run.Runner) Choices {
+func NewChoices(a *app.App, sessions *manager.Manager, runner *run.Runner) Choices {
 	return Choices{a, sessions, runner}
 }
 

@@ -13,20 +13,20 @@ import (
 	"aibox/config"
 	"aibox/internal/paths"
 	"aibox/internal/prompts"
-	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
 // Repositories finds and describes repositories.
 type Repositories struct {
 	app      *app.App
-	sessions *session.Sessions
+	sessions *manager.Manager
 	runner   *run.Runner
 	dirs     paths.Dirs
 }
 
 // NewRepositories returns the repositories of this user.
-func NewRepositories(a *app.App, sessions *session.Sessions, runner *run.Runner, dirs paths.Dirs) Repositories {
+func NewRepositories(a *app.App, sessions *manager.Manager, runner *run.Runner, dirs paths.Dirs) Repositories {
 	return Repositories{a, sessions, runner, dirs}
 }
 

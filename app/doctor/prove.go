@@ -18,6 +18,7 @@ import (
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 )
 
@@ -30,7 +31,7 @@ type Image func(context.Context, *session.Spec) (runtime.ImageID, error)
 // limit. image may build a missing image; step receives the stages of the first start, and
 // each probe. The sessions are removed afterwards, also when ctx ends. If a probe has a
 // wrong result, no agent starts: that is also a proof, and not an error.
-func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Image, step func(session.Step)) (*Proof, error) {
+func (d *Doctor) Prove(ctx context.Context, service *manager.Manager, image Image, step func(session.Step)) (*Proof, error) {
 	repo, err := os.MkdirTemp("", "aibox-probe-")
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 func policyProbe(mode netguard.Mode, name string) string { return mode.String() + ": " + name }
 
 // provePolicy proves the isolation under the network policy of one launch.
-func provePolicy(ctx context.Context, service *session.Sessions, launch session.Launch, step func(session.Step)) (*Proof, error) {
+func provePolicy(ctx context.Context, service *manager.Manager, launch session.Launch, step func(session.Step)) (*Proof, error) {
 	var probing Probing
 	id, err := service.Launch(ctx, launch, func(s session.Step) {
 		if s.Probe != nil {
@@ -107,7 +108,7 @@ func provePolicy(ctx context.Context, service *session.Sessions, launch session.
 }
 
 // removeProbe ends and removes the session of a probe, also after ctx has ended.
-func removeProbe(ctx context.Context, service *session.Sessions, id session.ID) error {
+func removeProbe(ctx context.Context, service *manager.Manager, id session.ID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if _, err := service.Stop(ctx, id, "the probes are complete"); err != nil {

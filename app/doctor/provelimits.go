@@ -15,6 +15,7 @@ import (
 	"aibox/netguard"
 	"aibox/runtime/limit"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 )
 
@@ -120,7 +121,7 @@ func heldProcessors(t limitTrial, processors int) (bool, string) {
 
 // proveLimits starts a session for each limit at the same time, with a program that exceeds
 // it, and returns the results.
-func proveLimits(ctx context.Context, service *session.Sessions, launch session.Launch, step func(session.Step)) ([]probe.Result, error) {
+func proveLimits(ctx context.Context, service *manager.Manager, launch session.Launch, step func(session.Step)) ([]probe.Result, error) {
 	probes := limitProbes(limit.ThisMachine().CPUs)
 	results, errs := make([]probe.Result, len(probes)), make([]error, len(probes))
 	var mu sync.Mutex // guards step
@@ -152,7 +153,7 @@ func proveLimits(ctx context.Context, service *session.Sessions, launch session.
 }
 
 // try runs the program in a separate session, and removes the session.
-func (p *limitProbe) try(ctx context.Context, service *session.Sessions, launch session.Launch) (trial limitTrial, err error) {
+func (p *limitProbe) try(ctx context.Context, service *manager.Manager, launch session.Launch) (trial limitTrial, err error) {
 	launch.ReportProbes, launch.AsksNothing = false, true
 	launch.Spec.Network, launch.Spec.Args = netguard.None.String(), []string{"sh", "-c", p.script}
 	p.set(&launch.Spec.Run)
@@ -181,7 +182,7 @@ func (p *limitProbe) try(ctx context.Context, service *session.Sessions, launch 
 const measureTime = time.Second
 
 // measureProcessors measures the use of processors for a while, in percent of one.
-func measureProcessors(ctx context.Context, service *session.Sessions, id session.ID) (float64, error) {
+func measureProcessors(ctx context.Context, service *manager.Manager, id session.ID) (float64, error) {
 	first, err := service.Usage(ctx, id)
 	if err != nil {
 		return 0, err

@@ -21,6 +21,7 @@ import (
 	"aibox/netguard/preset"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 )
 
 // world is a user with settings and sessions.
@@ -62,11 +63,11 @@ func (w *world) Find(prefix string) (session.Session, error) {
 
 func (w *world) Feedback(session.ID) (feedback.Feedback, error) { return w.feedback, nil }
 
-func (w *world) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
+func (w *world) Repair(context.Context) ([]manager.Repaired, error) { return nil, nil }
 
 func (w *world) NewBatch(context.Context) (session.BatchID, error) { return "b-0dq4f", nil }
 
-func (w *world) Spawn() (*session.Launcher, error)               { return nil, errors.New("nothing is started") }
+func (w *world) Spawn() (*manager.Launcher, error)               { return nil, errors.New("nothing is started") }
 func (w *world) ChooseID(context.Context, *session.Launch) error { return nil }
 
 func runner(w *world) *Runner { return &Runner{Sessions: w, User: w} }

@@ -11,6 +11,7 @@ import (
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 )
 
 // Runner resolves requests and starts runs.
@@ -31,12 +32,12 @@ type Runner struct {
 	WatchesRequests bool
 }
 
-// Sessions are the methods of *session.Sessions that a Runner uses.
+// Sessions are the methods of *manager.Manager that a Runner uses.
 type Sessions interface {
 	Find(prefix string) (session.Session, error)
 	Feedback(id session.ID) (feedback.Feedback, error)
-	Repair(ctx context.Context) ([]session.Repaired, error)
-	Spawn() (*session.Launcher, error)
+	Repair(ctx context.Context) ([]manager.Repaired, error)
+	Spawn() (*manager.Launcher, error)
 	ChooseID(ctx context.Context, launch *session.Launch) error
 	NewBatch(ctx context.Context) (session.BatchID, error)
 }

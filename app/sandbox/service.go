@@ -13,13 +13,14 @@ import (
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
 
 // Service creates and changes sandboxes. It is safe for concurrent use.
 type Service struct {
-	Sessions  *session.Sessions
+	Sessions  *manager.Manager
 	Templates Templates
 	Volumes   volume.Store
 	Snapshots snapshot.Store

@@ -17,6 +17,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/snapshot"
 	"aibox/session/volume"
 )
@@ -54,7 +55,7 @@ func newFixture(t *testing.T) *fixture {
 	dirs := paths.Dirs{State: dir + "/state", Data: dir + "/data", Cache: dir + "/cache", Config: dir + "/config", Runtime: dir + "/run"}
 	f := &fixture{T: t, store: session.NewStore(dirs)}
 	f.Service = &Service{
-		Sessions: session.New(session.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
+		Sessions: manager.New(manager.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
 		Settings: func(overrides ...config.Override) (*config.Resolved, error) {
 			in := config.Input{Flags: overrides}
 			if f.user != nil {

@@ -5,19 +5,21 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"aibox/session"
 )
 
 // DeliverAll delivers events that no process delivers, such as those of a session whose
 // supervisor was killed. It takes a short time; the next repair continues. The error is the
 // first failure of the command.
-func DeliverAll(ctx context.Context, store Store, command func() AuditCommand) error {
-	logs, err := auditLogs(store)
+func DeliverAll(ctx context.Context, store session.Store, command func() Command) error {
+	logs, err := logsOf(store)
 	if err != nil {
 		return err
 	}
 	// This is faster than reading the settings, which commands that deliver nothing do not
 	// need.
-	logs = slices.DeleteFunc(logs, func(log AuditLog) bool { return !log.awaitsDelivery() })
+	logs = slices.DeleteFunc(logs, func(log Log) bool { return !log.awaitsDelivery() })
 	if len(logs) == 0 {
 		return nil
 	}

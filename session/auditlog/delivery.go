@@ -14,16 +14,17 @@ import (
 	"aibox/audit"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
+	"aibox/session"
 )
 
-// AuditDelivery sends the events of one audit log to the user's command: in order, and each
+// Delivery sends the events of one audit log to the user's command: in order, and each
 // at least once. It reads them from the log, so that none has to be kept in memory. A file
 // next to the log has the number of the next event to deliver; its lock excludes other
 // processes. It is not safe for concurrent use.
-type AuditDelivery struct {
-	id   ID
+type Delivery struct {
+	id   session.ID
 	log  string // path of the log
-	run  func(context.Context, Logged) error
+	run  func(context.Context, Event) error
 	held *flock.Lock
 	next int
 }
@@ -55,22 +56,22 @@ func parseCursor(data []byte) int {
 	return int(next)
 }
 
-// DeliverLog starts to deliver the log of a running session to run. The caller closes the
+// Deliver starts to deliver the log of a running session to run. The caller closes the
 // delivery.
-func DeliverLog(ctx context.Context, store Store, id ID, run func(context.Context, Logged) error) (*AuditDelivery, error) {
+func Deliver(ctx context.Context, store session.Store, id session.ID, run func(context.Context, Event) error) (*Delivery, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryWait)
 	defer cancel()
-	return openDelivery(ctx, AuditLog{Session: id, Path: store.auditPath(id)}, run, 0)
+	return openDelivery(ctx, Log{Session: id, Path: store.AuditPath(id)}, run, 0)
 }
 
 // openDelivery waits until no other process delivers the log, or ctx ends. For a log that
 // was never delivered, the first event is number from.
-func openDelivery(ctx context.Context, log AuditLog, run func(context.Context, Logged) error, from int) (*AuditDelivery, error) {
+func openDelivery(ctx context.Context, log Log, run func(context.Context, Event) error, from int) (*Delivery, error) {
 	held, err := flock.Wait(ctx, deliveredPath(log.Path), flock.Exclusive)
 	if err != nil {
 		return nil, err
 	}
-	d := &AuditDelivery{id: log.Session, log: log.Path, run: run, held: held, next: from}
+	d := &Delivery{id: log.Session, log: log.Path, run: run, held: held, next: from}
 	data := make([]byte, cursorSize)
 	n, err := held.File().ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -88,29 +89,29 @@ func openDelivery(ctx context.Context, log AuditLog, run func(context.Context, L
 	return d, nil
 }
 
-func (d *AuditDelivery) store() error {
+func (d *Delivery) store() error {
 	_, err := d.held.File().WriteAt(encodeCursor(d.next), 0)
 	return err
 }
 
 // Next returns the number of the next event to deliver.
-func (d *AuditDelivery) Next() int { return d.next }
+func (d *Delivery) Next() int { return d.next }
 
-// ErrLogMoved reports that a log was moved: its session was removed, and a later command
+// ErrMoved reports that a log was moved: its session was removed, and a later command
 // delivers the rest from the archive.
-var ErrLogMoved = errors.New("the session was removed")
+var ErrMoved = errors.New("the session was removed")
 
 // Pass runs the command for an event, unless the event was delivered before. If the command
 // fails, the event still counts as delivered, and Pass returns the failure. If ctx ends
 // first, the event is delivered again later.
-func (d *AuditDelivery) Pass(ctx context.Context, e audit.Event) error {
+func (d *Delivery) Pass(ctx context.Context, e audit.Event) error {
 	if e.Seq < d.next {
 		return nil
 	}
 	if _, err := os.Lstat(d.log); errors.Is(err, fs.ErrNotExist) {
-		return ErrLogMoved
+		return ErrMoved
 	}
-	err := d.run(ctx, Logged{d.id, e})
+	err := d.run(ctx, Event{d.id, e})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -124,7 +125,7 @@ var errLater = errors.New("events are delivered later")
 
 // rest delivers the remaining events of the log; if the time is over first, it returns
 // errLater. It returns the first failure of the command, with the number of the event.
-func (d *AuditDelivery) rest(ctx context.Context, until time.Time) (failure, err error) {
+func (d *Delivery) rest(ctx context.Context, until time.Time) (failure, err error) {
 	err = audit.Read(d.log, func(e audit.Event) error {
 		if e.Seq < d.next {
 			return nil
@@ -142,11 +143,11 @@ func (d *AuditDelivery) rest(ctx context.Context, until time.Time) (failure, err
 }
 
 // Close lets other processes deliver the log.
-func (d *AuditDelivery) Close() error { return d.held.Close() }
+func (d *Delivery) Close() error { return d.held.Close() }
 
 // awaitsDelivery reports whether the log has events that were not delivered. It must be
 // fast, because commands check every log.
-func (l AuditLog) awaitsDelivery() bool {
+func (l Log) awaitsDelivery() bool {
 	data, err := paths.ReadSmall(deliveredPath(l.Path), cursorSize)
 	if err != nil {
 		return false
@@ -156,7 +157,7 @@ func (l AuditLog) awaitsDelivery() bool {
 }
 
 // deliver delivers the rest of a log, unless another process does.
-func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.Time) error {
+func (l Log) deliver(ctx context.Context, command Command, until time.Time) error {
 	once, cancel := context.WithCancel(ctx)
 	cancel() // a single attempt to get the lock
 	d, err := openDelivery(once, l, command.Run, 0)
@@ -172,26 +173,26 @@ func (l AuditLog) deliver(ctx context.Context, command AuditCommand, until time.
 		err = nil
 	}
 	if failure != nil {
-		err = errors.Join(err, fmt.Errorf("%s: %s", l.Session, AuditCommandFailure(failure)))
+		err = errors.Join(err, fmt.Errorf("%s: %s", l.Session, CommandFailure(failure)))
 	}
 	return err
 }
 
 // Append appends an event to the log of a session that no supervisor owns; see logTo.
-func (c AuditCommand) Append(store Store, id ID, kind audit.Type, data any) error {
-	path := store.auditPath(id)
+func (c Command) Append(store session.Store, id session.ID, kind audit.Type, data any) error {
+	path := store.AuditPath(id)
 	log, err := audit.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.logTo(log, AuditLog{Session: id, Path: path}, kind, data), log.Close())
+	return errors.Join(c.logTo(log, Log{Session: id, Path: path}, kind, data), log.Close())
 }
 
 // logTo appends an event to a log that this process opened for that, and delivers the log's
 // undelivered events to the user's command. A failure of the command becomes an event, not
 // an error.
-func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data any) error {
-	var d *AuditDelivery
+func (c Command) logTo(log *audit.Log, of Log, kind audit.Type, data any) error {
+	var d *Delivery
 	if c.IsSet() {
 		ctx, cancel := context.WithTimeout(context.Background(), deliveryWait)
 		defer cancel()
@@ -204,7 +205,7 @@ func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data a
 	}
 	failure, err := d.rest(context.Background(), time.Now().Add(deliveryTime))
 	if failure != nil {
-		_, err := log.Append(audit.NoticeGiven, map[string]string{"text": AuditCommandFailure(failure)})
+		_, err := log.Append(audit.NoticeGiven, map[string]string{"text": CommandFailure(failure)})
 		return err
 	}
 	if errors.Is(err, errLater) {
@@ -216,9 +217,9 @@ func (c AuditCommand) logTo(log *audit.Log, of AuditLog, kind audit.Type, data a
 // RemoveKeepingLog removes a session that has ended, after its audit log was archived. The
 // caller holds the session's lock. command receives the log's undelivered events and its
 // last one.
-func RemoveKeepingLog(ctx context.Context, store Store, id ID, command AuditCommand) error {
-	log := AuditLog{Session: id, Path: store.auditPath(id)}
-	var d *AuditDelivery
+func RemoveKeepingLog(ctx context.Context, store session.Store, id session.ID, command Command) error {
+	log := Log{Session: id, Path: store.AuditPath(id)}
+	var d *Delivery
 	if _, err := os.Lstat(log.Path); err == nil && command.IsSet() {
 		wait, cancel := context.WithTimeout(ctx, deliveryWait)
 		defer cancel()
@@ -226,7 +227,7 @@ func RemoveKeepingLog(ctx context.Context, store Store, id ID, command AuditComm
 			defer d.Close()
 		}
 	}
-	if _, err := ArchiveLog(store, id); err != nil {
+	if _, err := Archive(store, id); err != nil {
 		return err
 	}
 	if d != nil {
@@ -239,7 +240,7 @@ func RemoveKeepingLog(ctx context.Context, store Store, id ID, command AuditComm
 }
 
 // removeDelivered removes the file with the number of the next event.
-func (l AuditLog) removeDelivered() error {
+func (l Log) removeDelivered() error {
 	err := os.Remove(deliveredPath(l.Path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -9,18 +9,20 @@ import (
 	"testing"
 
 	"aibox/audit"
+	"aibox/session"
+	"aibox/session/sessiontest"
 )
 
 // recordingCommand is an audit command that records the ids of events in a file; got
 // returns them.
-func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) {
+func recordingCommand(t *testing.T) (command Command, got func() []string) {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "record")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec cat >>"+dir+"/events\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return NewAuditCommand(program), func() (ids []string) {
+	return NewCommand(program), func() (ids []string) {
 		data, _ := os.ReadFile(dir + "/events")
 		for line := range strings.Lines(string(data)) {
 			_, rest, _ := strings.Cut(line, `"id":"`)
@@ -33,10 +35,10 @@ func recordingCommand(t *testing.T) (command AuditCommand, got func() []string) 
 
 // killed is a session whose supervisor was killed after it had delivered one of three
 // events.
-func killed(t *testing.T, store Store) ID {
+func killed(t *testing.T, store session.Store) session.ID {
 	t.Helper()
 	id := past(t, store)
-	log, err := audit.Open(store.auditPath(id))
+	log, err := audit.Open(store.AuditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,22 +50,22 @@ func killed(t *testing.T, store Store) ID {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(deliveredPath(store.auditPath(id)), encodeCursor(1), 0o600); err != nil {
+	if err := os.WriteFile(deliveredPath(store.AuditPath(id)), encodeCursor(1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-func numbered(id ID, numbers ...int) (all []string) {
+func numbered(id session.ID, numbers ...int) (all []string) {
 	for _, n := range numbers {
-		all = append(all, EventID{id, n}.String())
+		all = append(all, session.EventID{Session: id, Number: n}.String())
 	}
 	return all
 }
 
 func TestADecisionDeliversUndeliveredEvents(t *testing.T) {
 	command, got := recordingCommand(t)
-	store := testStore(t)
+	store := sessiontest.Store(t)
 	id := killed(t, store)
 	if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
 		t.Fatal(err)
@@ -75,9 +77,9 @@ func TestADecisionDeliversUndeliveredEvents(t *testing.T) {
 
 func TestEventsOfARemovedSessionAreDeliveredFromTheArchive(t *testing.T) {
 	command, got := recordingCommand(t)
-	store := testStore(t)
+	store := sessiontest.Store(t)
 	id := killed(t, store)
-	held, err := openDelivery(t.Context(), AuditLog{Session: id, Path: store.auditPath(id)}, nil, 0)
+	held, err := openDelivery(t.Context(), Log{Session: id, Path: store.AuditPath(id)}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,7 @@ func TestEventsOfARemovedSessionAreDeliveredFromTheArchive(t *testing.T) {
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := DeliverAll(t.Context(), store, func() AuditCommand { return command }); err != nil {
+	if err := DeliverAll(t.Context(), store, func() Command { return command }); err != nil {
 		t.Error(err)
 	}
 	if want := numbered(id, 1, 2, 3); !slices.Equal(got(), want) {
@@ -101,8 +103,8 @@ func TestEventsOfARemovedSessionAreDeliveredFromTheArchive(t *testing.T) {
 }
 
 func TestAFailingDeliveryIsReportedAndNotRepeated(t *testing.T) {
-	store := testStore(t)
-	command := func() AuditCommand { return NewAuditCommand("false") }
+	store := sessiontest.Store(t)
+	command := func() Command { return NewCommand("false") }
 	id := killed(t, store)
 	if err := DeliverAll(t.Context(), store, command); err == nil || !strings.Contains(err.Error(), string(id)+": the audit command (setting audit-command) failed: event 1: ") {
 		t.Error(err)
@@ -115,9 +117,9 @@ func TestAFailingDeliveryIsReportedAndNotRepeated(t *testing.T) {
 func TestADamagedOrLateCursorRepeatsEventsAndSkipsNone(t *testing.T) {
 	for content, first := range map[string]int{"": 0, "x\n": 0, string(encodeCursor(99)): 2, string(encodeCursor(2)): 2} {
 		command, got := recordingCommand(t)
-		store := testStore(t)
+		store := sessiontest.Store(t)
 		id := killed(t, store)
-		log := AuditLog{Session: id, Path: store.auditPath(id)}
+		log := Log{Session: id, Path: store.AuditPath(id)}
 		if err := os.WriteFile(deliveredPath(log.Path), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // AuditEvents visits the events of logs in the order of their time. Events of one log stay
 // in its order, even if the clock was changed. A damaged log is visited up to the damage,
 // which is in the error as a *DamagedLog. AuditEvents stops at visit's first error.
-func (s *auditReader) AuditEvents(logs []AuditLog, visit func(Logged) error) error {
+func (s *Logs) AuditEvents(logs []Log, visit func(Event) error) error {
 	var m merge
 	defer m.close()
 	for _, log := range logs {
@@ -32,7 +32,7 @@ func (s *auditReader) AuditEvents(logs []AuditLog, visit func(Logged) error) err
 
 // DamagedLog is the damage of a session's log. It is an audit.ErrBroken.
 type DamagedLog struct {
-	AuditLog
+	Log
 	Err error
 }
 
@@ -42,9 +42,9 @@ func (d *DamagedLog) Unwrap() error { return d.Err }
 
 // cursor is a position in one log.
 type cursor struct {
-	log   AuditLog
+	log   Log
 	time  time.Time // time of event, or of the previous event if that is later
-	event Logged
+	event Event
 	next  func() (audit.Event, error, bool) // nil until its first event is due
 	stop  func()
 }
@@ -90,7 +90,7 @@ func (m *merge) advance() {
 		heap.Pop(&m.open)
 		return
 	}
-	c.event = Logged{c.log.Session, e}
+	c.event = Event{c.log.Session, e}
 	if e.Time.After(c.time) {
 		c.time = e.Time
 	}

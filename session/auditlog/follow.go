@@ -9,20 +9,21 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/wake"
+	"aibox/session"
 )
 
 // FollowAudit visits new events of the sessions for which want returns true, from the
 // numbers in from on, until ctx ends or visit fails. It includes sessions that start later,
 // and events after the end of a session. visit is called by one goroutine at a time; its
 // error is returned. Sessions with damaged logs are skipped.
-func (s *auditReader) FollowAudit(ctx context.Context, from map[ID]int, want func(ID) bool, visit func(Logged) error) error {
+func (s *Logs) FollowAudit(ctx context.Context, from map[session.ID]int, want func(session.ID) bool, visit func(Event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	changed, err := s.client.Changed(ctx)
 	if err != nil {
 		return err
 	}
-	f := auditFollow{logs: s, want: want, visit: visit, seen: map[ID]*logPosition{}, fail: cancel, again: make(chan struct{}, 1)}
+	f := auditFollow{logs: s, want: want, visit: visit, seen: map[session.ID]*logPosition{}, fail: cancel, again: make(chan struct{}, 1)}
 	for id, next := range from {
 		f.seen[id] = &logPosition{next: next}
 	}
@@ -43,15 +44,15 @@ func (s *auditReader) FollowAudit(ctx context.Context, from map[ID]int, want fun
 
 // auditFollow is a running FollowAudit.
 type auditFollow struct {
-	logs      *auditReader
-	want      func(ID) bool
-	seen      map[ID]*logPosition
+	logs      *Logs
+	want      func(session.ID) bool
+	seen      map[session.ID]*logPosition
 	fail      context.CancelCauseFunc
 	again     chan struct{} // check again: a session has ended
 	following sync.WaitGroup
 
 	mu    sync.Mutex
-	visit func(Logged) error
+	visit func(Event) error
 }
 
 // logPosition is the position up to which a log has been visited.
@@ -63,7 +64,7 @@ type logPosition struct {
 
 // visitLogs follows the logs of running sessions, and visits new events of others.
 func (f *auditFollow) visitLogs(ctx context.Context) error {
-	logs, err := auditLogs(f.logs.store)
+	logs, err := logsOf(f.logs.store)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (f *auditFollow) visitLogs(ctx context.Context) error {
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		if !log.Removed && isLocked(f.logs.store.Dir(log.Session)) {
+		if !log.Removed && session.IsLocked(f.logs.store.Dir(log.Session)) {
 			f.following.Go(func() {
 				f.follow(ctx, log.Session, at)
 				at.mu.Unlock()
@@ -94,12 +95,12 @@ func (f *auditFollow) visitLogs(ctx context.Context) error {
 }
 
 // follow visits the events of a session until no process holds it.
-func (f *auditFollow) follow(ctx context.Context, id ID, at *logPosition) {
+func (f *auditFollow) follow(ctx context.Context, id session.ID, at *logPosition) {
 	f.check(f.logs.client.Watch(ctx, id, at.next, func(e audit.Event) error { return f.event(id, e, at) }))
 }
 
 // read visits the new events of a log.
-func (f *auditFollow) read(log AuditLog, at *logPosition) {
+func (f *auditFollow) read(log Log, at *logPosition) {
 	info, err := os.Stat(log.Path)
 	if err != nil || info.Size() == at.size {
 		return
@@ -109,14 +110,14 @@ func (f *auditFollow) read(log AuditLog, at *logPosition) {
 }
 
 // event visits an event of the log if it is new.
-func (f *auditFollow) event(id ID, e audit.Event, at *logPosition) error {
+func (f *auditFollow) event(id session.ID, e audit.Event, at *logPosition) error {
 	if e.Seq < at.next {
 		return nil
 	}
 	at.next = e.Seq + 1
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.visit(Logged{id, e}); err != nil {
+	if err := f.visit(Event{id, e}); err != nil {
 		f.fail(err)
 		return err
 	}

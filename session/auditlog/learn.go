@@ -6,6 +6,7 @@ import (
 
 	"aibox/audit"
 	"aibox/netguard"
+	"aibox/session"
 )
 
 // Learned is the result of the analysis of a session's requests.
@@ -19,7 +20,7 @@ type Learned struct {
 // Learned returns an allow list that allows all allowed requests of a session, without
 // entries that the session's own list covers and without hosts that never answered. It
 // reads the session's log; it is an error if that is damaged.
-func (s *auditReader) Learned(id ID) (Learned, error) {
+func (s *Logs) Learned(id session.ID) (Learned, error) {
 	found, err := s.store.Load(id)
 	if err != nil {
 		return Learned{}, err

@@ -7,6 +7,9 @@ import (
 
 	"aibox/audit"
 	"aibox/config"
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 )
 
 // logEntry is an event for a log.
@@ -18,12 +21,12 @@ type logEntry struct {
 // learned returns what a session with this log has learned, as text.
 func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) {
 	t.Helper()
-	store := testStore(t)
+	store := sessiontest.Store(t)
 	id := past(t, store)
-	if err := store.write(id, specFile, Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
+	if err := store.Write(id, session.SpecFile, session.Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(store.auditPath(id))
+	log, err := audit.Open(store.AuditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +38,7 @@ func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) 
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	all, err := newAuditReader(newClient(store), store).Learned(id)
+	all, err := New(client.New(store), store).Learned(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +58,7 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 		{audit.EgressClosed, audit.EgressEnd{Host: "dead.example.org", Port: 443, BytesUp: 7}},
 		{audit.EgressRefused, audit.Egress{Host: "refused.example.org", Port: 443}},
 		{audit.EgressAllowed, audit.Egress{Host: "not a host", Port: 0}},
-		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 4}}},
+		{audit.SandboxDestroyed, Totals{Egress: session.Egress{Allowed: 4}}},
 	}...)
 	if want := []string{"a.example.org 2 7 70"}; !slices.Equal(got, want) || incomplete {
 		t.Errorf("%q, want %q, %v", got, want, incomplete)
@@ -69,7 +72,7 @@ func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 2, BytesUp: 7, BytesDown: 70}},
 		{audit.EgressCounted, audit.EgressCount{Host: "late.example.org", Port: 443, Requests: 1}},
 		{audit.EgressCounted, audit.EgressCount{Host: "a.example.org", Port: 443, Requests: 9, BytesUp: 8, BytesDown: 80}},
-		{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 10}}},
+		{audit.SandboxDestroyed, Totals{Egress: session.Egress{Allowed: 10}}},
 	}
 	got, incomplete := learned(t, counts...)
 	if want := []string{"a.example.org 9 8 80", "late.example.org 1 0 0"}; !slices.Equal(got, want) || incomplete {
@@ -77,7 +80,7 @@ func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 	}
 	for name, log := range map[string][]logEntry{
 		"too many destinations": append(slices.Clone(counts), logEntry{audit.EgressCounted, audit.EgressCount{Others: true, Requests: 1}}),
-		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.SandboxDestroyed, Totals{Egress: Egress{Allowed: 2}}}),
+		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.SandboxDestroyed, Totals{Egress: session.Egress{Allowed: 2}}}),
 	} {
 		if _, incomplete := learned(t, log...); !incomplete {
 			t.Errorf("%s: the list counts as complete", name)

@@ -1,3 +1,7 @@
+// Package auditlog reads the audit logs of sessions, including removed ones: events in the
+// order of their time, network accesses, totals, and the hosts that an allow list needs. It
+// delivers events to the user's command, and archives the log of a session that is removed.
+// Package audit has the format of a log; this package never changes a stored event.
 package auditlog
 
 import (
@@ -13,55 +17,57 @@ import (
 	"aibox/audit"
 	"aibox/internal/paths"
 	"aibox/internal/sorting"
+	"aibox/session"
+	"aibox/session/client"
 	"aibox/workspace"
 )
 
-// Logged is an event in the audit log of a session.
-type Logged struct {
-	Session ID
+// Event is an event in the audit log of a session.
+type Event struct {
+	Session session.ID
 	audit.Event
 }
 
 // ID returns the event's id.
-func (e Logged) ID() EventID { return EventID{e.Session, e.Seq} }
+func (e Event) ID() session.EventID { return session.EventID{Session: e.Session, Number: e.Seq} }
 
-// AuditLog is the audit log of a session.
-type AuditLog struct {
-	Session ID
+// Log is the audit log of a session.
+type Log struct {
+	Session session.ID
 	Path    string
 	Removed bool // its session was removed; the log is in the archive
 }
 
-// auditReader reads the audit logs of sessions, including removed ones.
-type auditReader struct {
-	client *supervisorClient
-	store  Store
+// Logs reads the audit logs of sessions, including removed ones.
+type Logs struct {
+	client *client.Client
+	store  session.Store
 }
 
-// newAuditReader returns an auditReader of the sessions in store.
-func newAuditReader(client *supervisorClient, store Store) *auditReader {
-	return &auditReader{client: client, store: store}
+// New returns the Logs of the sessions in store.
+func New(supervisors *client.Client, store session.Store) *Logs {
+	return &Logs{client: supervisors, store: store}
 }
 
 // archive returns the folder with the logs of removed sessions.
-func archive(store Store) string { return filepath.Join(store.Dirs().State, "audit") }
+func archive(store session.Store) string { return filepath.Join(store.Dirs().State, "audit") }
 
 // archivedPath returns the path of the archived log of a removed session.
-func archivedPath(store Store, id ID) string {
+func archivedPath(store session.Store, id session.ID) string {
 	return filepath.Join(archive(store), string(id)+".jsonl")
 }
 
-// auditLogs returns the logs of all sessions, including removed ones, oldest first.
-func auditLogs(store Store) ([]AuditLog, error) {
+// logsOf returns the logs of all sessions, including removed ones, oldest first.
+func logsOf(store session.Store) ([]Log, error) {
 	ids, err := store.IDs()
 	if err != nil {
 		return nil, err
 	}
-	var logs []AuditLog
-	stored := make(map[ID]bool, len(ids)) // there may be thousands of both kinds
+	var logs []Log
+	stored := make(map[session.ID]bool, len(ids)) // there may be thousands of both kinds
 	for _, id := range ids {
 		stored[id] = true
-		logs = append(logs, AuditLog{Session: id, Path: store.auditPath(id)})
+		logs = append(logs, Log{Session: id, Path: store.AuditPath(id)})
 	}
 	entries, err := os.ReadDir(archive(store))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -69,41 +75,41 @@ func auditLogs(store Store) ([]AuditLog, error) {
 	}
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".jsonl")
-		if ok && isID(name) && entry.Type().IsRegular() && !stored[ID(name)] {
-			logs = append(logs, AuditLog{Session: ID(name), Path: filepath.Join(archive(store), entry.Name()), Removed: true})
+		if ok && session.IsID(name) && entry.Type().IsRegular() && !stored[session.ID(name)] {
+			logs = append(logs, Log{Session: session.ID(name), Path: filepath.Join(archive(store), entry.Name()), Removed: true})
 		}
 	}
-	sorting.Func(logs, func(a, b *AuditLog) int { return strings.Compare(string(a.Session), string(b.Session)) })
+	sorting.Func(logs, func(a, b *Log) int { return strings.Compare(string(a.Session), string(b.Session)) })
 	return logs, nil
 }
 
 // AuditLogs returns the logs of the sessions that texts name by id or unique prefix, oldest
 // first. Without texts it returns all logs. It includes those of removed sessions.
-func (s *auditReader) AuditLogs(texts ...string) ([]AuditLog, error) {
-	all, err := auditLogs(s.store)
+func (s *Logs) AuditLogs(texts ...string) ([]Log, error) {
+	all, err := logsOf(s.store)
 	if err != nil || len(texts) == 0 {
 		return all, err
 	}
-	ids := make([]ID, len(all))
+	ids := make([]session.ID, len(all))
 	for i, log := range all {
 		ids[i] = log.Session
 	}
-	wanted := map[ID]bool{}
+	wanted := map[session.ID]bool{}
 	for _, text := range texts {
-		id, err := matchID(text, ids)
+		id, err := session.MatchID(text, ids)
 		if err != nil {
 			return nil, err
 		}
 		wanted[id] = true
 	}
-	return slices.DeleteFunc(all, func(log AuditLog) bool { return !wanted[log.Session] }), nil
+	return slices.DeleteFunc(all, func(log Log) bool { return !wanted[log.Session] }), nil
 }
 
 // VerifyAudit verifies a log; see audit.Verify. A log that belongs to another session
 // counts as damaged.
-func (s *auditReader) VerifyAudit(log AuditLog) (audit.Verified, error) {
+func (s *Logs) VerifyAudit(log Log) (audit.Verified, error) {
 	verified, err := audit.Verify(log.Path)
-	if err == nil && verified.Events == 0 && isLocked(s.store.Dir(log.Session)) {
+	if err == nil && verified.Events == 0 && session.IsLocked(s.store.Dir(log.Session)) {
 		verified.Damage = nil // the session is about to start
 	}
 	if owner := ownerOf(verified.First); owner != "" && owner != log.Session {
@@ -114,20 +120,20 @@ func (s *auditReader) VerifyAudit(log AuditLog) (audit.Verified, error) {
 
 // ownerOf returns the session in the first event of its log; "" if it has none, as in logs
 // of earlier versions.
-func ownerOf(first audit.Event) ID {
-	var started struct{ Session ID }
+func ownerOf(first audit.Event) session.ID {
+	var started struct{ Session session.ID }
 	if first.Type != audit.SessionStarted || json.Unmarshal(first.Data, &started) != nil {
 		return ""
 	}
 	return started.Session
 }
 
-// ArchiveLog keeps the audit log of a session that is about to be removed, with a last
+// Archive keeps the audit log of a session that is about to be removed, with a last
 // event, which it returns. If the log is damaged or the disk is full, that event is empty,
 // and the session can still be removed. The caller holds the session's lock.
-func ArchiveLog(store Store, id ID) (Logged, error) {
-	removed := Logged{Session: id}
-	path := store.auditPath(id)
+func Archive(store session.Store, id session.ID) (Event, error) {
+	removed := Event{Session: id}
+	path := store.AuditPath(id)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, nil
 	}
@@ -167,20 +173,20 @@ func keep(from, to string) error {
 
 // ArchivedLog is the log of a removed session.
 type ArchivedLog struct {
-	AuditLog
+	Log
 	Files int
 	Bytes int64 // disk space in bytes
 }
 
 // ArchivedLogs returns the logs of removed sessions.
-func ArchivedLogs(store Store) ([]ArchivedLog, error) {
-	all, err := auditLogs(store)
+func ArchivedLogs(store session.Store) ([]ArchivedLog, error) {
+	all, err := logsOf(store)
 	var removed []ArchivedLog
 	for _, log := range all {
 		if !log.Removed {
 			continue
 		}
-		archived := ArchivedLog{AuditLog: log}
+		archived := ArchivedLog{Log: log}
 		for _, path := range []string{log.Path, audit.LastPath(log.Path), deliveredPath(log.Path)} {
 			files, bytes := workspace.Measure(path)
 			archived.Files, archived.Bytes = archived.Files+files, archived.Bytes+bytes

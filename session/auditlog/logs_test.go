@@ -14,18 +14,21 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/usercommand"
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 )
 
 // everyEvent returns the ids of all logged events, in order.
-func everyEvent(t *testing.T, store Store, texts ...string) []string {
+func everyEvent(t *testing.T, store session.Store, texts ...string) []string {
 	t.Helper()
-	s := newAuditReader(newClient(store), store)
+	s := New(client.New(store), store)
 	logs, err := s.AuditLogs(texts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
-	err = s.AuditEvents(logs, func(e Logged) error {
+	err = s.AuditEvents(logs, func(e Event) error {
 		ids = append(ids, e.ID().String()+" "+string(e.Type))
 		return nil
 	})
@@ -36,15 +39,17 @@ func everyEvent(t *testing.T, store Store, texts ...string) []string {
 }
 
 func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
-	store := testStore(t)
-	s := newAuditReader(newClient(store), store)
+	store := sessiontest.Store(t)
+	s := New(client.New(store), store)
 	a, b := past(t, store), past(t, store)
-	for _, id := range []ID{a, b, b, a, b, a} {
-		if err := (AuditCommand{}).Append(store, id, audit.StopRequested, nil); err != nil {
+	for _, id := range []session.ID{a, b, b, a, b, a} {
+		if err := (Command{}).Append(store, id, audit.StopRequested, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	short := func(id ID, n int) string { return EventID{id, n}.String() + " stop.requested" }
+	short := func(id session.ID, n int) string {
+		return session.EventID{Session: id, Number: n}.String() + " stop.requested"
+	}
 	want := []string{short(a, 0), short(b, 0), short(b, 1), short(a, 1), short(b, 2), short(a, 2)}
 	if got := everyEvent(t, store); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -54,18 +59,18 @@ func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	enough, seen := errors.New("enough"), 0
-	if err := s.AuditEvents(logs, func(Logged) error { seen++; return enough }); !errors.Is(err, enough) || seen != 1 {
+	if err := s.AuditEvents(logs, func(Event) error { seen++; return enough }); !errors.Is(err, enough) || seen != 1 {
 		t.Errorf("%v after %d", err, seen)
 	}
-	data, err := os.ReadFile(store.auditPath(a))
+	data, err := os.ReadFile(store.AuditPath(a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(store.auditPath(a), bytes.Replace(data, []byte(`"seq":1`), []byte(`"seq":9`), 1), 0o600); err != nil {
+	if err := os.WriteFile(store.AuditPath(a), bytes.Replace(data, []byte(`"seq":1`), []byte(`"seq":9`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	seen = 0
-	err = s.AuditEvents(logs, func(Logged) error { seen++; return nil })
+	err = s.AuditEvents(logs, func(Event) error { seen++; return nil })
 	var damaged *DamagedLog
 	if !errors.Is(err, audit.ErrBroken) || !errors.As(err, &damaged) || damaged.Session != a || seen != 4 {
 		t.Errorf("%v after %d", err, seen)
@@ -73,11 +78,11 @@ func TestEventsOfOverlappingSessionsAreVisitedInTimeOrder(t *testing.T) {
 }
 
 func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
-	store := testStore(t)
-	s := newAuditReader(newClient(store), store)
+	store := sessiontest.Store(t)
+	s := New(client.New(store), store)
 	a, b := past(t, store), past(t, store)
 	for range 2 {
-		if err := (AuditCommand{}).Append(store, a, audit.StopRequested, nil); err != nil {
+		if err := (Command{}).Append(store, a, audit.StopRequested, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,27 +90,27 @@ func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.FollowAudit(ctx, map[ID]int{a: 1}, func(id ID) bool { return id != b }, func(e Logged) error {
+		ended <- s.FollowAudit(ctx, map[session.ID]int{a: 1}, func(id session.ID) bool { return id != b }, func(e Event) error {
 			got <- e.ID().String()
 			return nil
 		})
 	}()
-	if id := <-got; id != (EventID{a, 1}).String() {
+	if id := <-got; id != (session.EventID{Session: a, Number: 1}).String() {
 		t.Error(id)
 	}
-	for _, id := range []ID{b, a} {
-		if err := errors.Join((AuditCommand{}).Append(store, id, audit.ChangesAccepted, nil), store.write(id, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+	for _, id := range []session.ID{b, a} {
+		if err := errors.Join((Command{}).Append(store, id, audit.ChangesAccepted, nil), store.Write(id, session.StateFile, session.State{Phase: session.Ended, Result: &session.Result{}})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if id := <-got; id != (EventID{a, 2}).String() {
+	if id := <-got; id != (session.EventID{Session: a, Number: 2}).String() {
 		t.Error(id)
 	}
 	c := past(t, store)
-	if err := errors.Join((AuditCommand{}).Append(store, c, audit.StopRequested, nil), store.write(c, stateFile, State{Phase: Ended, Result: &Result{}})); err != nil {
+	if err := errors.Join((Command{}).Append(store, c, audit.StopRequested, nil), store.Write(c, session.StateFile, session.State{Phase: session.Ended, Result: &session.Result{}})); err != nil {
 		t.Fatal(err)
 	}
-	if id := <-got; id != (EventID{c, 0}).String() {
+	if id := <-got; id != (session.EventID{Session: c, Number: 0}).String() {
 		t.Error(id)
 	}
 	cancel()
@@ -115,7 +120,7 @@ func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
 }
 
 func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
-	store := testStore(t)
+	store := sessiontest.Store(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "record")
 	script := "#!/bin/sh\n[ \"$1\" = --to ] && cat >>\"$2\"\nenv >" + dir + "/env\n"
@@ -123,7 +128,7 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("AIBOX_CANARY", "leaked")
-	command := NewAuditCommand(program + "  --to " + dir + "/events")
+	command := NewCommand(program + "  --to " + dir + "/events")
 	id := past(t, store)
 	for _, kind := range []audit.Type{audit.AcceptBegun, audit.ChangesAccepted} {
 		if err := command.Append(store, id, kind, map[string]string{"name": "a\n\x1b"}); err != nil {
@@ -135,7 +140,7 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-	var line LogLine
+	var line Line
 	if len(lines) != 2 || json.Unmarshal([]byte(lines[1]), &line) != nil || line.Session != id || line.Type != audit.ChangesAccepted || line.Seq != 1 || line.Kind != audit.KindReview {
 		t.Errorf("%q", lines)
 	}
@@ -145,9 +150,9 @@ func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
 }
 
 func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
-	store := testStore(t)
-	slow := AuditCommand{usercommand.Command{Words: []string{"sleep", "60"}, Limit: 50 * time.Millisecond}}
-	for name, command := range map[string]AuditCommand{"missing": NewAuditCommand("/no/such/program"), "failing": NewAuditCommand("false"), "slow": slow} {
+	store := sessiontest.Store(t)
+	slow := Command{usercommand.Command{Words: []string{"sleep", "60"}, Limit: 50 * time.Millisecond}}
+	for name, command := range map[string]Command{"missing": NewCommand("/no/such/program"), "failing": NewCommand("false"), "slow": slow} {
 		id := past(t, store)
 		if err := command.Append(store, id, audit.ChangesAccepted, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -160,10 +165,10 @@ func TestAFailingAuditCommandFailsNoReviewAndIsLogged(t *testing.T) {
 }
 
 func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
-	var sum AuditSummary
+	var sum Summary
 	for kind, data := range map[audit.Type]any{
 		audit.DNSRefused:    audit.Query{Name: "x"},
-		audit.AccessRefused: Refusal{What: "tcp", Target: "192.0.2.1:22"},
+		audit.AccessRefused: session.Refusal{What: "tcp", Target: "192.0.2.1:22"},
 		audit.EgressClosed:  audit.EgressEnd{BytesUp: -5, BytesDown: 7},
 		audit.ProbesRan:     map[string]any{"results": []map[string]bool{{"ok": true}, {"ok": false}}},
 	} {
@@ -174,7 +179,7 @@ func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
 		sum.Add(audit.Event{Type: kind, Data: raw})
 	}
 	sum.Add(audit.Event{Type: audit.SandboxDestroyed, Data: []byte(`{"calls":3,"input_tokens":9,"refused":{"name":40,"tcp":2,"udp":5,"model":8,"egress":1},"egress":{"allowed":4,"refused":3}}`)})
-	want := AuditSummary{Allowed: 4, Refused: 10, BytesDown: 7, Names: 40, Calls: 3, Input: 9, Probes: 2, Failed: 1}
+	want := Summary{Allowed: 4, Refused: 10, BytesDown: 7, Names: 40, Calls: 3, Input: 9, Probes: 2, Failed: 1}
 	if sum != want {
 		t.Errorf("%+v", sum)
 	}
@@ -184,15 +189,15 @@ func TestASummaryCountsRepeatedRefusalsOfTheTotals(t *testing.T) {
 }
 
 func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
-	store := testStore(t)
-	s := newAuditReader(newClient(store), store)
+	store := sessiontest.Store(t)
+	s := New(client.New(store), store)
 	a, b := past(t, store), past(t, store)
-	for _, id := range []ID{a, b} {
-		if err := (AuditCommand{}).Append(store, id, audit.SessionStarted, map[string]ID{"session": id}); err != nil {
+	for _, id := range []session.ID{a, b} {
+		if err := (Command{}).Append(store, id, audit.SessionStarted, map[string]session.ID{"session": id}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range [][2]string{{store.auditPath(a), store.auditPath(b)}, {audit.LastPath(store.auditPath(a)), audit.LastPath(store.auditPath(b))}} {
+	for _, file := range [][2]string{{store.AuditPath(a), store.AuditPath(b)}, {audit.LastPath(store.AuditPath(a)), audit.LastPath(store.AuditPath(b))}} {
 		if err := os.Rename(file[0], file[1]); err != nil {
 			t.Fatal(err)
 		}

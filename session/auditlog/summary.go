@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 
 	"aibox/audit"
+	"aibox/session"
 )
 
-// AuditSummary summarizes events. The zero value summarizes none.
-type AuditSummary struct {
+// Summary summarizes events. The zero value summarizes none.
+type Summary struct {
 	Allowed   int   `json:"allowed"` // requests to the egress proxy
 	Refused   int   `json:"refused"` // requests to the egress proxy and other packets
 	BytesUp   int64 `json:"bytes_up"`
@@ -29,11 +30,11 @@ type Totals struct {
 	Input   int            `json:"input_tokens"`
 	Output  int            `json:"output_tokens"`
 	Refused map[string]int `json:"refused,omitempty"` // by Access.What
-	Egress  Egress         `json:"egress,omitzero"`
+	Egress  session.Egress `json:"egress,omitzero"`
 }
 
 // Add adds an event.
-func (a *AuditSummary) Add(e audit.Event) {
+func (a *Summary) Add(e audit.Event) {
 	switch e.Type {
 	case audit.EgressClosed:
 		var end audit.EgressEnd
@@ -56,7 +57,7 @@ func (a *AuditSummary) Add(e audit.Event) {
 	}
 }
 
-func (a *AuditSummary) addAccess(access Access) {
+func (a *Summary) addAccess(access Access) {
 	switch {
 	case access.What == AskedModel:
 		a.Calls++
@@ -70,7 +71,7 @@ func (a *AuditSummary) addAccess(access Access) {
 	}
 }
 
-func (a *AuditSummary) addProbes(e audit.Event) {
+func (a *Summary) addProbes(e audit.Event) {
 	var ran struct {
 		Results []struct {
 			OK bool `json:"ok"`
@@ -88,7 +89,7 @@ func (a *AuditSummary) addProbes(e audit.Event) {
 }
 
 // addTotals replaces counts of the logged events by the totals of the session.
-func (a *AuditSummary) addTotals(e audit.Event) {
+func (a *Summary) addTotals(e audit.Event) {
 	var t Totals
 	if len(e.Data) == 0 || json.Unmarshal(e.Data, &t) != nil {
 		return
@@ -112,8 +113,8 @@ func (a *AuditSummary) addTotals(e audit.Event) {
 }
 
 // Plus returns the sum of two summaries.
-func (a AuditSummary) Plus(b AuditSummary) AuditSummary {
-	return AuditSummary{
+func (a Summary) Plus(b Summary) Summary {
+	return Summary{
 		a.Allowed + b.Allowed, a.Refused + b.Refused, a.BytesUp + b.BytesUp, a.BytesDown + b.BytesDown, a.Names + b.Names,
 		a.Calls + b.Calls, a.Input + b.Input, a.Output + b.Output, a.Probes + b.Probes, a.Failed + b.Failed,
 		a.Accepted + b.Accepted, a.Discarded + b.Discarded,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/session"
 )
 
 // The values of Access.What, besides protocols.
@@ -21,27 +22,27 @@ const (
 
 // Access is one network access by a sandbox. Repeated refusals are one Access with a count.
 type Access struct {
-	Session ID
+	Session session.ID
 	Time    time.Time // time of the first one
 	Allowed bool
-	What    string    // AskedModel, AskedName, AskedEgress, or a protocol
-	Target  string    // raw
-	Why     string    // reason of a refusal: raw
-	Rule    string    // for AskedEgress: the entry of a list that decided, and its source; may be empty
-	Event   EventID   // the first one in the log; empty if unknown
-	Command string    // for AskedEgress and AskedName: the command that would allow it, raw
-	Hint    string    // for the same two: an alternative, raw
-	Times   int       // number of times, if known
-	Call    ModelCall // for AskedModel
+	What    string          // AskedModel, AskedName, AskedEgress, or a protocol
+	Target  string          // raw
+	Why     string          // reason of a refusal: raw
+	Rule    string          // for AskedEgress: the entry of a list that decided, and its source; may be empty
+	Event   session.EventID // the first one in the log; empty if unknown
+	Command string          // for AskedEgress and AskedName: the command that would allow it, raw
+	Hint    string          // for the same two: an alternative, raw
+	Times   int             // number of times, if known
+	Call    ModelCall       // for AskedModel
 }
 
 // AccessOf returns the network access in an event of a session's log; false for other
 // events.
-func AccessOf(id ID, e audit.Event) (Access, bool) {
-	a := Access{Session: id, Time: e.Time, Event: EventID{id, e.Seq}, Times: 1}
+func AccessOf(id session.ID, e audit.Event) (Access, bool) {
+	a := Access{Session: id, Time: e.Time, Event: session.EventID{Session: id, Number: e.Seq}, Times: 1}
 	switch e.Type {
 	case audit.AccessRefused:
-		var r Refusal
+		var r session.Refusal
 		if json.Unmarshal(e.Data, &r) != nil {
 			return Access{}, false
 		}
@@ -81,34 +82,34 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 }
 
 // RefusedAccess returns a refusal as an Access, without session and time.
-func RefusedAccess(r Refusal) Access {
+func RefusedAccess(r session.Refusal) Access {
 	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
 }
 
 // Same reports whether a and r are the same access, apart from their time and count.
-func (a Access) Same(r Refusal) bool {
+func (a Access) Same(r session.Refusal) bool {
 	return !a.Allowed && a.What == r.What && a.Target == r.Target && a.Why == r.Reason
 }
 
 // Traffic is a network event: an access, or a session's current counters.
 type Traffic struct {
-	Session ID
+	Session session.ID
 	Access  *Access
-	Live    *Live
+	Live    *session.Live
 }
 
 // WatchTraffic visits the network accesses of all sessions until ctx ends or visit fails:
 // the past and future ones of running sessions, and those of ended sessions, newest
 // session first, until about history accesses were visited. visit is called by one
 // goroutine at a time; its error is returned. Sessions with damaged logs are skipped.
-func (s *auditReader) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
+func (s *Logs) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	changed, err := s.client.Changed(ctx)
 	if err != nil {
 		cancel(nil)
 		return err
 	}
-	w := trafficWatch{logs: s, visit: visit, left: history, seen: map[ID]*position{}, fail: cancel}
+	w := trafficWatch{logs: s, visit: visit, left: history, seen: map[session.ID]*position{}, fail: cancel}
 	defer w.watching.Wait()
 	defer cancel(nil)
 	for {
@@ -125,8 +126,8 @@ func (s *auditReader) WatchTraffic(ctx context.Context, history int, visit func(
 
 // trafficWatch is a running WatchTraffic.
 type trafficWatch struct {
-	logs     *auditReader
-	seen     map[ID]*position
+	logs     *Logs
+	seen     map[session.ID]*position
 	fail     context.CancelCauseFunc
 	watching sync.WaitGroup
 
@@ -158,7 +159,7 @@ func (w *trafficWatch) visitSessions(ctx context.Context) error {
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		ended := !at.done && w.logs.store.ended(id)
+		ended := !at.done && w.logs.store.Ended(id)
 		switch {
 		case at.done:
 		case ended && at.next == 0 && !w.wantsHistory():
@@ -166,11 +167,11 @@ func (w *trafficWatch) visitSessions(ctx context.Context) error {
 		case ended:
 			w.visitSession(ctx, id, at)
 			at.done = true
-		case isLocked(w.logs.store.Dir(id)):
+		case session.IsLocked(w.logs.store.Dir(id)):
 			w.watching.Go(func() {
 				defer at.mu.Unlock()
 				w.visitSession(ctx, id, at)
-				at.done = w.logs.store.ended(id)
+				at.done = w.logs.store.Ended(id)
 			})
 			continue
 		}
@@ -187,13 +188,13 @@ func (w *trafficWatch) wantsHistory() bool {
 }
 
 // visitSession continues to visit one session.
-func (w *trafficWatch) visitSession(ctx context.Context, id ID, at *position) {
+func (w *trafficWatch) visitSession(ctx context.Context, id session.ID, at *position) {
 	err := w.logs.client.Watch(ctx, id, at.next, func(e audit.Event) error {
 		at.next = max(at.next, e.Seq+1)
 		news := Traffic{Session: id}
 		if access, ok := AccessOf(id, e); ok {
 			news.Access = &access
-		} else if live, ok := LiveOf(e); ok {
+		} else if live, ok := session.LiveOf(e); ok {
 			news.Live = &live
 		} else {
 			return nil

@@ -9,28 +9,31 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 )
 
 // past is an ended session in which accesses to the names were refused.
-func past(t *testing.T, store Store, names ...string) ID {
+func past(t *testing.T, store session.Store, names ...string) session.ID {
 	t.Helper()
 	id, err := store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(store.auditPath(id))
+	log, err := audit.Open(store.AuditPath(id))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if _, err := log.Append(audit.AccessRefused, Refusal{What: "name", Target: name, Reason: "no"}); err != nil {
+		if _, err := log.Append(audit.AccessRefused, session.Refusal{What: "name", Target: name, Reason: "no"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, store, id, State{Phase: Ended, Result: &Result{}})
+	sessiontest.Put(t, store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
 	return id
 }
 
@@ -62,7 +65,7 @@ func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 		{"the gateway's no", call(Refused, "no such path"), false},
 		{"the gateway's later", call(Busy, "more than 32"), false},
 		{"a name", event(audit.DNSRefused, audit.Query{Name: "x", Record: "A", Reason: "no"}), false},
-		{"a name in an older log", event(audit.AccessRefused, Refusal{What: "name", Target: "x", Reason: "no"}), false},
+		{"a name in an older log", event(audit.AccessRefused, session.Refusal{What: "name", Target: "x", Reason: "no"}), false},
 		{"a request to the proxy", event(audit.EgressAllowed, audit.Egress{Host: "x", Port: 443}), true},
 		{"the proxy's no", event(audit.EgressRefused, audit.Egress{Host: "x", Port: 443, Reason: "no"}), false},
 	} {
@@ -83,8 +86,8 @@ func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 }
 
 func TestTheTrafficHistoryIsLimited(t *testing.T) {
-	store := testStore(t)
-	logs := newAuditReader(newClient(store), store)
+	store := sessiontest.Store(t)
+	logs := New(client.New(store), store)
 	past(t, store, "old.example")
 	past(t, store, "new.example", "newer.example")
 	enough := errors.New("enough")

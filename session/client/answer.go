@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // Answer answers a request of a running session. A request can be answered once; the fault
-// for one that is no longer open has the cause ErrWrongState.
-func (s *supervisorClient) Answer(ctx context.Context, id ID, request int, answer Answer) error {
+// for one that is no longer open has the cause session.ErrWrongState.
+func (s *Client) Answer(ctx context.Context, id session.ID, request int, answer session.Answer) error {
 	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, string(answer), answer.Allows()) })
 }
 
 // Extend extends the time limit of a running session. It also answers the session's own
 // request for time, if there is one.
-func (s *supervisorClient) Extend(ctx context.Context, id ID, by time.Duration) error {
+func (s *Client) Extend(ctx context.Context, id session.ID, by time.Duration) error {
 	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
-	if errors.Is(err, ErrWrongState) {
+	if errors.Is(err, session.ErrWrongState) {
 		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
 			Hint("`aibox run --resume %s` continues its work", id)
 	}
@@ -27,11 +28,11 @@ func (s *supervisorClient) Extend(ctx context.Context, id ID, by time.Duration) 
 }
 
 // send calls the supervisor of a session. The fault for a session that is not running has
-// the cause ErrWrongState.
-func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
+// the cause session.ErrWrongState.
+func (s *Client) send(id session.ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor
-	if isLocked(dir) {
+	if session.IsLocked(dir) {
 		err = send(s.dial(id))
 	}
 	var refused *control.RefusedError
@@ -43,9 +44,9 @@ func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
 		}
 		return failed
 	case errors.Is(err, control.ErrTimeout):
-		return s.unresponsiveFault(id)
+		return s.UnresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
-		return WrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
+		return session.WrongState("%s is no longer running", id).Hint("`aibox ls` shows its status")
 	default:
 		return err
 	}
@@ -55,7 +56,7 @@ func (s *supervisorClient) send(id ID, send func(control.Client) error) error {
 func refusal(refused *control.RefusedError) *fault.Fault {
 	f := fault.New(refused.Kind(), "%s", refused.Message)
 	if f.Kind == fault.Conflict {
-		f = WrongState("%s", refused.Message)
+		f = session.WrongState("%s", refused.Message)
 	}
 	for _, hint := range refused.Hints {
 		f = f.Hint("%s", hint)

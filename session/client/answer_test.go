@@ -9,21 +9,23 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/ports"
 	"aibox/session/process"
+	"aibox/session/sessiontest"
 )
 
 // Exit code 6 is for accepts that conflict. Commands on an ended session once returned it,
 // too.
 func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
-	sessions := newClient(testStore(t))
+	sessions := New(sessiontest.Store(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
 	for name, call := range map[string]func(context.Context) error{
-		"answer": func(ctx context.Context) error { return sessions.Answer(ctx, id, 1, AnswerYes) },
+		"answer": func(ctx context.Context) error { return sessions.Answer(ctx, id, 1, session.AnswerYes) },
 		"extend": func(ctx context.Context) error { return sessions.Extend(ctx, id, time.Hour) },
 		"exec": func(ctx context.Context) error {
 			_, err := sessions.StartProcess(ctx, id, process.Request{Argv: []string{"true"}})
@@ -37,14 +39,17 @@ func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
 			return sessions.OpenPort(ctx, id, ports.Request{Port: 80, Address: netip.MustParseAddr("127.0.0.1")}, nil)
 		},
 		"ports": func(ctx context.Context) error { _, err := sessions.Ports(ctx, id); return err },
-		"allow": func(ctx context.Context) error { _, err := sessions.ChangePolicy(ctx, id, PolicyChange{}); return err },
-		"top":   func(ctx context.Context) error { _, err := sessions.Usage(ctx, id); return err },
+		"allow": func(ctx context.Context) error {
+			_, err := sessions.ChangePolicy(ctx, id, session.PolicyChange{})
+			return err
+		},
+		"top": func(ctx context.Context) error { _, err := sessions.Usage(ctx, id); return err },
 	} {
 		err := call(t.Context())
 		if fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) == 0 || !strings.Contains(err.Error(), string(id)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if name != "extend" && !errors.Is(err, ErrWrongState) {
+		if name != "extend" && !errors.Is(err, session.ErrWrongState) {
 			t.Errorf("%s: the cause of %q is unknown", name, err)
 		}
 	}

@@ -6,21 +6,22 @@ import (
 
 	"aibox/internal/delay"
 	"aibox/internal/screen"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // Attach attaches a terminal of the given size to a running interactive session. It
 // returns ErrNotAttached when the session has ended or its supervisor died. Any number of
 // terminals may be attached; the smallest one sets the size.
-func (s *supervisorClient) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
+func (s *Client) Attach(ctx context.Context, id session.ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
-	for isLocked(dir) {
+	for session.IsLocked(dir) {
 		attachment, err := s.dial(id).Attach(ctx, size, colors)
 		if errors.Is(err, control.ErrTimeout) {
-			return nil, s.unresponsiveFault(id)
+			return nil, s.UnresponsiveFault(id)
 		}
 		if err == nil {
-			attachment.OnTimeout(func() error { return s.unresponsiveFault(id) })
+			attachment.OnTimeout(func() error { return s.UnresponsiveFault(id) })
 		}
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err

@@ -1,27 +1,32 @@
+// Package client calls the supervisors of running sessions through their control sockets: it
+// follows and stops sessions, answers their questions, and reaches their terminals, processes,
+// files and ports. It changes no record: a supervisor does, or, once that has ended, package
+// manager.
 package client
 
 import (
 	"time"
 
+	"aibox/session"
 	"aibox/session/control"
 )
 
-// supervisorClient talks to the supervisors of running sessions.
-type supervisorClient struct {
-	*reader
-	store   Store
+// Client talks to the supervisors of running sessions.
+type Client struct {
+	*session.Reader
+	store   session.Store
 	timeout time.Duration // the maximum time until a supervisor starts to answer
 }
 
 // reconnectPause is the time between two attempts to reach a supervisor.
 const reconnectPause = 50 * time.Millisecond
 
-// newClient returns a client of the supervisors of the sessions in store.
-func newClient(store Store) *supervisorClient {
-	return &supervisorClient{reader: newReader(store), store: store, timeout: control.AnswerTimeout}
+// New returns a client of the supervisors of the sessions in store.
+func New(store session.Store) *Client {
+	return &Client{Reader: session.NewReader(store), store: store, timeout: control.AnswerTimeout}
 }
 
 // dial returns a client of the session's supervisor.
-func (s *supervisorClient) dial(id ID) control.Client {
+func (s *Client) dial(id session.ID) control.Client {
 	return control.Dial(s.store.Dir(id), s.timeout)
 }

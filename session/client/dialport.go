@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 
+	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/ports"
 )
@@ -13,7 +14,7 @@ import (
 // the host. It returns ports.ErrNothingListens if no program listens there, and a Conflict
 // if the session is not running. Otherwise the caller owns the connection; its bytes are the
 // sandbox's. The end of the session closes it.
-func (s *supervisorClient) DialPort(ctx context.Context, id ID, port uint16) (conn net.Conn, err error) {
+func (s *Client) DialPort(ctx context.Context, id session.ID, port uint16) (conn net.Conn, err error) {
 	nothing := false
 	err = s.send(id, func(c control.Client) error {
 		conn, err = c.DialPort(ctx, port)

@@ -6,20 +6,21 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/delay"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // Logged visits the events in the log of a session so far. A damaged log is audit.ErrBroken,
 // after the events before the damage.
-func (s *supervisorClient) Logged(id ID, visit func(audit.Event) error) error {
-	return audit.Read(s.store.auditPath(id), visit)
+func (s *Client) Logged(id session.ID, visit func(audit.Event) error) error {
+	return audit.Read(s.store.AuditPath(id), visit)
 }
 
 // Watch visits the session's events from the number from on, until the session has ended:
 // first the past events, then the new ones. It visits each event of the log once and in
-// order, even if the supervisor dies. Between them it visits LiveChanged events: one at the
+// order, even if the supervisor dies. Between them it visits session.LiveChanged events: one at the
 // start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
-func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
+func (s *Client) Watch(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error {
 	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
 		if e.Seq >= 0 {
@@ -27,7 +28,7 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 		}
 		return visit(e)
 	}
-	for isLocked(dir) {
+	for session.IsLocked(dir) {
 		err := s.dial(id).Events(ctx, from, each)
 		if err == nil {
 			break
@@ -40,7 +41,7 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 			return ctx.Err()
 		}
 	}
-	err := audit.Read(s.store.auditPath(id), func(e audit.Event) error {
+	err := audit.Read(s.store.AuditPath(id), func(e audit.Event) error {
 		if e.Seq < from {
 			return nil
 		}
@@ -53,7 +54,7 @@ func (s *supervisorClient) Watch(ctx context.Context, id ID, from int, visit fun
 	if err != nil {
 		return err
 	}
-	e, err := LiveEvent(live)
+	e, err := session.LiveEvent(live)
 	if err != nil {
 		return err
 	}

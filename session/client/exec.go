@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
+	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/process"
 )
@@ -15,7 +16,7 @@ import (
 // StartProcess starts a process in the sandbox of a running session, besides its agent. It
 // returns when the process runs or could not be run. Its changes to the workspace are part
 // of the session's changes, like the agent's own.
-func (s *supervisorClient) StartProcess(ctx context.Context, id ID, request process.Request) (info process.Info, err error) {
+func (s *Client) StartProcess(ctx context.Context, id session.ID, request process.Request) (info process.Info, err error) {
 	if err := s.checkRunning(id); err != nil {
 		return info, err
 	}
@@ -27,26 +28,26 @@ func (s *supervisorClient) StartProcess(ctx context.Context, id ID, request proc
 }
 
 // checkRunning refuses a session whose agent does not run; the cause is ErrWrongState.
-func (s *supervisorClient) checkRunning(id ID) error {
-	session, err := s.store.Load(id)
+func (s *Client) checkRunning(id session.ID) error {
+	record, err := s.store.Load(id)
 	if err != nil {
 		return err
 	}
-	switch session.State.Phase {
-	case Running:
+	switch record.State.Phase {
+	case session.Running:
 		return nil
-	case Preparing, Queued:
-		return WrongState("%s has not started its agent yet", id).
+	case session.Preparing, session.Queued:
+		return session.WrongState("%s has not started its agent yet", id).
 			Hint("try again when `aibox ls` shows it running")
 	default:
-		return WrongState("%s has ended, and its sandbox with it", id).
+		return session.WrongState("%s has ended, and its sandbox with it", id).
 			Hint("`aibox workspace %s` opens a shell in a copy of its workspace", id).
 			Hint("`aibox run --resume %s` continues it", id)
 	}
 }
 
 // Processes lists the processes of a running session, in the order of their starts.
-func (s *supervisorClient) Processes(ctx context.Context, id ID) (all []process.Info, err error) {
+func (s *Client) Processes(ctx context.Context, id session.ID) (all []process.Info, err error) {
 	if err := s.checkRunning(id); err != nil {
 		return nil, err
 	}
@@ -60,14 +61,14 @@ func (s *supervisorClient) Processes(ctx context.Context, id ID) (all []process.
 // RunProcess is StartProcess followed by ReadProcess from the first frame on, over one
 // connection. It calls started when the process runs or could not be run; an error of
 // started ends RunProcess, but not the process.
-func (s *supervisorClient) RunProcess(ctx context.Context, id ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+func (s *Client) RunProcess(ctx context.Context, id session.ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
 	var info process.Info
 	var frames *control.ProcessReader
 	err := s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) (err error) {
 		info, frames, err = c.RunProcess(ctx, request)
 		return err
 	})
-	if errors.Is(err, ErrWrongState) {
+	if errors.Is(err, session.ErrWrongState) {
 		if reason := s.checkRunning(id); reason != nil {
 			return process.Exit{}, reason
 		}
@@ -87,15 +88,15 @@ func (s *supervisorClient) RunProcess(ctx context.Context, id ID, request proces
 // ReadProcess visits the frames of a process from the frame numbered from on, until it has
 // ended, and returns its exit. The data of a frame is valid until visit returns. It
 // reconnects when the connection is lost.
-func (s *supervisorClient) ReadProcess(ctx context.Context, id ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+func (s *Client) ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	return s.readProcess(ctx, id, number, nil, from, visit)
 }
 
 // readProcess is ReadProcess with an optional connection: frames is nil, or begins with the
 // frame numbered from.
-func (s *supervisorClient) readProcess(ctx context.Context, id ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+func (s *Client) readProcess(ctx context.Context, id session.ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
-	for frames != nil || isLocked(dir) {
+	for frames != nil || session.IsLocked(dir) {
 		var exit *process.Exit
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			if frames == nil {
@@ -158,30 +159,30 @@ func readFrames(ctx context.Context, reader *control.ProcessReader, from uint64,
 }
 
 // ProcessInput sends input to a process until in ends, and then ends the process's input if
-// end is set. When the process ends before, the fault has the cause ErrWrongState.
-func (s *supervisorClient) ProcessInput(ctx context.Context, id ID, number int, in io.Reader, end bool) error {
+// end is set. When the process ends before, the fault has the cause session.ErrWrongState.
+func (s *Client) ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error {
 	return s.send(id, func(c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
 }
 
 // SignalProcess sends a signal to a process's group.
-func (s *supervisorClient) SignalProcess(ctx context.Context, id ID, number, signal int) error {
+func (s *Client) SignalProcess(ctx context.Context, id session.ID, number, signal int) error {
 	return s.send(id, func(c control.Client) error { return c.SignalProcess(ctx, number, signal) })
 }
 
 // ResizeProcess sets the size of a process's terminal.
-func (s *supervisorClient) ResizeProcess(ctx context.Context, id ID, number int, size screen.Size) error {
+func (s *Client) ResizeProcess(ctx context.Context, id session.ID, number int, size screen.Size) error {
 	return s.send(id, func(c control.Client) error { return c.ResizeProcess(ctx, number, size) })
 }
 
 // AttachProcess attaches a terminal to the terminal of a process, as Attach does for the
 // agent's.
-func (s *supervisorClient) AttachProcess(ctx context.Context, id ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
+func (s *Client) AttachProcess(ctx context.Context, id session.ID, number int, size screen.Size, colors screen.Colors) (attachment *control.Attachment, err error) {
 	err = s.send(id, func(c control.Client) error {
 		attachment, err = c.AttachProcess(ctx, number, size, colors)
 		return err
 	})
 	if err == nil {
-		attachment.OnTimeout(func() error { return s.unresponsiveFault(id) })
+		attachment.OnTimeout(func() error { return s.UnresponsiveFault(id) })
 	}
 	return attachment, err
 }

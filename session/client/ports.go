@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/ports"
 )
 
 // Ports lists the TCP ports on which programs in the sandbox of a running session listen,
 // ordered by port.
-func (s *supervisorClient) Ports(ctx context.Context, id ID) (found []ports.Listening, err error) {
+func (s *Client) Ports(ctx context.Context, id session.ID) (found []ports.Listening, err error) {
 	err = s.send(id, func(c control.Client) error {
 		found, err = c.Ports(ctx)
 		return err
@@ -22,7 +23,7 @@ func (s *supervisorClient) Ports(ctx context.Context, id ID) (found []ports.List
 // OpenPort opens a port in the sandbox of a running session on the host's loopback, and
 // visits its updates until the session ends, ctx ends or visit fails. The port is then
 // closed.
-func (s *supervisorClient) OpenPort(ctx context.Context, id ID, r ports.Request, visit func(ports.Update) error) error {
+func (s *Client) OpenPort(ctx context.Context, id session.ID, r ports.Request, visit func(ports.Update) error) error {
 	if err := r.Check(); err != nil {
 		return err
 	}

@@ -4,45 +4,46 @@ import (
 	"context"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // UpdateSandbox changes a running sandbox.
-func (s *supervisorClient) UpdateSandbox(ctx context.Context, id ID, change SandboxChange) error {
+func (s *Client) UpdateSandbox(ctx context.Context, id session.ID, change session.SandboxChange) error {
 	return s.send(id, func(c control.Client) error { return c.UpdateSandbox(ctx, change) })
 }
 
 // PauseSandbox stops all programs of a running sandbox, which keeps its memory. Its idle time
 // and its time limit stop, too.
-func (s *supervisorClient) PauseSandbox(ctx context.Context, id ID) error {
+func (s *Client) PauseSandbox(ctx context.Context, id session.ID) error {
 	return s.send(id, func(c control.Client) error { return c.Pause(ctx) })
 }
 
 // ResumeSandbox continues a paused sandbox.
-func (s *supervisorClient) ResumeSandbox(ctx context.Context, id ID) error {
+func (s *Client) ResumeSandbox(ctx context.Context, id session.ID) error {
 	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
 }
 
 // SnapshotSandbox stores the state of a running sandbox. request is a snapshot.Request.
-func (s *supervisorClient) SnapshotSandbox(ctx context.Context, id ID, request any) error {
+func (s *Client) SnapshotSandbox(ctx context.Context, id session.ID, request any) error {
 	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
 }
 
 // SetNetwork replaces the lists of a running sandbox, and closes the connections that are no
 // longer allowed. Entries that the user's settings deny stay denied.
-func (s *supervisorClient) SetNetwork(ctx context.Context, id ID, lists NetworkLists, reason string) error {
+func (s *Client) SetNetwork(ctx context.Context, id session.ID, lists session.NetworkLists, reason string) error {
 	found, err := s.store.Load(id)
 	if err != nil {
 		return err
 	}
-	if err := lists.check(); err != nil {
+	if err := lists.Check(); err != nil {
 		return err
 	}
-	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != Ended {
+	if mode := found.Mode(); !mode.HasProxy() && found.State.Phase != session.Ended {
 		return fault.New(fault.Usage, "%s was created with the network policy %s, which has no way out of the sandbox and no lists", id, mode).
 			Hint("create it with an allow list, which may be empty")
 	}
-	lists = NetworkLists{notNull(lists.Allow), notNull(lists.Deny)}
+	lists = session.NetworkLists{Allow: notNull(lists.Allow), Deny: notNull(lists.Deny)}
 	return s.send(id, func(c control.Client) error { return c.SetNetwork(ctx, lists, reason) })
 }
 
@@ -56,6 +57,6 @@ func notNull(list *[]string) *[]string {
 
 // ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
 // started in it. After an error it can no longer be used: it has ended or is about to end.
-func (s *supervisorClient) ClaimSandbox(ctx context.Context, id ID, claim Claim) error {
+func (s *Client) ClaimSandbox(ctx context.Context, id session.ID, claim session.Claim) error {
 	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
 }

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"io/fs"
 
+	"aibox/session"
 	"aibox/session/output"
 )
 
-// Scrollback returns the scrollback of a session's terminal. It returns ErrNoScreen if
+// Scrollback returns the scrollback of a session's terminal. It returns session.ErrNoScreen if
 // there never was one, or that its supervisor died before anything scrolled off.
-func (s *supervisorClient) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
+func (s *Client) Scrollback(ctx context.Context, id session.ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
-	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
+	if screenErr != nil && !errors.Is(screenErr, session.ErrNoScreen) {
 		return nil, screenErr
 	}
 	p, err := output.OpenScrollback(s.store.Dir(id), shown)

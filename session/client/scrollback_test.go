@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"aibox/internal/screen"
+	"aibox/session"
 	"aibox/session/output"
+	"aibox/session/sessiontest"
 	"aibox/session/terminal"
 )
 
 // ofPast holds sessions with a scrollback, and the folder of one.
-func ofPast(t *testing.T) (*supervisorClient, ID, string) {
+func ofPast(t *testing.T) (*Client, session.ID, string) {
 	t.Helper()
-	sessions := newClient(testStore(t))
+	sessions := New(sessiontest.Store(t))
 	id, err := sessions.store.Create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func readPast(t *testing.T, p *output.Scrollback, from int64) string {
 
 func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 	sessions, id, dir := ofPast(t)
-	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, ErrNoScreen) {
+	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, session.ErrNoScreen) {
 		t.Errorf("of a session without a screen: %v", err)
 	}
 	term := terminal.New(screen.Size{Rows: 2, Cols: 10})

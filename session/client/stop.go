@@ -8,33 +8,34 @@ import (
 	"time"
 
 	"aibox/internal/delay"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // Stop ends a running session and waits until it has ended. reason is for the record. A
 // session that has already ended is not an error. If the session was queued while a client
 // waited, or is a warm sandbox, it is removed, and Stop returns its last record. If the
-// supervisor does not answer, the error suggests Kill.
-func (s *supervisorClient) Stop(ctx context.Context, id ID, reason string) (Session, error) {
+// supervisor does not answer, the error suggests `aibox stop --force`.
+func (s *Client) Stop(ctx context.Context, id session.ID, reason string) (session.Session, error) {
 	return s.StopWithin(ctx, id, reason, 0)
 }
 
 // StopWithin is Stop with a grace period for the agent to end by itself; 0 means the
 // default.
-func (s *supervisorClient) StopWithin(ctx context.Context, id ID, reason string, grace time.Duration) (Session, error) {
+func (s *Client) StopWithin(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error) {
 	dir := s.store.Dir(id)
 	last, _ := s.store.Load(id)
-	if isLocked(dir) {
+	if session.IsLocked(dir) {
 		if err := s.requestStop(ctx, id, reason, grace); err != nil {
-			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
+			return session.Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
-		err := s.whileResponsive(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) error { return session.AwaitFree(ctx, dir) })
 		if err != nil {
-			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
+			return session.Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
 	}
 	ended, err := s.store.Load(id)
-	if errors.Is(err, fs.ErrNotExist) && (last.State.Phase == Queued || last.State.Phase == Warm) {
+	if errors.Is(err, fs.ErrNotExist) && (last.State.Phase == session.Queued || last.State.Phase == session.Warm) {
 		return last, nil
 	}
 	return ended, err
@@ -47,7 +48,7 @@ const endTimeout = 10 * time.Second
 // requestStop requests the end of the session. The error is nil if the supervisor has the
 // request, will read it later because it is slow, or is ending. A supervisor that is ending
 // closes its socket and its connections before it stores the end.
-func (s *supervisorClient) requestStop(ctx context.Context, id ID, reason string, grace time.Duration) error {
+func (s *Client) requestStop(ctx context.Context, id session.ID, reason string, grace time.Duration) error {
 	giveUp := time.Now().Add(endTimeout)
 	for {
 		err := s.dial(id).Stop(ctx, reason, grace)
@@ -58,7 +59,7 @@ func (s *supervisorClient) requestStop(ctx context.Context, id ID, reason string
 			return err
 		}
 		now, _ := s.store.Load(id)
-		if now.State.Phase == Ended || !isLocked(s.store.Dir(id)) {
+		if now.State.Phase == session.Ended || !session.IsLocked(s.store.Dir(id)) {
 			return nil
 		}
 		if ctx.Err() != nil || time.Now().After(giveUp) {
@@ -69,6 +70,6 @@ func (s *supervisorClient) requestStop(ctx context.Context, id ID, reason string
 }
 
 // Signal sends a signal to the session's agent.
-func (s *supervisorClient) Signal(ctx context.Context, id ID, number int) error {
+func (s *Client) Signal(ctx context.Context, id session.ID, number int) error {
 	return s.dial(id).Signal(ctx, number)
 }

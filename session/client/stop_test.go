@@ -6,18 +6,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"aibox/session"
 	"aibox/session/control"
+	"aibox/session/sessiontest"
 )
 
 // A supervisor closes its socket before it has removed the sandbox and releases its lock.
 // Stop once failed in that time.
 func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
-	sessions := newClient(testStore(t))
+	sessions := New(sessiontest.Store(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
 	held, err := sessions.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
@@ -44,13 +46,13 @@ func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
 // A supervisor whose queued session has just been stopped closes the connection before it
 // stores the end. Stop once failed in that time.
 func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
-	sessions := newClient(testStore(t))
+	sessions := New(sessiontest.Store(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := sessions.store.Dir(id)
-	storeSession(t, sessions.store, id, State{Phase: Queued, Queue: &Queue{}})
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Queued, Queue: &session.Queue{}})
 	held, err := sessions.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
 			_, _ = conn.Read(make([]byte, 1))
 			_ = errors.Join(conn.Close(), listener.Close())
 			time.Sleep(4 * reconnectPause)
-			storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{ExitCode: 7}})
+			sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{ExitCode: 7}})
 		}
 		_ = held.Close()
 	}()

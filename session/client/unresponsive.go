@@ -8,12 +8,13 @@ import (
 
 	"aibox/internal/delay"
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/control"
 )
 
 // A supervisor can be stopped (SIGSTOP), or hang. The kernel still accepts connections for
 // it, so it can only be detected by a timeout. Its sandbox keeps running, guarded by its
-// watchdog, and Kill ends it.
+// watchdog, and Kill of package manager ends it.
 
 const (
 	// firstPing is the time from the start of a call to the first ping. Most calls end
@@ -25,7 +26,7 @@ const (
 
 // whileResponsive runs call, which waits for the session's supervisor, and cancels it with
 // a fault if the supervisor stops answering.
-func (s *supervisorClient) whileResponsive(ctx context.Context, id ID, call func(context.Context) error) error {
+func (s *Client) whileResponsive(ctx context.Context, id session.ID, call func(context.Context) error) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silent := false
@@ -39,14 +40,14 @@ func (s *supervisorClient) whileResponsive(ctx context.Context, id ID, call func
 	cancel()
 	asking.Wait()
 	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, control.ErrTimeout) && s.unresponsive(ctx, id)) {
-		return s.unresponsiveFault(id)
+		return s.UnresponsiveFault(id)
 	}
 	return err
 }
 
 // sendPatiently is like send, but for a call that waits for the sandbox, such as for the
 // end of a snapshot. It waits as long as the supervisor answers pings.
-func (s *supervisorClient) sendPatiently(ctx context.Context, id ID, send func(context.Context, control.Client) error) error {
+func (s *Client) sendPatiently(ctx context.Context, id session.ID, send func(context.Context, control.Client) error) error {
 	return s.whileResponsive(ctx, id, func(ctx context.Context) error {
 		return s.send(id, func(c control.Client) error { return send(ctx, c.Patient()) })
 	})
@@ -54,7 +55,7 @@ func (s *supervisorClient) sendPatiently(ctx context.Context, id ID, send func(c
 
 // awaitUnresponsive waits until the session's supervisor stops answering. It returns false
 // if ctx ends first.
-func (s *supervisorClient) awaitUnresponsive(ctx context.Context, id ID) bool {
+func (s *Client) awaitUnresponsive(ctx context.Context, id session.ID) bool {
 	for delay.Wait(ctx, firstPing); ctx.Err() == nil; {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
@@ -66,10 +67,10 @@ func (s *supervisorClient) awaitUnresponsive(ctx context.Context, id ID) bool {
 
 // unresponsive reports whether the session's supervisor does not answer. A supervisor that
 // is opening its socket or ending does not count as unresponsive.
-func (s *supervisorClient) unresponsive(ctx context.Context, id ID) bool {
+func (s *Client) unresponsive(ctx context.Context, id session.ID) bool {
 	for range control.Attempts {
 		err := s.dial(id).Ping(ctx)
-		if err != nil && ctx.Err() == nil && s.supervisorStopped(id) {
+		if err != nil && ctx.Err() == nil && s.SupervisorStopped(id) {
 			return true
 		}
 		if !errors.Is(err, control.ErrTimeout) {
@@ -79,18 +80,18 @@ func (s *supervisorClient) unresponsive(ctx context.Context, id ID) bool {
 	return true
 }
 
-// supervisorStopped reports whether the session's supervisor is known to be stopped by a signal.
-func (s *supervisorClient) supervisorStopped(id ID) bool {
-	session, err := s.store.Load(id)
-	return err == nil && session.State.Supervisor.Stopped()
+// SupervisorStopped reports whether the session's supervisor is known to be stopped by a signal.
+func (s *Client) SupervisorStopped(id session.ID) bool {
+	record, err := s.store.Load(id)
+	return err == nil && record.State.Supervisor.Stopped()
 }
 
-// unresponsiveFault returns the fault for a session whose supervisor does not answer.
-func (s *supervisorClient) unresponsiveFault(id ID) error {
+// UnresponsiveFault returns the fault for a session whose supervisor does not answer.
+func (s *Client) UnresponsiveFault(id session.ID) error {
 	failed := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
-	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
+	if record, err := s.store.Load(id); err == nil && record.State.Supervisor.Stopped() {
 		failed = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
-			Hint("`kill -CONT %d` continues it", session.State.Supervisor.PID)
+			Hint("`kill -CONT %d` continues it", record.State.Supervisor.PID)
 	}
 	return failed.Hint("`aibox stop --force %s` ends the session without it; the agent's work so far is kept", id)
 }

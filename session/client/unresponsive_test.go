@@ -10,14 +10,16 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
+	"aibox/session"
 	"aibox/session/control"
 	"aibox/session/output"
 	"aibox/session/process"
+	"aibox/session/sessiontest"
 )
 
 // hanging is a running session whose supervisor accepts connections and does not answer,
 // like one that hangs.
-func hanging(t *testing.T) (*supervisorClient, ID) {
+func hanging(t *testing.T) (*Client, session.ID) {
 	t.Helper()
 	s, id, listener := supervised(t)
 	go func() {
@@ -34,15 +36,15 @@ func hanging(t *testing.T) (*supervisorClient, ID) {
 
 // supervised is a running session and the control socket of its supervisor, which has 20 ms
 // to answer.
-func supervised(t *testing.T) (*supervisorClient, ID, net.Listener) {
+func supervised(t *testing.T) (*Client, session.ID, net.Listener) {
 	t.Helper()
-	s := newClient(testStore(t))
+	s := New(sessiontest.Store(t))
 	s.timeout = 20 * time.Millisecond
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, s.store, id, State{Phase: Running})
+	sessiontest.Put(t, s.store, id, session.State{Phase: session.Running})
 	mine, err := s.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
@@ -77,28 +79,28 @@ func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 }
 
 func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
-	for name, ask := range map[string]func(*supervisorClient, ID) error{
-		"stop":   func(s *supervisorClient, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
-		"extend": func(s *supervisorClient, id ID) error { return s.Extend(t.Context(), id, time.Minute) },
-		"answer": func(s *supervisorClient, id ID) error { return s.Answer(t.Context(), id, 1, AnswerYes) },
-		"screen": func(s *supervisorClient, id ID) error { _, err := s.Screen(t.Context(), id); return err },
-		"follow": func(s *supervisorClient, id ID) error {
+	for name, ask := range map[string]func(*Client, session.ID) error{
+		"stop":   func(s *Client, id session.ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
+		"extend": func(s *Client, id session.ID) error { return s.Extend(t.Context(), id, time.Minute) },
+		"answer": func(s *Client, id session.ID) error { return s.Answer(t.Context(), id, 1, session.AnswerYes) },
+		"screen": func(s *Client, id session.ID) error { _, err := s.Screen(t.Context(), id); return err },
+		"follow": func(s *Client, id session.ID) error {
 			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })
 			return err
 		},
-		"start": func(s *supervisorClient, id ID) error {
+		"start": func(s *Client, id session.ID) error {
 			_, err := s.StartProcess(t.Context(), id, process.Request{})
 			return err
 		},
-		"run": func(s *supervisorClient, id ID) error {
+		"run": func(s *Client, id session.ID) error {
 			_, err := s.RunProcess(t.Context(), id, process.Request{}, nil, nil)
 			return err
 		},
-		"files": func(s *supervisorClient, id ID) error {
+		"files": func(s *Client, id session.ID) error {
 			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
 			return err
 		},
-		"attach": func(s *supervisorClient, id ID) error {
+		"attach": func(s *Client, id session.ID) error {
 			_, err := s.Attach(t.Context(), id, screen.Size{}, screen.Colors(0))
 			return err
 		},

@@ -8,21 +8,23 @@ import (
 	"testing"
 	"time"
 
+	"aibox/session"
 	"aibox/session/control"
+	"aibox/session/sessiontest"
 )
 
 func TestMeasuringAsksSupervisorsAndReadsNoRecord(t *testing.T) {
-	s := newClient(testStore(t))
+	s := New(sessiontest.Store(t))
 	ended, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, s.store, ended, State{Phase: Ended})
+	sessiontest.Put(t, s.store, ended, session.State{Phase: session.Ended})
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{specFile, stateFile} {
+	for _, file := range []string{session.SpecFile, session.StateFile} {
 		if err := os.WriteFile(filepath.Join(s.store.Dir(id), file), []byte("{torn"), 0o600); err != nil {
 			t.Fatal(err)
 		}

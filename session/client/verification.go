@@ -4,20 +4,21 @@ import (
 	"context"
 
 	"aibox/internal/delay"
+	"aibox/session"
 )
 
 // VerificationStart waits until a session whose agent has ended verifies the work, and
 // returns the offset of that in the record; -1 if the session ends without it.
-func (s *supervisorClient) VerificationStart(ctx context.Context, id ID) (int64, error) {
+func (s *Client) VerificationStart(ctx context.Context, id session.ID) (int64, error) {
 	for {
-		alive := isLocked(s.store.Dir(id)) // check this first: a state that is read later is the last one
-		session, err := s.store.Load(id)
+		alive := session.IsLocked(s.store.Dir(id)) // check this first: a state that is read later is the last one
+		record, err := s.store.Load(id)
 		switch {
 		case err != nil:
 			return -1, err
-		case session.State.Phase == Verifying:
-			return session.State.VerifyFrom, nil
-		case session.Verify == "" || session.State.Phase == Ended || !alive:
+		case record.State.Phase == session.Verifying:
+			return record.State.VerifyFrom, nil
+		case record.Verify == "" || record.State.Phase == session.Ended || !alive:
 			return -1, nil
 		}
 		delay.Wait(ctx, reconnectPause)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"aibox/internal/delay"
+	"aibox/session"
 	"aibox/session/control"
 )
 
@@ -16,11 +17,11 @@ import (
 // connections instead of refusing them, so visit's caller must show the requests to a user.
 // visit may be nil if the caller gets them in another way. It is no error if the session's
 // version never asks.
-func (s *supervisorClient) WatchRequests(ctx context.Context, id ID, visit func([]Request) error) error {
+func (s *Client) WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error {
 	dir := s.store.Dir(id)
-	for isLocked(dir) {
+	for session.IsLocked(dir) {
 		err := s.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
-			var open []Request
+			var open []session.Request
 			if err := json.Unmarshal(data, &open); err != nil {
 				return fmt.Errorf("reading the questions of %s: %w", id, err)
 			}
@@ -46,7 +47,7 @@ func (s *supervisorClient) WatchRequests(ctx context.Context, id ID, visit func(
 
 // WatchAllRequests watches the requests of all running sessions, present and future, until
 // ctx ends; see WatchRequests. The caller shows what Requests returns.
-func (s *supervisorClient) WatchAllRequests(ctx context.Context) error {
+func (s *Client) WatchAllRequests(ctx context.Context) error {
 	changed, err := s.Changed(ctx)
 	if err != nil {
 		return err
@@ -54,8 +55,8 @@ func (s *supervisorClient) WatchAllRequests(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	var mu sync.Mutex
-	watched := map[ID]bool{}
-	watch := func(id ID) {
+	watched := map[session.ID]bool{}
+	watch := func(id session.ID) {
 		defer func() {
 			mu.Lock()
 			defer mu.Unlock()
@@ -71,7 +72,7 @@ func (s *supervisorClient) WatchAllRequests(ctx context.Context) error {
 		for _, id := range ids {
 			mu.Lock()
 			known := watched[id]
-			if !known && !s.store.ended(id) && isLocked(s.store.Dir(id)) {
+			if !known && !s.store.Ended(id) && session.IsLocked(s.store.Dir(id)) {
 				watched[id] = true
 				watching.Go(func() { watch(id) })
 			}

@@ -11,9 +11,10 @@ import (
 	"aibox/internal/sorting"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/summary"
 )
 
-// Source returns what sessions stored about their work. It is *session.Sessions.
+// Source returns what sessions stored about their work. It is *manager.Manager.
 type Source interface {
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
 	Verifications(id session.ID) ([]session.Verification, error)
@@ -31,7 +32,7 @@ type Member struct {
 	ID     session.ID     `json:"id"`
 	Agent  string         `json:"agent"`
 	Model  string         `json:"model,omitempty"` // the requested model, or the one that was used most; raw
-	Status session.Status `json:"state"`
+	Status summary.Status `json:"state"`
 	Open   bool           `json:"open,omitempty"` // its work waits for a decision by the user
 
 	ExitCode *int           `json:"exit_code,omitempty"` // the agent's own; nil while it runs
@@ -134,7 +135,7 @@ func batchOf(sessions []session.Session) session.BatchID {
 }
 
 func memberOf(one *session.Session) Member {
-	summary := session.SummaryOf(one)
+	summary := summary.Of(one)
 	member := Member{ID: one.ID, Agent: one.Agent, Model: one.Model, Status: summary.Status(), Open: summary.Open()}
 	result := one.State.Result
 	if result == nil {

@@ -8,6 +8,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/summary"
 )
 
 // results are the stored results of sessions.
@@ -68,7 +69,7 @@ func TestResultsAreComparedSideBySide(t *testing.T) {
 	if second.Verified != Failed || third.SameAs != "00001-a" || second.SameAs != "" || third.Verified != NotVerified {
 		t.Errorf("the others are %+v, %+v", second, third)
 	}
-	if fourth.Known || fourth.ExitCode != nil || fourth.Status != session.StatusRunning {
+	if fourth.Known || fourth.ExitCode != nil || fourth.Status != summary.StatusRunning {
 		t.Errorf("the running one is %+v", fourth)
 	}
 	a := &c.Files[0]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // abandonPoll is how often Abandon and Settle check a start.
@@ -16,14 +17,14 @@ const abandonPoll = 20 * time.Millisecond
 // Abandon ends the sandbox of a Launch whose Client has died, and returns when the sandbox
 // has ended. A start in progress ends by itself. It is no error if the sandbox does not
 // exist.
-func (s *repairs) Abandon(ctx context.Context, id ID) error {
-	if id.Agent() != SandboxAgent {
+func (s *repairs) Abandon(ctx context.Context, id session.ID) error {
+	if id.Agent() != session.SandboxAgent {
 		return fmt.Errorf("%s is not a sandbox", id)
 	}
 	tick := time.NewTicker(abandonPoll)
 	defer tick.Stop()
-	for isLocked(s.store.Dir(id)) {
-		if found, err := s.store.Load(id); err == nil && found.State.Phase == Running {
+	for session.IsLocked(s.store.Dir(id)) {
+		if found, err := s.store.Load(id); err == nil && found.State.Phase == session.Running {
 			_, err := s.verifications.Stop(ctx, id, abandoned)
 			return err
 		}
@@ -40,17 +41,17 @@ func (s *repairs) Abandon(ctx context.Context, id ID) error {
 // Settle waits for the end of a session's start whose client has died, and reports whether
 // the session was started or is queued. Otherwise it will never start, and none of its
 // files are left.
-func (s *repairs) Settle(ctx context.Context, id ID) (started bool, err error) {
+func (s *repairs) Settle(ctx context.Context, id session.ID) (started bool, err error) {
 	tick := time.NewTicker(abandonPoll)
 	defer tick.Stop()
 	for {
 		found, err := s.store.Load(id)
 		switch {
-		case err == nil && (!found.State.Started.IsZero() || found.State.Phase == Queued):
+		case err == nil && (!found.State.Started.IsZero() || found.State.Phase == session.Queued):
 			return true, nil
-		case err == nil && found.State.Phase == Ended:
+		case err == nil && found.State.Phase == session.Ended:
 			return false, nil // a failed start whose record is kept
-		case isLocked(s.store.Dir(id)):
+		case session.IsLocked(s.store.Dir(id)):
 		case errors.Is(err, fs.ErrNotExist) && s.store.CreateChosen(id) == nil:
 			// A supervisor that starts late cannot make the folder, which repair removes.
 			return false, nil

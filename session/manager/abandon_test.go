@@ -7,17 +7,20 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"aibox/session"
+	"aibox/session/sessiontest"
 )
 
 func TestAnAbandonedStartIsAwaitedAndItsRecordRemoved(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newManager(Deps{}, sessiontest.Store(t))
 	if err := sessions.Abandon(t.Context(), "0dq4f-sandbox"); err != nil {
 		t.Errorf("one that does not exist: %v", err)
 	}
 	if err := sessions.Abandon(t.Context(), "0dq4f-codex"); err == nil {
 		t.Error("the session of an agent was abandoned")
 	}
-	id, err := sessions.store.Create(SandboxAgent, time.Now())
+	id, err := sessions.store.Create(session.SandboxAgent, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +46,7 @@ func TestAnAbandonedStartIsAwaitedAndItsRecordRemoved(t *testing.T) {
 }
 
 func TestTheStartOfASessionIsSettledAfterItsClientDied(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newManager(Deps{}, sessiontest.Store(t))
 	store := sessions.store
 	if started, err := sessions.Settle(t.Context(), "0dq4f-codex"); started || err != nil {
 		t.Errorf("one that does not exist: %v, %v", started, err)
@@ -52,20 +55,20 @@ func TestTheStartOfASessionIsSettledAfterItsClientDied(t *testing.T) {
 		t.Errorf("a supervisor that comes late can use the id: %v", err)
 	}
 	for name, c := range map[string]struct {
-		state State
+		state session.State
 		want  bool
 	}{
-		"running":             {State{Phase: Running, Started: now()}, true},
-		"ended":               {State{Phase: Ended, Started: now()}, true},
-		"waits for its turn":  {State{Phase: Queued}, true},
-		"a start that failed": {State{Phase: Ended}, false},
+		"running":             {session.State{Phase: session.Running, Started: session.Now()}, true},
+		"ended":               {session.State{Phase: session.Ended, Started: session.Now()}, true},
+		"waits for its turn":  {session.State{Phase: session.Queued}, true},
+		"a start that failed": {session.State{Phase: session.Ended}, false},
 	} {
 		id, err := store.Create("codex", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, value := range map[string]any{specFile: Spec{ID: id, Created: now()}, stateFile: c.state} {
-			if err := store.write(id, file, value); err != nil {
+		for file, value := range map[string]any{session.SpecFile: session.Spec{ID: id, Created: session.Now()}, session.StateFile: c.state} {
+			if err := store.Write(id, file, value); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +79,7 @@ func TestTheStartOfASessionIsSettledAfterItsClientDied(t *testing.T) {
 }
 
 func TestAStartInProgressIsAwaited(t *testing.T) {
-	sessions := newSessions(Deps{}, testStore(t))
+	sessions := newManager(Deps{}, sessiontest.Store(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +94,8 @@ func TestAStartInProgressIsAwaited(t *testing.T) {
 		started, err := sessions.Settle(t.Context(), id)
 		settled <- started && err == nil
 	}()
-	for file, value := range map[string]any{specFile: Spec{ID: id, Created: now()}, stateFile: State{Phase: Preparing}} {
-		if err := sessions.store.write(id, file, value); err != nil {
+	for file, value := range map[string]any{session.SpecFile: session.Spec{ID: id, Created: session.Now()}, session.StateFile: session.State{Phase: session.Preparing}} {
+		if err := sessions.store.Write(id, file, value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +104,7 @@ func TestAStartInProgressIsAwaited(t *testing.T) {
 		t.Fatal("a session that is being prepared is settled")
 	case <-time.After(5 * abandonPoll):
 	}
-	if err := sessions.store.write(id, stateFile, State{Phase: Running, Started: now()}); err != nil {
+	if err := sessions.store.Write(id, session.StateFile, session.State{Phase: session.Running, Started: session.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if !<-settled {

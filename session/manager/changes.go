@@ -11,63 +11,65 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/scan"
+	"aibox/session"
+	"aibox/session/client"
 )
 
 // changeSets computes and stores the changes of sessions. It writes records only while it
 // holds the session's lock.
 type changeSets struct {
-	*supervisorClient
+	*client.Client
 	*workReader
-	store Store
+	store session.Store
 	deps  *Deps
 }
 
 // Changes returns the change set of an ended session: computed from the workspace while
 // that exists, otherwise the one that was computed at the session's end.
-func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
+func (s *changeSets) Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error) {
 	var set *review.ChangeSet
-	err := s.withEnded(ctx, id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(record *session.Session) error {
 		var err error
-		set, err = s.changes(ctx, session)
+		set, err = s.changes(ctx, record)
 		return err
 	})
 	return set, err
 }
 
-func (s *changeSets) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
-	ws := session.State.Workspace
+func (s *changeSets) changes(ctx context.Context, record *session.Session) (*review.ChangeSet, error) {
+	ws := record.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
 		return nil, err
 	}
-	if gone || session.State.ContinuedBy != "" {
-		set, err := s.store.ReadChanges(session.ID)
+	if gone || record.State.ContinuedBy != "" {
+		set, err := s.store.ReadChanges(record.ID)
 		if err != nil {
-			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
-				Hint("`aibox recover %s` lists the saved states", session.ID)
+			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", record.ID, err).
+				Hint("`aibox recover %s` lists the saved states", record.ID)
 		}
 		if !set.Assessed() && review.Assess(ctx, ws, set) != nil {
 			set.Notes = append(set.Notes, "risks are not known: what the change set names is gone")
 		}
 		return set, nil
 	}
-	was, err := s.beginCompute(session)
+	was, err := s.beginCompute(record)
 	if err != nil {
 		return nil, err
 	}
-	set, err := s.compute(ctx, session)
+	set, err := s.compute(ctx, record)
 	if err != nil {
-		return nil, errors.Join(err, s.storeFailure(ctx, session, was, err))
+		return nil, errors.Join(err, s.storeFailure(ctx, record, was, err))
 	}
-	if err := s.store.WriteChanges(session.ID, set); err != nil {
+	if err := s.store.WriteChanges(record.ID, set); err != nil {
 		return nil, err
 	}
-	return set, s.storeComputed(session, set)
+	return set, s.storeComputed(record, set)
 }
 
 // compute computes the change set from the workspace.
-func (s *changeSets) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
-	ws, opts := session.State.Workspace, scan.Options{}
+func (s *changeSets) compute(ctx context.Context, record *session.Session) (*review.ChangeSet, error) {
+	ws, opts := record.State.Workspace, scan.Options{}
 	over := func() {}
 	if s.deps.Looking != nil {
 		opts.Progress, over = s.deps.Looking()
@@ -75,10 +77,10 @@ func (s *changeSets) compute(ctx context.Context, session *Session) (*review.Cha
 	set, err := scan.Workspace(ctx, ws, opts)
 	over()
 	if err != nil {
-		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)
+		return nil, fmt.Errorf("computing the changes of %s: %w", record.ID, err)
 	}
 	if err := review.Assess(ctx, ws, set); err != nil {
-		return nil, fmt.Errorf("looking at the changes of %s: %w", session.ID, err)
+		return nil, fmt.Errorf("looking at the changes of %s: %w", record.ID, err)
 	}
 	return set, nil
 }
@@ -89,35 +91,35 @@ const cleanupTimeout = 10 * time.Second
 
 // withEnded loads and locks a session and calls use. It refuses a session that is running
 // or never had a workspace.
-func (s *changeSets) withEnded(ctx context.Context, id ID, use func(*Session) error) error {
-	return s.withRecord(ctx, id, func(session *Session) error {
-		if session.State.Workspace == nil {
+func (s *changeSets) withEnded(ctx context.Context, id session.ID, use func(*session.Session) error) error {
+	return s.withRecord(ctx, id, func(record *session.Session) error {
+		if record.State.Workspace == nil {
 			return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
 		}
-		return use(session)
+		return use(record)
 	})
 }
 
-func removedFault(id ID) error {
+func removedFault(id session.ID) error {
 	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists the saved states", id)
 }
 
 // withRecord is like withEnded but also accepts sessions without a workspace.
-func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
+func (s *changeSets) withRecord(ctx context.Context, id session.ID, use func(*session.Session) error) error {
 	file, err := s.store.Lock(id)
-	for begin := time.Now(); errors.Is(err, ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
-		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
+	for begin := time.Now(); errors.Is(err, session.ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
+		if record, loadErr := s.store.Load(id); loadErr != nil || record.State.Phase != session.Ended {
 			break
 		}
 		file, err = s.store.Lock(id)
 	}
-	if errors.Is(err, ErrLocked) && ctx.Err() != nil {
+	if errors.Is(err, session.ErrLocked) && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, ErrLocked) && s.supervisorStopped(id) {
-		return s.unresponsiveFault(id)
+	if errors.Is(err, session.ErrLocked) && s.SupervisorStopped(id) {
+		return s.UnresponsiveFault(id)
 	}
-	if errors.Is(err, ErrLocked) {
+	if errors.Is(err, session.ErrLocked) {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
 	}
@@ -128,25 +130,25 @@ func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) e
 		return err
 	}
 	defer file.Close()
-	session, err := s.store.Load(id)
+	record, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) { // removed while this waited for the lock
 		return removedFault(id)
 	}
 	if err != nil {
 		return err
 	}
-	return use(&session)
+	return use(&record)
 }
 
 // storeReview stores the review of a session's changes.
-func (s *changeSets) storeReview(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
-	session.State.Review = to
-	change(&session.State)
-	err := s.append(session.ID, kind, data)
-	return errors.Join(err, s.store.WriteState(session.ID, session.State))
+func (s *changeSets) storeReview(record *session.Session, to session.Review, kind audit.Type, data any, change func(*session.State)) error {
+	record.State.Review = to
+	change(&record.State)
+	err := s.append(record.ID, kind, data)
+	return errors.Join(err, s.store.WriteState(record.ID, record.State))
 }
 
 // append adds an event to the log of an ended session.
-func (s *changeSets) append(id ID, kind audit.Type, data any) error {
+func (s *changeSets) append(id session.ID, kind audit.Type, data any) error {
 	return s.deps.ReadSettings().AuditCommand.Append(s.store, id, kind, data)
 }

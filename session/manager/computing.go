@@ -7,6 +7,7 @@ import (
 
 	"aibox/audit"
 	"aibox/review"
+	"aibox/session"
 )
 
 // The agent's changes are computed after its end was recorded. If that fails (too little
@@ -21,66 +22,66 @@ const (
 )
 
 // concludeComputing ends a session whose supervisor died while it computed the changes.
-func (s *repairs) concludeComputing(session *Session) error {
-	result := session.State.Result
-	result.Changes = Changes{Unknown: diedComputing, Tries: max(1, result.Changes.Tries)}
-	if session.Verify != "" {
+func (s *repairs) concludeComputing(record *session.Session) error {
+	result := record.State.Result
+	result.Changes = session.Changes{Unknown: diedComputing, Tries: max(1, result.Changes.Tries)}
+	if record.Verify != "" {
 		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
 	}
-	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
-		s.store.WriteState(session.ID, session.State),
-		s.store.RemoveLive(session.ID))
+	record.State.Phase, record.State.Ended = session.Ended, session.Now()
+	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
+		s.store.WriteState(record.ID, record.State),
+		s.store.RemoveLive(record.ID))
 }
 
 // beginCompute counts an attempt to compute a session's unknown changes before it starts,
 // so that an attempt that never ends is counted too. It returns the earlier record.
-func (s *changeSets) beginCompute(session *Session) (Changes, error) {
-	if !session.State.Result.LacksChanges() {
-		return Changes{}, nil
+func (s *changeSets) beginCompute(record *session.Session) (session.Changes, error) {
+	if !record.State.Result.LacksChanges() {
+		return session.Changes{}, nil
 	}
-	changes := &session.State.Result.Changes
+	changes := &record.State.Result.Changes
 	was := *changes
 	changes.Disk = false
 	if changes.Tries++; changes.Tries > 1 {
 		changes.Unknown = fmt.Sprintf("%s (tried %d times)", diedComputing, changes.Tries-1)
 	}
-	return was, s.store.WriteState(session.ID, session.State)
+	return was, s.store.WriteState(record.ID, record.State)
 }
 
 // storeComputed stores a session's changes that were unknown.
-func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) error {
-	if !session.State.Result.LacksChanges() {
+func (s *changeSets) storeComputed(record *session.Session, set *review.ChangeSet) error {
+	if !record.State.Result.LacksChanges() {
 		return nil
 	}
-	decisions, err := s.Decisions(session.ID)
+	decisions, err := s.Decisions(record.ID)
 	if err != nil {
 		return err
 	}
-	result := session.State.Result
-	result.Changed, result.Changes = !set.Empty(), Summarize(set)
+	result := record.State.Result
+	result.Changed, result.Changes = !set.Empty(), session.Summarize(set)
 	if !decisions.Taken.Empty() {
-		session.State.Review = decisions.review(set)
+		record.State.Review = decisions.review(set)
 	}
-	return errors.Join(s.append(session.ID, audit.ChangesComputed, ComputedEvent(result.Changes)),
-		s.store.WriteState(session.ID, session.State))
+	return errors.Join(s.append(record.ID, audit.ChangesComputed, session.ComputedEvent(result.Changes)),
+		s.store.WriteState(record.ID, record.State))
 }
 
 // storeFailure stores why the changes of a session are still unknown. After a canceled
 // attempt the earlier record is restored, and a failure for lack of disk space does not
 // count.
-func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
-	if !session.State.Result.LacksChanges() {
+func (s *changeSets) storeFailure(ctx context.Context, record *session.Session, was session.Changes, cause error) error {
+	if !record.State.Result.LacksChanges() {
 		return nil
 	}
-	tries, changes := session.State.Result.Changes.Tries, was
+	tries, changes := record.State.Result.Changes.Tries, was
 	if ctx.Err() == nil {
-		changes = ChangesUnknown(cause)
+		changes = session.ChangesUnknown(cause)
 		changes.Tries = tries
 		if changes.Disk {
 			changes.Tries = was.Tries
 		}
 	}
-	session.State.Result.Changes = changes
-	return s.store.WriteState(session.ID, session.State)
+	record.State.Result.Changes = changes
+	return s.store.WriteState(record.ID, record.State)
 }

@@ -10,56 +10,58 @@ import (
 
 	"aibox/audit"
 	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/summary"
 )
 
 // died is a session whose agent wrote a file and ended, and whose supervisor was killed in
 // the given phase.
-func (d *fixture) died(id ID, phase Phase, result *Result) {
+func (d *fixture) died(id session.ID, phase session.Phase, result *session.Result) {
 	d.t.Helper()
 	ws := d.prepared(id)
 	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
-	d.must(d.store.write(id, stateFile, State{Phase: phase, Workspace: ws, Started: now(), Result: result}))
+	d.must(d.store.Write(id, session.StateFile, session.State{Phase: phase, Workspace: ws, Started: session.Now(), Result: result}))
 }
 
-func (d *fixture) loaded(id ID) *Session {
+func (d *fixture) loaded(id session.ID) *session.Session {
 	d.t.Helper()
-	session, err := d.store.Load(id)
+	record, err := d.store.Load(id)
 	d.must(err)
-	return &session
+	return &record
 }
 
 // A process that the kernel killed for its memory would be killed again. So the end of the
 // agent is recorded before its changes are computed, and the repair does not compute them.
 func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
 	d := newFixture(t)
-	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
+	d.died("00001-a", session.Computing, &session.Result{ExitCode: 3, Seconds: 12, Tokens: session.Tokens{Input: 7}, Changes: session.Changes{Unknown: session.NotComputedYet}})
 	repaired, err := d.Repair(t.Context())
 	d.must(err)
 	if len(repaired) != 1 {
 		t.Fatalf("repaired is %v", repaired)
 	}
-	session := d.loaded("00001-a")
-	result := session.State.Result
-	if session.State.Phase != Ended || result.ExitCode != 3 || result.Seconds != 12 || result.Tokens.Input != 7 || result.Fault != nil {
+	record := d.loaded("00001-a")
+	result := record.State.Result
+	if record.State.Phase != session.Ended || result.ExitCode != 3 || result.Seconds != 12 || result.Tokens.Input != 7 || result.Fault != nil {
 		t.Errorf("the session ended as %+v", result)
 	}
-	if !strings.Contains(result.Changes.Unknown, "out of memory") || session.UnknownChanges() == nil {
+	if !strings.Contains(result.Changes.Unknown, "out of memory") || record.UnknownChanges() == nil {
 		t.Errorf("its changes are %+v", result.Changes)
 	}
 	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the repair computed the changes: %v", err)
 	}
-	brief := SummaryOf(session)
-	if brief.Status() != StatusToReview || !brief.Open() || !brief.Actions().Review {
+	brief := summary.Of(record)
+	if brief.Status() != summary.StatusToReview || !brief.Open() || !brief.Actions().Review {
 		t.Errorf("the list shows it as %s", brief.Status())
 	}
 
 	if got := d.files("00001-a"); got != "made.txt" {
 		t.Errorf("it changed %q", got)
 	}
-	session = d.loaded("00001-a")
-	if session.UnknownChanges() != nil || !session.State.Result.Changed || session.State.Result.Changes.Files != 1 || session.State.Result.ExitCode != 3 {
-		t.Errorf("afterwards it stands as %+v", session.State.Result)
+	record = d.loaded("00001-a")
+	if record.UnknownChanges() != nil || !record.State.Result.Changed || record.State.Result.Changes.Files != 1 || record.State.Result.ExitCode != 3 {
+		t.Errorf("afterwards it stands as %+v", record.State.Result)
 	}
 	if types, _ := d.logged("00001-a"); types[len(types)-1] != audit.ChangesComputed {
 		t.Errorf("logged is %v", types)
@@ -68,12 +70,12 @@ func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
 
 func TestRepairDoesNotComputeChanges(t *testing.T) {
 	d := newFixture(t)
-	d.died("00001-a", Running, nil)
+	d.died("00001-a", session.Running, nil)
 	_, err := d.Repair(t.Context())
 	d.must(err)
-	session := d.loaded("00001-a")
-	if session.State.Result.Fault == nil || session.UnknownChanges() == nil {
-		t.Errorf("the session ended as %+v", session.State.Result)
+	record := d.loaded("00001-a")
+	if record.State.Result.Fault == nil || record.UnknownChanges() == nil {
+		t.Errorf("the session ended as %+v", record.State.Result)
 	}
 	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the repair computed the changes: %v", err)
@@ -86,7 +88,7 @@ func TestRepairDoesNotComputeChanges(t *testing.T) {
 // Changes that cannot be computed stay unknown, are reported as unknown, and are not lost.
 func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	d := newFixture(t)
-	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
+	d.died("00001-a", session.Computing, &session.Result{Changes: session.Changes{Unknown: session.NotComputedYet}})
 	_, err := d.Repair(t.Context())
 	d.must(err)
 	_, err = d.beginCompute(d.loaded("00001-a")) // a command that dies here
@@ -117,14 +119,14 @@ func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
-	d.must(d.store.write("00001-a", stateFile, State{Phase: Running, Workspace: ws, Started: now()}))
-	d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 3}, Refused: []Refusal{{Target: "x", Times: 2}}}))
+	d.must(d.store.Write("00001-a", session.StateFile, session.State{Phase: session.Running, Workspace: ws, Started: session.Now()}))
+	d.must(d.store.WriteLive("00001-a", session.Live{Tokens: session.Tokens{Input: 3}, Refused: []session.Refusal{{Target: "x", Times: 2}}}))
 	d.noDocker = errors.New("no Docker here")
 	_, err := d.Repair(t.Context())
 	d.must(err)
-	session, err := d.store.Load("00001-a")
+	record, err := d.store.Load("00001-a")
 	d.must(err)
-	if r := session.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 {
+	if r := record.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(d.store.Dir("00001-a"), "live.json")); err == nil {
@@ -138,26 +140,26 @@ func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
-			d.died("00001-a", Running, nil)
+			d.died("00001-a", session.Running, nil)
 			spec := d.loaded("00001-a").Spec
 			spec.Network = netguard.Local.String()
-			d.must(d.store.write("00001-a", specFile, spec))
-			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
+			d.must(d.store.Write("00001-a", session.SpecFile, spec))
+			d.must(d.store.WriteLive("00001-a", session.Live{Tokens: session.Tokens{Input: 7}, Requests: []session.Request{{}}}))
 			if full { // a folder in place of the next file fails like a full disk
 				d.must(os.Mkdir(filepath.Join(d.store.Dir("00001-a"), "live.json.next"), 0o700))
 				d.write(filepath.Join(d.store.Dir("00001-a"), "live.json.next", "x"), "")
-				if d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
+				if d.store.WriteLive("00001-a", session.Live{Tokens: session.Tokens{Input: 9000}}) == nil {
 					t.Fatal("they are written")
 				}
 			}
-			if live := d.store.live("00001-a"); len(live.Requests) != 1 {
+			if live := d.store.Live("00001-a"); len(live.Requests) != 1 {
 				t.Errorf("its questions are lost: %+v", live)
 			}
 			_, err := d.Repair(t.Context())
 			d.must(err)
-			session := d.loaded("00001-a")
-			brief := SummaryOf(session)
-			if tokens := session.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
+			record := d.loaded("00001-a")
+			brief := summary.Of(record)
+			if tokens := record.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
 				t.Errorf("the tokens are %+v", tokens)
 			}
 		})

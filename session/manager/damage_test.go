@@ -15,6 +15,7 @@ import (
 
 	"aibox/audit"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // torn are contents of a state or spec that a crash or a failing disk can leave.
@@ -27,29 +28,29 @@ var torn = map[string]func(whole []byte) []byte{
 
 // worked is a session with an undamaged record whose agent wrote a file and whose
 // supervisor was killed in the given phase.
-func (d *fixture) worked(id ID, phase Phase) {
+func (d *fixture) worked(id session.ID, phase session.Phase) {
 	d.t.Helper()
 	ws := d.prepared(id)
 	d.must(d.append(id, audit.SessionStarted, map[string]any{"agent": "shell", "repository": d.repo, "network": "none", "image": "aibox/base:0"}))
-	state := State{Phase: Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
+	state := session.State{Phase: session.Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
 	d.must(d.store.WriteState(id, state))
 	d.must(d.append(id, audit.AgentStarted, nil))
 	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
-	state.Phase, state.Started = Running, now()
+	state.Phase, state.Started = session.Running, session.Now()
 	d.must(d.store.WriteState(id, state))
-	if phase == Running {
+	if phase == session.Running {
 		return
 	}
 	d.must(d.append(id, audit.AgentEnded, map[string]any{"exit_code": 3}))
-	state.Phase, state.Result = Computing, &Result{ExitCode: 3, Changes: Changes{Unknown: NotComputedYet}}
+	state.Phase, state.Result = session.Computing, &session.Result{ExitCode: 3, Changes: session.Changes{Unknown: session.NotComputedYet}}
 	d.must(d.store.WriteState(id, state))
-	if phase == Ended {
-		state.Phase, state.Ended = Ended, now()
+	if phase == session.Ended {
+		state.Phase, state.Ended = session.Ended, session.Now()
 		d.must(d.store.WriteState(id, state))
 	}
 }
 
-func (d *fixture) tear(id ID, file string, how func([]byte) []byte) {
+func (d *fixture) tear(id session.ID, file string, how func([]byte) []byte) {
 	d.t.Helper()
 	path := filepath.Join(d.store.Dir(id), file)
 	data, err := os.ReadFile(path)
@@ -58,8 +59,8 @@ func (d *fixture) tear(id ID, file string, how func([]byte) []byte) {
 }
 
 func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
-	for _, file := range []string{stateFile, specFile} {
-		for _, phase := range []Phase{Running, Computing, Ended} {
+	for _, file := range []string{session.StateFile, session.SpecFile} {
+		for _, phase := range []session.Phase{session.Running, session.Computing, session.Ended} {
 			for name, how := range torn {
 				t.Run(file+" "+string(phase)+" "+name, func(t *testing.T) {
 					t.Parallel()
@@ -71,12 +72,12 @@ func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
 					if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) != 1 || !strings.HasPrefix(repaired[0].Restored[0], file+" was damaged") {
 						t.Fatalf("repaired is %+v", repaired)
 					}
-					session := d.loaded("00001-shell")
-					if session.State.Phase != Ended || session.Agent != "shell" || session.Repository != d.repo || session.State.Result == nil {
-						t.Errorf("it is %+v", session)
+					record := d.loaded("00001-shell")
+					if record.State.Phase != session.Ended || record.Agent != "shell" || record.Repository != d.repo || record.State.Result == nil {
+						t.Errorf("it is %+v", record)
 					}
-					if phase != Running && session.State.Result.ExitCode != 3 {
-						t.Errorf("the agent's exit code is lost: %+v", session.State.Result)
+					if phase != session.Running && record.State.Result.ExitCode != 3 {
+						t.Errorf("the agent's exit code is lost: %+v", record.State.Result)
 					}
 					if got := d.files("00001-shell"); got != "made.txt" {
 						t.Errorf("it changed %q", got)
@@ -97,30 +98,30 @@ func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
 func TestALostStateNeverRemovesWork(t *testing.T) {
 	for name, lose := range map[string]func(*fixture, string){
 		"both damaged": func(d *fixture, dir string) {
-			d.write(filepath.Join(dir, stateFile), "")
+			d.write(filepath.Join(dir, session.StateFile), "")
 			d.write(filepath.Join(dir, "state.previous.json"), "")
 		},
 		"both missing": func(d *fixture, dir string) {
-			d.must(os.Remove(filepath.Join(dir, stateFile)))
+			d.must(os.Remove(filepath.Join(dir, session.StateFile)))
 			d.must(os.Remove(filepath.Join(dir, "state.previous.json")))
 		},
 		"state and log damaged": func(d *fixture, dir string) {
-			for _, file := range []string{stateFile, "state.previous.json", "audit.jsonl"} {
+			for _, file := range []string{session.StateFile, "state.previous.json", "audit.jsonl"} {
 				d.write(filepath.Join(dir, file), "\x00\x00")
 			}
 			d.must(os.Remove(audit.LastPath(filepath.Join(dir, "audit.jsonl"))))
 		},
 		"all missing but the log": func(d *fixture, dir string) {
-			for _, file := range []string{stateFile, "state.previous.json", specFile} {
+			for _, file := range []string{session.StateFile, "state.previous.json", session.SpecFile} {
 				d.must(os.Remove(filepath.Join(dir, file)))
 			}
-			old := now().Add(-time.Hour)
+			old := session.Now().Add(-time.Hour)
 			d.must(os.Chtimes(dir, old, old))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
-			d.worked("00001-shell", Running)
+			d.worked("00001-shell", session.Running)
 			ws := d.loaded("00001-shell").State.Workspace
 			lose(d, d.store.Dir("00001-shell"))
 			repaired, err := d.Repair(t.Context())
@@ -131,8 +132,8 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 			if gone, _ := ws.Gone(); gone {
 				t.Error("the workspace is gone")
 			}
-			if session := d.loaded("00001-shell"); session.State.Phase != Ended {
-				t.Errorf("it is %+v", session.State)
+			if record := d.loaded("00001-shell"); record.State.Phase != session.Ended {
+				t.Errorf("it is %+v", record.State)
 			}
 		})
 	}
@@ -157,7 +158,7 @@ func TestWorkOfAnAgentWhoseStartWasNotStoredIsKept(t *testing.T) {
 
 func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
 	d := newFixture(t)
-	d.worked("00001-shell", Running)
+	d.worked("00001-shell", session.Running)
 	d.must(d.append("00001-shell", audit.AgentEnded, map[string]any{"exit_code": 0, "signal": 0}))
 	_, err := d.Repair(t.Context())
 	d.must(err)
@@ -167,7 +168,7 @@ func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
 }
 
 func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
-	for _, phase := range []Phase{Running, Computing} {
+	for _, phase := range []session.Phase{session.Running, session.Computing} {
 		d := newFixture(t)
 		d.worked("00001-shell", phase)
 		dir := d.store.Dir("00001-shell")
@@ -187,7 +188,7 @@ func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		if want := []string{"audit.jsonl", "audit.last", "output.raw", specFile, "state.previous.json", stateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+		if want := []string{"audit.jsonl", "audit.last", "output.raw", session.SpecFile, "state.previous.json", session.StateFile}; !slices.Equal(names, slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s: it holds %q", phase, names)
 		}
 	}
@@ -212,7 +213,7 @@ func sleeper(t *testing.T) runtime.Process {
 // A watchdog that was stopped by a signal does not notice the end of its supervisor.
 func TestRepairEndsAStoppedWatchdog(t *testing.T) {
 	d := newFixture(t)
-	d.worked("00001-shell", Running)
+	d.worked("00001-shell", session.Running)
 	watchdog := sleeper(t)
 	d.must(unix.Kill(watchdog.PID, unix.SIGSTOP))
 	state := d.loaded("00001-shell").State
@@ -227,11 +228,11 @@ func TestRepairEndsAStoppedWatchdog(t *testing.T) {
 // future, as after a clock was set back.
 func TestRepairEndsSoonWhenTheClockWasSetBack(t *testing.T) {
 	d := newFixture(t)
-	d.worked("00001-shell", Running)
+	d.worked("00001-shell", session.Running)
 	network, err := d.pool.Acquire(t.Context(), "00001-shell")
 	d.must(err)
 	ws := d.prepared("00002-shell")
-	d.must(d.store.WriteState("00002-shell", State{Phase: Preparing, Workspace: ws, Network: &network})) // its container may still appear
+	d.must(d.store.WriteState("00002-shell", session.State{Phase: session.Preparing, Workspace: ws, Network: &network})) // its container may still appear
 	d.must(os.Mkdir(d.store.Dir("00003-shell"), 0o700))
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -254,8 +255,8 @@ func TestAStartThatDiedBeforeItsWorkspaceWasRecordedLeavesNoFolder(t *testing.T)
 	reserved := filepath.Join(d.dirs.Workspace, ".aibox-new-00001-shell")
 	d.must(os.MkdirAll(reserved, 0o700))
 	d.must(os.Mkdir(d.store.Dir("00001-shell"), 0o700))
-	d.must(d.store.write("00001-shell", specFile, Spec{ID: "00001-shell", Created: now(), Repository: d.repo}))
-	d.must(d.store.write("00001-shell", stateFile, State{Phase: Preparing, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	d.must(d.store.Write("00001-shell", session.SpecFile, session.Spec{ID: "00001-shell", Created: session.Now(), Repository: d.repo}))
+	d.must(d.store.Write("00001-shell", session.StateFile, session.State{Phase: session.Preparing, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
 	_, err := d.Repair(t.Context())
 	d.must(err)
 	if _, err := os.Lstat(reserved); !os.IsNotExist(err) {
@@ -269,9 +270,9 @@ func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 	d := newFixture(t)
 	network, err := d.pool.Acquire(t.Context(), "00001-shell")
 	d.must(err)
-	d.must(d.store.WriteState("00001-shell", State{Phase: Preparing, Workspace: d.prepared("00001-shell"), Network: &network}))
+	d.must(d.store.WriteState("00001-shell", session.State{Phase: session.Preparing, Workspace: d.prepared("00001-shell"), Network: &network}))
 	before := time.Now().Add(-2 * containerAppearTimeout)
-	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), stateFile), before, before)) // so that the repair does not wait
+	d.must(os.Chtimes(filepath.Join(d.store.Dir("00001-shell"), session.StateFile), before, before)) // so that the repair does not wait
 	_, err = d.Repair(t.Context())
 	d.must(err)
 	if !d.ExpectsContainer() {
@@ -329,7 +330,7 @@ func TestAFolderWithoutASpecIsNoError(t *testing.T) {
 // once; a folder that is about to be used is not.
 func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
 	d := newFixture(t)
-	for _, id := range []ID{"00001-shell", "00002-shell"} {
+	for _, id := range []session.ID{"00001-shell", "00002-shell"} {
 		d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	}
 	d.write(d.store.SupervisorLog("00001-shell"), "")
@@ -345,9 +346,9 @@ func TestAFolderWithoutASpecIsRemovedOnceItsSupervisorHasDied(t *testing.T) {
 
 func TestASandboxThatOutlivesTheEndOfItsSessionIsReportedAndRemoved(t *testing.T) {
 	d := newFixture(t)
-	create := func(id ID, network string) runtime.Sandbox {
+	create := func(id session.ID, network string) runtime.Sandbox {
 		t.Helper()
-		d.worked(id, Ended)
+		d.worked(id, session.Ended)
 		made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName(id), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: network}})
 		d.must(err)
 		return made
@@ -383,9 +384,9 @@ func TestProblemsThatCannotBeRepairedAreReported(t *testing.T) {
 	if problems := d.Unrepaired(t.Context()); len(problems) > 0 {
 		t.Errorf("on a new machine: %q", problems)
 	}
-	d.worked("00001-shell", Running) // this one is repaired, not reported
-	d.worked("00002-shell", Running)
-	d.replaceIn("00002-shell", stateFile, `"format": 1`, `"format": 9`)
+	d.worked("00001-shell", session.Running) // this one is repaired, not reported
+	d.worked("00002-shell", session.Running)
+	d.replaceIn("00002-shell", session.StateFile, `"format": 1`, `"format": 9`)
 	made, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00003-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "1"}})
 	d.must(err)
 	other, err := d.daemon.Create(t.Context(), runtime.Spec{Session: "00003-shell-000000", Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "2"}})
@@ -412,12 +413,12 @@ func TestProblemsThatCannotBeRepairedAreReported(t *testing.T) {
 func BenchmarkRepairOf1000EndedSessions(b *testing.B) {
 	d := newFixture(b)
 	d.ended("00000-shell", "one.txt")
-	state, err := os.ReadFile(filepath.Join(d.store.Dir("00000-shell"), stateFile))
+	state, err := os.ReadFile(filepath.Join(d.store.Dir("00000-shell"), session.StateFile))
 	d.must(err)
 	for n := range 1000 {
-		id := ID(fmt.Sprintf("1%04d-shell", n))
-		d.write(filepath.Join(d.store.Dir(id), stateFile), string(state))
-		d.must(d.store.WriteSpec(id, Spec{ID: id}))
+		id := session.ID(fmt.Sprintf("1%04d-shell", n))
+		d.write(filepath.Join(d.store.Dir(id), session.StateFile), string(state))
+		d.must(d.store.WriteSpec(id, session.Spec{ID: id}))
 	}
 	for b.Loop() {
 		_, err := d.Repair(b.Context())

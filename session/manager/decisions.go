@@ -7,6 +7,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 )
 
 // decisionsFile holds the accepted part of a session's changes.
@@ -21,13 +22,13 @@ type Decisions struct {
 }
 
 // Decisions returns the decisions on a session's work, empty when nothing was accepted.
-func (s *workReader) Decisions(id ID) (*Decisions, error) { return DecisionsOf(s.store, id) }
+func (s *workReader) Decisions(id session.ID) (*Decisions, error) { return DecisionsOf(s.store, id) }
 
 // DecisionsOf returns the decisions on the work of a session in store, empty when nothing
 // was accepted.
-func DecisionsOf(store Store, id ID) (*Decisions, error) {
+func DecisionsOf(store session.Store, id session.ID) (*Decisions, error) {
 	d := &Decisions{}
-	if err := store.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := store.Read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if d.Taken == nil {
@@ -37,12 +38,12 @@ func DecisionsOf(store Store, id ID) (*Decisions, error) {
 }
 
 // inherit copies the decisions on the work of from to the session to.
-func (s *workReader) inherit(from, to ID) error {
+func (s *workReader) inherit(from, to session.ID) error {
 	d, err := s.Decisions(from)
 	if err != nil || d.Taken.Empty() {
 		return err
 	}
-	return s.store.write(to, decisionsFile, d)
+	return s.store.Write(to, decisionsFile, d)
 }
 
 // before returns the work that was delivered to a target.
@@ -74,22 +75,22 @@ func (d *Decisions) add(accepted *accept.Result) {
 }
 
 // review returns the review state of a change set.
-func (d *Decisions) review(set *review.ChangeSet) Review {
+func (d *Decisions) review(set *review.ChangeSet) session.Review {
 	switch {
 	case d.Taken.Empty():
-		return Unreviewed
+		return session.Unreviewed
 	case d.Taken.Complete(set):
-		return Accepted
+		return session.Accepted
 	}
-	return PartlyAccepted
+	return session.PartlyAccepted
 }
 
 // ReviewOf returns the review state of the change set of a session in store, as far as it
 // is recorded.
-func ReviewOf(store Store, id ID, set *review.ChangeSet) (Review, error) {
+func ReviewOf(store session.Store, id session.ID, set *review.ChangeSet) (session.Review, error) {
 	decisions, err := DecisionsOf(store, id)
 	if err != nil {
-		return Unreviewed, err
+		return session.Unreviewed, err
 	}
 	return decisions.review(set), nil
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 )
 
 func choose(files ...string) accept.Options {
@@ -20,11 +21,11 @@ func choose(files ...string) accept.Options {
 var everything = accept.Options{Choice: review.Choice{All: true}}
 
 // reviewOf returns the review state of the session's work.
-func (d *fixture) reviewOf(id ID) Review {
+func (d *fixture) reviewOf(id session.ID) session.Review {
 	d.t.Helper()
-	session, err := d.store.Load(id)
+	record, err := d.store.Load(id)
 	d.must(err)
-	return session.State.Review
+	return record.State.Review
 }
 
 func TestWorkAcceptedInPartsIsReviewedWhenNoneIsLeft(t *testing.T) {
@@ -32,7 +33,7 @@ func TestWorkAcceptedInPartsIsReviewedWhenNoneIsLeft(t *testing.T) {
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt")
 	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
 	d.must(err)
-	if got := d.reviewOf("00001-a"); got != PartlyAccepted {
+	if got := d.reviewOf("00001-a"); got != session.PartlyAccepted {
 		t.Errorf("after one file the review is %q", got)
 	}
 	if f, ok := errors.AsType[*fault.Fault](d.Remove(t.Context(), "00001-a", false)); !ok || f.Kind != fault.Conflict {
@@ -44,7 +45,7 @@ func TestWorkAcceptedInPartsIsReviewedWhenNoneIsLeft(t *testing.T) {
 	}
 	second, err := d.Accept(t.Context(), "00001-a", everything)
 	d.must(err)
-	if got := d.reviewOf("00001-a"); got != Accepted {
+	if got := d.reviewOf("00001-a"); got != session.Accepted {
 		t.Errorf("after all files the review is %q", got)
 	}
 	if d.git("rev-parse", second.Commit+"^") != first.Commit || second.Branch != first.Branch || second.Files != 2 {
@@ -75,7 +76,7 @@ func TestAResumedSessionStartsFromAcceptedWork(t *testing.T) {
 	if got := d.git("ls-tree", "--name-only", second.Branch); got != "a.txt\ndir\none.txt\nthree.txt" {
 		t.Errorf("the branch has %q", got)
 	}
-	if got := d.reviewOf("00002-b"); got != PartlyAccepted {
+	if got := d.reviewOf("00002-b"); got != session.PartlyAccepted {
 		t.Errorf("the review is %q", got)
 	}
 }
@@ -95,7 +96,7 @@ func TestWorkingTreeAndBranchDeliveriesAreRecordedSeparately(t *testing.T) {
 	if got := d.git("ls-tree", "--name-only", branch.Branch); got != "a.txt\ndir\ntwo.txt" {
 		t.Errorf("the branch has %q", got)
 	}
-	if got := d.reviewOf("00001-a"); got != Accepted {
+	if got := d.reviewOf("00001-a"); got != session.Accepted {
 		t.Errorf("the review is %q", got)
 	}
 	if _, err := d.Accept(t.Context(), "00001-a", opts); err == nil || !strings.Contains(err.Error(), "already accepted") {
@@ -113,7 +114,7 @@ func TestAFailedAcceptRecordsNoDecision(t *testing.T) {
 	}
 	decisions, err := d.Decisions("00001-a")
 	d.must(err)
-	if got := d.reviewOf("00001-a"); got != Unreviewed || !decisions.Taken.Empty() || d.git("branch", "--list", "aibox/*") != "" {
+	if got := d.reviewOf("00001-a"); got != session.Unreviewed || !decisions.Taken.Empty() || d.git("branch", "--list", "aibox/*") != "" {
 		t.Errorf("the review is %q, the decisions %+v", got, decisions)
 	}
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{}); !errors.Is(err, review.ErrNothing) {
@@ -127,21 +128,21 @@ func TestASessionWithoutChangesAfterAcceptedWorkIsReviewed(t *testing.T) {
 	_, err := d.Accept(t.Context(), "00001-a", everything)
 	d.must(err)
 	for _, next := range []struct {
-		from, id ID
+		from, id session.ID
 		files    []string
-		want     Review
+		want     session.Review
 	}{
-		{"00001-a", "00002-b", nil, Accepted},
-		{"00002-b", "00003-c", []string{"later.txt"}, PartlyAccepted},
+		{"00001-a", "00002-b", nil, session.Accepted},
+		{"00002-b", "00003-c", []string{"later.txt"}, session.PartlyAccepted},
 	} {
 		d.resumed(next.from, next.id, next.files...)
-		session, err := d.store.Load(next.id)
+		record, err := d.store.Load(next.id)
 		d.must(err)
 		set, err := d.Changes(t.Context(), next.id)
 		d.must(err)
-		session.State.Review, err = ReviewOf(d.store, next.id, set)
+		record.State.Review, err = ReviewOf(d.store, next.id, set)
 		d.must(err)
-		d.must(d.store.WriteState(next.id, session.State))
+		d.must(d.store.WriteState(next.id, record.State))
 		if got := d.reviewOf(next.id); got != next.want {
 			t.Errorf("the review of %s is %q, not %q", next.id, got, next.want)
 		}
@@ -183,7 +184,7 @@ func TestDiscardedWorkIsAcceptedOnlyAfterRecovery(t *testing.T) {
 	d.must(err)
 	_, err = d.AcceptSet(t.Context(), "00001-a", set, choose("one.txt"))
 	f, ok := errors.AsType[*fault.Fault](err)
-	if !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "discarded") || d.reviewOf("00001-a") != Discarded {
+	if !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "discarded") || d.reviewOf("00001-a") != session.Discarded {
 		t.Errorf("accepting discarded work gives %v, and the review is %q", err, d.reviewOf("00001-a"))
 	}
 	if _, err := d.PlanWorktree(t.Context(), "00001-a", set, review.Choice{All: true}); err == nil {

@@ -9,12 +9,13 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 )
 
 // deliveries deliver accepted work to the user's repository.
 type deliveries struct {
 	*changeSets
-	store Store
+	store session.Store
 }
 
 // AcceptSet delivers the part of set that opts choose. set holds the session's changes,
@@ -22,9 +23,9 @@ type deliveries struct {
 // Earlier accepted work is taken into account, so opts.Before stays empty. Rejected hunks
 // are left out unless the choice names hunks. It returns review.ErrNothing when the
 // session has no changes or the choice selects none.
-func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
+func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	var accepted *accept.Result
-	err := s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) error {
+	err := s.withDeliverable(ctx, id, set, func(record *session.Session, decisions *Decisions) error {
 		if !set.Assessed() {
 			return fault.New(fault.Environment, "it is not known what the changes of %s would run", id).
 				Hint("`aibox diff %s` shows them; `aibox recover %s` lists the saved states", id, id)
@@ -35,32 +36,32 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		}
 		opts.Prior = decisions.before(opts.Target)
 		dir := s.store.Dir(id)
-		if err := ReserveAccept(dir); err != nil {
-			return errors.Join(err, ReleaseAcceptReserve(dir))
+		if err := session.ReserveAccept(dir); err != nil {
+			return errors.Join(err, session.ReleaseAcceptReserve(dir))
 		}
-		defer func() { _ = ReleaseAcceptReserve(dir) }() // releases the space after a failure
-		if err := s.logBegin(session, audit.AcceptBegun, map[string]any{
+		defer func() { _ = session.ReleaseAcceptReserve(dir) }() // releases the space after a failure
+		if err := s.logBegin(record, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
 		}); err != nil {
 			return err
 		}
-		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
+		accepted, err = accept.Run(ctx, record.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
 			left, _ := s.Remaining(id, set) // the error is also useful without these
-			return alreadyDecided(session, opts.Target, s.choiceRejects(id, opts.Choice), left)
+			return alreadyDecided(record, opts.Target, s.choiceRejects(id, opts.Choice), left)
 		}
 		if err != nil || accepted.Files == 0 {
 			return err
 		}
 		decisions.add(accepted)
-		if err := ReleaseAcceptReserve(dir); err != nil {
+		if err := session.ReleaseAcceptReserve(dir); err != nil {
 			return err
 		}
-		if err := s.store.write(id, decisionsFile, decisions); err != nil {
+		if err := s.store.Write(id, decisionsFile, decisions); err != nil {
 			return err
 		}
-		return s.storeReview(session, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *State) {
+		return s.storeReview(record, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *session.State) {
 			if accepted.Target == accept.ToBranch {
 				st.Branch = accepted.Branch
 			}
@@ -71,26 +72,26 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 
 // withDeliverable locks an ended session whose changes are set and calls use with its
 // decisions. It refuses a session whose work cannot be accepted.
-func (s *deliveries) withDeliverable(ctx context.Context, id ID, set *review.ChangeSet, use func(*Session, *Decisions) error) error {
-	return s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.Deliverable(); err != nil {
+func (s *deliveries) withDeliverable(ctx context.Context, id session.ID, set *review.ChangeSet, use func(*session.Session, *Decisions) error) error {
+	return s.withEnded(ctx, id, func(record *session.Session) error {
+		if err := record.Deliverable(); err != nil {
 			return err
 		}
 		decisions, err := s.Decisions(id)
 		if err != nil {
 			return err
 		}
-		if err := checkChangesOf(set, session); err != nil {
+		if err := checkChangesOf(set, record); err != nil {
 			return err
 		}
-		return use(session, decisions)
+		return use(record, decisions)
 	})
 }
 
 // checkChangesOf refuses the changes of another session.
-func checkChangesOf(set *review.ChangeSet, session *Session) error {
-	if of := session.State.Workspace.Session; set.Session != of {
-		return fmt.Errorf("the changes of %s are not those of %s", set.Session, session.ID)
+func checkChangesOf(set *review.ChangeSet, record *session.Session) error {
+	if of := record.State.Workspace.Session; set.Session != of {
+		return fmt.Errorf("the changes of %s are not those of %s", set.Session, record.ID)
 	}
 	return nil
 }

@@ -13,13 +13,14 @@ import (
 
 	"aibox/audit"
 	"aibox/review/recovery"
+	"aibox/session"
 )
 
 // logged are the events of a session, by type, in order.
-func (d *fixture) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
+func (d *fixture) logged(id session.ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
 	d.t.Helper()
 	data = map[audit.Type]json.RawMessage{}
-	d.must(audit.Read(d.store.auditPath(id), func(e audit.Event) error {
+	d.must(audit.Read(d.store.AuditPath(id), func(e audit.Event) error {
 		types, data[e.Type] = append(types, e.Type), e.Data
 		return nil
 	}))
@@ -59,7 +60,7 @@ func TestADiscardOfManyLongNamesIsLogged(t *testing.T) {
 func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
-	d.must(os.WriteFile(d.store.auditPath("00001-a"), []byte("no event\n"), 0o600))
+	d.must(os.WriteFile(d.store.AuditPath("00001-a"), []byte("no event\n"), 0o600))
 	if _, err := d.Discard(t.Context(), "00001-a"); err == nil {
 		t.Fatal("it was discarded")
 	}
@@ -83,10 +84,10 @@ func TestAnInterruptedDiscardIsFinishedByTheNext(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.write(filepath.Join(ws.Path, "later.txt"), "written after the end\n")
-	session, err := d.store.Load("00001-a")
+	record, err := d.store.Load("00001-a")
 	d.must(err)
-	d.must(d.logBegin(&session, audit.DiscardBegun, map[string]any{}))
-	first, err := d.saveAndRemove(t.Context(), &session, recovery.Discarded)
+	d.must(d.logBegin(&record, audit.DiscardBegun, map[string]any{}))
+	first, err := d.saveAndRemove(t.Context(), &record, recovery.Discarded)
 	d.must(err) // the first discard dies here
 
 	saved, err := d.Discard(t.Context(), "00001-a")

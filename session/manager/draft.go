@@ -12,6 +12,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/session"
 )
 
 // draftFile holds the decisions of a review that has not been delivered.
@@ -22,7 +23,7 @@ const maxDraft = 64 << 20
 
 // Draft returns the saved decisions about a change set; nil when there are none, or when
 // they belong to another change set. A damaged file is an error that the caller may ignore.
-func (s *workReader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error) {
+func (s *workReader) Draft(id session.ID, set *review.ChangeSet) (*decision.Saved, error) {
 	data, err := paths.ReadSmall(filepath.Join(s.store.Dir(id), draftFile), maxDraft)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -42,7 +43,7 @@ func (s *workReader) Draft(id ID, set *review.ChangeSet) (*decision.Saved, error
 
 // SaveDraft stores the decisions of a review; empty ones remove the stored draft. It takes
 // no lock: the file is replaced as a whole, and the last review is kept.
-func (s *deliveries) SaveDraft(id ID, saved *decision.Saved) error {
+func (s *deliveries) SaveDraft(id session.ID, saved *decision.Saved) error {
 	if saved.Empty() {
 		return removeDraft(s.store.Dir(id))
 	}

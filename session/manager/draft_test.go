@@ -7,11 +7,12 @@ import (
 
 	"aibox/review"
 	"aibox/review/decision"
+	"aibox/session"
 )
 
 func TestADraftIsKeptPrivateAndReadForItsChangesOnly(t *testing.T) {
 	f := newFixture(t)
-	const id = ID("00001-a")
+	const id = session.ID("00001-a")
 	f.ended(id, "one.txt")
 	set := &review.ChangeSet{BaseTree: "b", Tree: "t", Changes: []review.Change{{Path: "a"}}}
 	saved := &decision.Saved{Base: "b", Tree: "t", Files: []decision.SavedFile{{Path: "a", Decision: decision.Accepted}}}

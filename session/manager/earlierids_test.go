@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/review/recovery"
+	"aibox/session"
 )
 
 // Earlier versions stored no number, used the numbers of coming minutes and did not
@@ -17,10 +18,10 @@ func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 	d := newFixture(t)
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	number := int64(noon.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) / time.Minute)
-	idOf := func(number int64) ID {
-		return ID(fmt.Sprintf("%05s-codex", strconv.FormatInt(number, 36)))
+	idOf := func(number int64) session.ID {
+		return session.ID(fmt.Sprintf("%05s-codex", strconv.FormatInt(number, 36)))
 	}
-	ahead := func(minutes int64) ID { return idOf(number + minutes) }
+	ahead := func(minutes int64) session.ID { return idOf(number + minutes) }
 	d.ended(ahead(3), "one.txt")
 	d.ended(ahead(7), "two.txt")
 	d.must(d.Remove(t.Context(), ahead(7), true)) // the repository still has its work

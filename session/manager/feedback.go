@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/session"
 	"aibox/session/feedback"
 )
 
@@ -16,9 +17,9 @@ import (
 const feedbackFile = "feedback.json"
 
 // Feedback returns the feedback on the session's work. It is no error if there is none.
-func (s *workReader) Feedback(id ID) (feedback.Feedback, error) {
+func (s *workReader) Feedback(id session.ID) (feedback.Feedback, error) {
 	var f feedback.Feedback
-	err := s.store.read(id, feedbackFile, &f)
+	err := s.store.Read(id, feedbackFile, &f)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -27,7 +28,7 @@ func (s *workReader) Feedback(id ID) (feedback.Feedback, error) {
 
 // WithoutRejected returns the choice without the hunks that have an unsent rejection. A
 // choice that names hunks stays unchanged.
-func (s *workReader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
+func (s *workReader) WithoutRejected(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
 	if len(choice.Hunks) > 0 {
 		return choice, nil
 	}
@@ -45,7 +46,7 @@ func (s *workReader) WithoutRejected(ctx context.Context, id ID, set *review.Cha
 }
 
 // choiceRejects reports whether the choice leaves out a rejected hunk.
-func (s *workReader) choiceRejects(id ID, choice review.Choice) bool {
+func (s *workReader) choiceRejects(id session.ID, choice review.Choice) bool {
 	f, err := s.Feedback(id)
 	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
 }
@@ -53,12 +54,12 @@ func (s *workReader) choiceRejects(id ID, choice review.Choice) bool {
 // feedbacks stores the feedback on sessions' work.
 type feedbacks struct {
 	*changeSets
-	store Store
+	store session.Store
 }
 
 // Comment adds a comment to an ended session. Path, Line and Hunk must exist in its work;
 // otherwise it returns a Usage fault. It returns the comment as stored.
-func (s *feedbacks) Comment(ctx context.Context, id ID, c feedback.Comment) (feedback.Comment, error) {
+func (s *feedbacks) Comment(ctx context.Context, id session.ID, c feedback.Comment) (feedback.Comment, error) {
 	if err := c.Normalize(); err != nil {
 		return c, err
 	}
@@ -78,12 +79,12 @@ func (s *feedbacks) Comment(ctx context.Context, id ID, c feedback.Comment) (fee
 
 // mayQuote refuses a comment on a line that is hidden from the agent, because the comment
 // quotes the line to the agent. The change set's tree also holds the user's hidden files.
-func (s *feedbacks) mayQuote(id ID, c feedback.Comment, set *review.ChangeSet) error {
+func (s *feedbacks) mayQuote(id session.ID, c feedback.Comment, set *review.ChangeSet) error {
 	if c.Line == 0 || c.Path == "" || len(set.Changed([]review.Path{c.Path})) > 0 {
 		return nil
 	}
-	var state State
-	if err := s.store.read(id, stateFile, &state); err != nil {
+	var state session.State
+	if err := s.store.Read(id, session.StateFile, &state); err != nil {
 		return err
 	}
 	hidden, err := state.Workspace.Covers()
@@ -99,14 +100,14 @@ func (s *feedbacks) mayQuote(id ID, c feedback.Comment, set *review.ChangeSet) e
 
 // Uncomment removes comments by their numbers. If one does not exist, it removes none and
 // returns a Usage fault.
-func (s *feedbacks) Uncomment(ctx context.Context, id ID, numbers ...int) error {
+func (s *feedbacks) Uncomment(ctx context.Context, id session.ID, numbers ...int) error {
 	return s.changeFeedback(ctx, id, func(f *feedback.Feedback) error { return f.Remove(string(id), numbers...) })
 }
 
 // Reject marks hunks of an ended session's work as rejected, each by its id or a unique
 // prefix. note is the reason and may be empty; it replaces the note of an earlier
 // rejection. If a hunk does not exist, it marks none and returns a Usage fault.
-func (s *feedbacks) Reject(ctx context.Context, id ID, hunks []review.HunkID, note string) error {
+func (s *feedbacks) Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error {
 	return s.changeFeedback(ctx, id, func(f *feedback.Feedback) error {
 		set, err := s.FinalChanges(id)
 		if err != nil {
@@ -118,15 +119,15 @@ func (s *feedbacks) Reject(ctx context.Context, id ID, hunks []review.HunkID, no
 
 // Unreject removes rejections by the hunks' ids or prefixes of them. If one does not
 // exist, it removes none and returns a Usage fault.
-func (s *feedbacks) Unreject(ctx context.Context, id ID, hunks []review.HunkID) error {
+func (s *feedbacks) Unreject(ctx context.Context, id session.ID, hunks []review.HunkID) error {
 	return s.changeFeedback(ctx, id, func(f *feedback.Feedback) error { return f.Unreject(string(id), hunks) })
 }
 
 // changeFeedback changes the feedback of an ended session that no other session
 // continued.
-func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*feedback.Feedback) error) error {
-	return s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.NotContinued(); err != nil {
+func (s *feedbacks) changeFeedback(ctx context.Context, id session.ID, change func(*feedback.Feedback) error) error {
+	return s.withEnded(ctx, id, func(record *session.Session) error {
+		if err := record.NotContinued(); err != nil {
 			return err
 		}
 		f, err := s.Feedback(id)
@@ -136,7 +137,7 @@ func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*feed
 		if err := change(&f); err != nil {
 			return err
 		}
-		return s.store.write(id, feedbackFile, f)
+		return s.store.Write(id, feedbackFile, f)
 	})
 }
 
@@ -144,7 +145,7 @@ func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*feed
 // which continues it and whose folder exists. It marks the feedback as sent and returns it
 // as a part of the prompt, empty for none. If keep is set, the session to inherits the
 // feedback as unsent instead. The caller holds the lock of from.
-func (s *feedbacks) SendFeedback(from, to ID, keep bool) (text string, err error) {
+func (s *feedbacks) SendFeedback(from, to session.ID, keep bool) (text string, err error) {
 	f, err := s.Feedback(from)
 	if err != nil {
 		return "", err
@@ -154,18 +155,18 @@ func (s *feedbacks) SendFeedback(from, to ID, keep bool) (text string, err error
 	case open.Empty():
 		return "", nil
 	case keep:
-		return "", s.store.write(to, feedbackFile, open)
+		return "", s.store.Write(to, feedbackFile, open)
 	}
 	f.MarkSent(string(to))
-	return open.Prompt(), s.store.write(from, feedbackFile, f)
+	return open.Prompt(), s.store.Write(from, feedbackFile, f)
 }
 
 // takeBackFeedback marks feedback as unsent again if it was sent to a session that never
 // started.
-func (s *feedbacks) takeBackFeedback(from, to ID) error {
+func (s *feedbacks) takeBackFeedback(from, to session.ID) error {
 	f, err := s.Feedback(from)
 	if err != nil || !f.MarkUnsent(string(to)) {
 		return err
 	}
-	return s.store.write(from, feedbackFile, f)
+	return s.store.Write(from, feedbackFile, f)
 }

@@ -9,17 +9,18 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/workspace"
 )
 
 // spoken is an ended session with feedback.
-func spoken(t *testing.T) (*Sessions, ID) {
+func spoken(t *testing.T) (*Manager, session.ID) {
 	t.Helper()
 	s, id := kept(t)
-	err := s.store.write(id, specFile, Spec{ID: id, Created: time.Now(), Run: config.Run{Network: netguard.None.String()}})
+	err := s.store.Write(id, session.SpecFile, session.Spec{ID: id, Created: time.Now(), Run: config.Run{Network: netguard.None.String()}})
 	if err == nil {
-		err = s.store.write(id, stateFile, State{Phase: Ended, Workspace: &workspace.Workspace{}, Result: &Result{}})
+		err = s.store.Write(id, session.StateFile, session.State{Phase: session.Ended, Workspace: &workspace.Workspace{}, Result: &session.Result{}})
 	}
 	if err == nil {
 		err = s.store.WriteChanges(id, &review.ChangeSet{Session: string(id)})
@@ -58,8 +59,8 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 
 func TestCommentsDoNotQuoteHiddenFiles(t *testing.T) {
 	s, id := spoken(t)
-	state := State{Phase: Ended, Workspace: &workspace.Workspace{Hide: []string{".env"}}, Result: &Result{}}
-	if err := s.store.write(id, stateFile, state); err != nil {
+	state := session.State{Phase: session.Ended, Workspace: &workspace.Workspace{Hide: []string{".env"}}, Result: &session.Result{}}
+	if err := s.store.Write(id, session.StateFile, state); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.Comment(t.Context(), id, feedback.Comment{Path: ".env", Line: 1, Text: "why?"})
@@ -86,7 +87,7 @@ func TestCommentsAreBounded(t *testing.T) {
 	for len(f.Comments) < feedback.MaxComments {
 		f.Comments = append(f.Comments, feedback.Comment{Number: len(f.Comments) + 1, Text: "x"})
 	}
-	if err := s.store.write(id, feedbackFile, f); err != nil {
+	if err := s.store.Write(id, feedbackFile, f); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Comment(t.Context(), id, feedback.Comment{Text: "one more"}); fault.KindOf(err) != fault.Usage {
@@ -113,7 +114,7 @@ func TestFeedbackIsSentOnceUnlessTheStartFailed(t *testing.T) {
 	if again, err := s.SendFeedback(from, to, true); err != nil || again != "" {
 		t.Errorf("held back it says %q (%v)", again, err)
 	}
-	for _, id := range []ID{from, to} {
+	for _, id := range []session.ID{from, to} {
 		if f, err := s.Feedback(id); err != nil || len(f.Open().Comments) != 3 {
 			t.Errorf("%s has %+v (%v)", id, f, err)
 		}
@@ -123,7 +124,7 @@ func TestFeedbackIsSentOnceUnlessTheStartFailed(t *testing.T) {
 func TestARejectionIsRemovedByHunkIDPrefix(t *testing.T) {
 	s, id := spoken(t)
 	f := feedback.Feedback{Rejected: []feedback.Rejection{{Hunk: "aab1"}, {Hunk: "aac2"}, {Hunk: "aab1", Sent: "other"}}}
-	if err := s.store.write(id, feedbackFile, f); err != nil {
+	if err := s.store.Write(id, feedbackFile, f); err != nil {
 		t.Fatal(err)
 	}
 	for _, prefix := range []review.HunkID{"a", "b", ""} {

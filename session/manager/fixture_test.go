@@ -15,13 +15,14 @@ import (
 	"aibox/review/scan"
 	"aibox/runtime"
 	"aibox/runtime/runtimetest"
+	"aibox/session"
 	"aibox/workspace"
 )
 
 // fixture holds one user's folders with a repository and ended sessions: everything that
 // use cases for ended sessions need, with the real git and without a daemon.
 type fixture struct {
-	*Sessions
+	*Manager
 	t    testing.TB
 	dirs paths.Dirs
 	repo string
@@ -49,7 +50,7 @@ func fixtureAt(t testing.TB, home string) *fixture {
 		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
 		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
 	}}
-	d.Sessions = New(Deps{
+	d.Manager = New(Deps{
 		Dirs: d.dirs, Settings: func() Settings { return d.settings },
 		Docker: func(context.Context) (Docker, error) { return Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker },
 	})
@@ -68,28 +69,28 @@ func (d *fixture) gitIn(dir string, args ...string) string {
 func (d *fixture) write(path, content string) { d.t.Helper(); reviewtest.Write(d.t, path, content) }
 
 // prepared is a session with a workspace whose agent has not run yet.
-func (d *fixture) prepared(id ID) *workspace.Workspace {
+func (d *fixture) prepared(id session.ID) *workspace.Workspace {
 	d.t.Helper()
 	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
 	d.must(err)
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
-	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Agent: "shell", Repository: d.repo, Run: config.Run{Network: netguard.None.String(), Image: "aibox/base:0"}}))
-	d.must(d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws}))
+	d.must(d.store.Write(id, session.SpecFile, session.Spec{ID: id, Created: session.Now(), Agent: "shell", Repository: d.repo, Run: config.Run{Network: netguard.None.String(), Image: "aibox/base:0"}}))
+	d.must(d.store.Write(id, session.StateFile, session.State{Phase: session.Preparing, Workspace: ws}))
 	return ws
 }
 
 // end stores the result of a session, as its supervisor would.
-func (d *fixture) end(id ID, ws *workspace.Workspace) {
+func (d *fixture) end(id session.ID, ws *workspace.Workspace) {
 	d.t.Helper()
 	set, err := scan.Workspace(d.t.Context(), ws, scan.Options{})
 	d.must(err)
 	d.must(d.store.WriteChanges(id, set))
-	result := &Result{Changed: !set.Empty(), Changes: Summarize(set)}
-	d.must(d.store.write(id, stateFile, State{Phase: Ended, Workspace: ws, Started: now(), Ended: now(), Result: result}))
+	result := &session.Result{Changed: !set.Empty(), Changes: session.Summarize(set)}
+	d.must(d.store.Write(id, session.StateFile, session.State{Phase: session.Ended, Workspace: ws, Started: session.Now(), Ended: session.Now(), Result: result}))
 }
 
 // ended is a session whose agent wrote the files, each with its name as content.
-func (d *fixture) ended(id ID, files ...string) *workspace.Workspace {
+func (d *fixture) ended(id session.ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	ws := d.prepared(id)
 	for _, name := range files {
@@ -100,7 +101,7 @@ func (d *fixture) ended(id ID, files ...string) *workspace.Workspace {
 }
 
 // Accept computes a session's changes and accepts the part that opts choose.
-func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.Result, error) {
+func (d *fixture) Accept(ctx context.Context, id session.ID, opts accept.Options) (*accept.Result, error) {
 	set, err := d.Changes(ctx, id)
 	if err != nil {
 		return nil, err
@@ -109,12 +110,12 @@ func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*acce
 }
 
 // resumed is a session that continued in the workspace of another one and wrote files.
-func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
+func (d *fixture) resumed(from, id session.ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
-	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+	d.must(d.store.Write(id, session.SpecFile, session.Spec{ID: id, Created: session.Now(), Resumes: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
 	ws, err := d.TakeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
-		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws})
+		return d.store.Write(id, session.StateFile, session.State{Phase: session.Preparing, Workspace: ws})
 	})
 	d.must(err)
 	for _, name := range files {
@@ -137,7 +138,7 @@ func (d *fixture) saved(text string) string {
 }
 
 // files lists the files that the session changed, with the names that git prints.
-func (d *fixture) files(id ID) string {
+func (d *fixture) files(id session.ID) string {
 	d.t.Helper()
 	set, err := d.Changes(d.t.Context(), id)
 	d.must(err)

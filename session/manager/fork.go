@@ -9,6 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/agentstate"
 	"aibox/workspace"
 )
@@ -22,9 +23,9 @@ import (
 // so that workspace.Undo can remove an incomplete workspace after a crash. A running
 // session is refused: its files may be half written, and its agent's state may not fit
 // them.
-func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Observer) (*workspace.Workspace, error) {
+func (s *handovers) Fork(ctx context.Context, from, to session.ID, observer workspace.Observer) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
-	err := s.withEnded(ctx, from, func(old *Session) error {
+	err := s.withEnded(ctx, from, func(old *session.Session) error {
 		if err := old.NotContinued(); err != nil {
 			return err
 		}
@@ -51,14 +52,14 @@ func (s *handovers) Fork(ctx context.Context, from, to ID, observer workspace.Ob
 			return err
 		}
 		ws.Notes = append(ws.Notes, notes...)
-		return s.append(from, audit.SessionForked, map[string]ID{"by": to})
+		return s.append(from, audit.SessionForked, map[string]session.ID{"by": to})
 	})
 	return ws, err
 }
 
 // copyAgentState copies the folders with the agents' conversations. It returns which parts
 // the copy lacks.
-func (s *handovers) copyAgentState(ctx context.Context, from, to ID) ([]string, error) {
+func (s *handovers) copyAgentState(ctx context.Context, from, to session.ID) ([]string, error) {
 	var notes []string
 	for _, root := range agentstate.Roots(s.store.Dir(from)) {
 		lacks, err := workspace.CopyTree(ctx, root, filepath.Join(s.store.Dir(to), filepath.Base(root)))
@@ -78,7 +79,7 @@ func (s *handovers) copyAgentState(ctx context.Context, from, to ID) ([]string, 
 // ForkedFeedback returns the open feedback on a session's work as a part of the prompt of a
 // session that forks it; empty if there is none. The feedback stays open: a session that
 // resumes the original still has to act on it.
-func (s *feedbacks) ForkedFeedback(from ID) (string, error) {
+func (s *feedbacks) ForkedFeedback(from session.ID) (string, error) {
 	f, err := s.Feedback(from)
 	if err != nil || f.Open().Empty() {
 		return "", err

@@ -14,17 +14,18 @@ import (
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 	"aibox/session/agentstate"
 	"aibox/workspace"
 )
 
 // forked is a session that has a copy of another session's workspace and wrote files.
-func (d *fixture) forked(from, id ID, files ...string) *workspace.Workspace {
+func (d *fixture) forked(from, id session.ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
-	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Forks: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+	d.must(d.store.Write(id, session.SpecFile, session.Spec{ID: id, Created: session.Now(), Forks: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
 	ws, err := d.Fork(d.t.Context(), from, id, workspace.Observer{Record: func(ws workspace.Workspace) error {
-		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: &ws})
+		return d.store.Write(id, session.StateFile, session.State{Phase: session.Preparing, Workspace: &ws})
 	}})
 	d.must(err)
 	if d.duringFork != nil {
@@ -113,7 +114,7 @@ func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	d.forked("00001-a", "00002-a", "second.txt")
 	d.forked("00002-a", "00003-a", "third.txt")
 	d.forked("00001-a", "00004-a")
-	for id, want := range map[ID]string{"00003-a": "first.txt second.txt third.txt", "00004-a": "first.txt", "00001-a": "first.txt"} {
+	for id, want := range map[session.ID]string{"00003-a": "first.txt second.txt third.txt", "00004-a": "first.txt", "00001-a": "first.txt"} {
 		if got := d.files(id); got != want {
 			t.Errorf("%s changes %q, not %q", id, got, want)
 		}
@@ -139,7 +140,7 @@ func TestWorkThatIsNoLongerInItsSessionIsNotForked(t *testing.T) {
 	d.ended("00003-a", "x.txt")
 	_, err := d.Discard(t.Context(), "00003-a")
 	d.must(err)
-	for id, want := range map[ID]string{"00001-a": "was continued by 00002-a", "00003-a": "its workspace is gone"} {
+	for id, want := range map[session.ID]string{"00001-a": "was continued by 00002-a", "00003-a": "its workspace is gone"} {
 		d.must(os.MkdirAll(d.store.Dir("00009-a"), 0o700))
 		if _, err := d.Fork(t.Context(), id, "00009-a", workspace.Observer{}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", id, err)

@@ -9,6 +9,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // SandboxEndTimeout is how long a sandbox may take to end after it was killed.
@@ -18,35 +19,35 @@ const SandboxEndTimeout = 5 * time.Second
 // kills the supervisor and does its work. The agent's work so far is kept. reason is for
 // the record. A session that has already ended is not an error. If the agent had not
 // started yet, Kill removes the session and returns its last record.
-func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, error) {
+func (s *repairs) Kill(ctx context.Context, id session.ID, reason string) (session.Session, error) {
 	dir := s.store.Dir(id)
-	session, err := s.store.Load(id)
+	record, err := s.store.Load(id)
 	if err != nil {
-		return Session{}, err
+		return session.Session{}, err
 	}
-	if isLocked(dir) {
-		if session.State.Supervisor.PID > 0 {
-			if err := runtime.KillProcess(session.State.Supervisor); err != nil {
-				return Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)
+	if session.IsLocked(dir) {
+		if record.State.Supervisor.PID > 0 {
+			if err := runtime.KillProcess(record.State.Supervisor); err != nil {
+				return session.Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)
 			}
 		}
 		freeing, cancel := context.WithTimeout(ctx, SandboxEndTimeout)
 		defer cancel()
-		if err := awaitFree(freeing, dir); err != nil && ctx.Err() == nil {
-			return Session{}, fault.New(fault.Environment, "another aibox command is using %s", id).
-				Hint("`fuser %s/%s` names its process", dir, lockFile)
+		if err := session.AwaitFree(freeing, dir); err != nil && ctx.Err() == nil {
+			return session.Session{}, fault.New(fault.Environment, "another aibox command is using %s", id).
+				Hint("`fuser %s/%s` names its process", dir, session.LockFile)
 		} else if err != nil {
-			return Session{}, err
+			return session.Session{}, err
 		}
 	}
 	_, err = s.endDead(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 	if err != nil {
-		return Session{}, fmt.Errorf("cleaning up after %s: %w", id, err)
+		return session.Session{}, fmt.Errorf("cleaning up after %s: %w", id, err)
 	}
 	ended, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return session, nil
+		return record, nil
 	}
 	return ended, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // Launcher is a supervisor that waits for its request. It connects to the daemon in the
@@ -32,7 +33,7 @@ const maxStderr = 4 << 10
 
 // launches starts supervisors.
 type launches struct {
-	store Store
+	store session.Store
 	deps  *Deps
 }
 
@@ -81,7 +82,7 @@ func (s *launches) Spawn() (*Launcher, error) {
 // Launch sends the supervisor its request and waits until the agent runs. It calls step for
 // each stage, from one goroutine. If the start fails or ctx ends, the session is removed,
 // and the error is the reason. It can be called once.
-func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+func (l *Launcher) Launch(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
 	input, err := json.Marshal(launch)
 	if err != nil {
 		return "", err
@@ -99,7 +100,7 @@ func (l *Launcher) Close() error {
 }
 
 // ChooseID chooses the id of the session and passes it to launch.RecordID, if that is set.
-func (s *launches) ChooseID(ctx context.Context, launch *Launch) error {
+func (s *launches) ChooseID(ctx context.Context, launch *session.Launch) error {
 	if launch.RecordID == nil {
 		return nil
 	}
@@ -112,7 +113,7 @@ func (s *launches) ChooseID(ctx context.Context, launch *Launch) error {
 }
 
 // Launch calls ChooseID, Spawn, then Launcher.Launch.
-func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+func (s *launches) Launch(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
 	if err := s.ChooseID(ctx, &launch); err != nil {
 		return "", err
 	}
@@ -126,11 +127,11 @@ func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (
 
 // readReport reads the supervisor's report up to the result of the start. If the
 // supervisor ends without a result, the error includes lastWords.
-func readReport(in io.Reader, step func(Step), lastWords <-chan string) (ID, error) {
+func readReport(in io.Reader, step func(session.Step), lastWords <-chan string) (session.ID, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var m LaunchMessage
+		var m session.LaunchMessage
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			return "", fmt.Errorf("reading the supervisor's report: %w", err)
 		}
@@ -167,6 +168,6 @@ func supervisorEnv() []string {
 }
 
 // NewBatch returns the id of a new batch. It is unique.
-func (s *launches) NewBatch(ctx context.Context) (BatchID, error) {
+func (s *launches) NewBatch(ctx context.Context) (session.BatchID, error) {
 	return s.store.ChooseBatchID(ctx, time.Now())
 }

@@ -9,6 +9,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
+	"aibox/session"
 )
 
 func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
@@ -22,7 +23,7 @@ func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 	t.Cleanup(func() { os.Stderr = ours; _ = terminal.Close() })
 	// This test program ends with a message about a flag that it does not know.
 	sessions := New(Deps{Settings: func() Settings { return Settings{Supervise: []string{"-no-such-flag"}} }})
-	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Run: config.Run{Network: netguard.Local.String()}}}, func(Step) {})
+	id, err := sessions.Launch(t.Context(), session.Launch{Spec: session.Spec{Run: config.Run{Network: netguard.Local.String()}}}, func(session.Step) {})
 	if id != "" || fault.KindOf(err) != fault.Internal {
 		t.Errorf("started %q, %v", id, err)
 	}

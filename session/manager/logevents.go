@@ -4,6 +4,7 @@ import (
 	"aibox/audit"
 	"aibox/review/accept"
 	"aibox/review/recovery"
+	"aibox/session"
 )
 
 // The size of a decision's event is limited: it has counts instead of names, which the
@@ -11,9 +12,9 @@ import (
 
 // logBegin logs an irreversible step before it happens. A step that cannot be logged must
 // not happen.
-func (s *changeSets) logBegin(session *Session, kind audit.Type, data map[string]any) error {
-	data["session"] = session.ID
-	return s.append(session.ID, kind, data)
+func (s *changeSets) logBegin(record *session.Session, kind audit.Type, data map[string]any) error {
+	data["session"] = record.ID
+	return s.append(record.ID, kind, data)
 }
 
 // savedEvent returns the event data of a saved state.

@@ -1,4 +1,4 @@
-// Package session holds aibox's use cases: start an agent in a sandbox, follow and stop it,
+// Package manager holds aibox's use cases: start an agent in a sandbox, follow and stop it,
 // review its changes, accept or discard them, and repair sessions after a crash. Each
 // running session has its own supervisor process (package supervisor); everything else
 // works on the sessions' folders and communicates with supervisors through their control
@@ -13,9 +13,13 @@ import (
 	"aibox/agents"
 	"aibox/internal/paths"
 	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/client"
+	"aibox/session/summary"
 )
 
-// Deps are the dependencies of Sessions.
+// Deps are the dependencies of a Manager.
 type Deps struct {
 	Dirs   paths.Dirs
 	Agents agents.Set // the available agents
@@ -39,7 +43,7 @@ type Settings struct {
 	// supervisor.Run with the same Deps.
 	Supervise []string
 	// AuditCommand receives each event.
-	AuditCommand AuditCommand
+	AuditCommand auditlog.Command
 	// Notifications are how a supervisor notifies the user.
 	Notifications Notifications
 }
@@ -78,54 +82,54 @@ type Sockets interface {
 	Close() error
 }
 
-// Sessions are the sessions of one user. Each part has one group of use cases, and newSessions
-// shows which parts it uses. It is safe for concurrent use.
-type Sessions struct {
-	store Store
+// Manager manages the sessions of one user. Each part has one group of use cases, and
+// newManager shows which parts it uses. It is safe for concurrent use.
+type Manager struct {
+	store session.Store
 	deps  *Deps
 
-	*reader           // reads records, output and events
-	*supervisorClient // follows, changes and stops running sessions
-	*auditReader      // reads and follows audit logs
-	*lister           // lists sessions
-	*workReader       // reads changes and the decisions about them
-	*changeSets       // computes what sessions changed
-	*feedbacks        // stores comments and rejected hunks
-	*deliveries       // delivers accepted work
-	*removals         // discards work and removes sessions
-	*recoveries       // restores saved work
-	*handovers        // resumes and forks sessions
-	*launches         // starts supervisors
-	*verifications    // runs the user's command on the work
-	*repairs          // cleans up after supervisors that died
+	*session.Reader // reads records, output and events
+	*client.Client  // follows, changes and stops running sessions
+	*auditlog.Logs  // reads and follows audit logs
+	*summary.Lister // lists sessions
+	*workReader     // reads changes and the decisions about them
+	*changeSets     // computes what sessions changed
+	*feedbacks      // stores comments and rejected hunks
+	*deliveries     // delivers accepted work
+	*removals       // discards work and removes sessions
+	*recoveries     // restores saved work
+	*handovers      // resumes and forks sessions
+	*launches       // starts supervisors
+	*verifications  // runs the user's command on the work
+	*repairs        // cleans up after supervisors that died
 }
 
-// New returns Sessions. It does no I/O.
-func New(deps Deps) *Sessions { return newSessions(deps, NewStore(deps.Dirs)) }
+// New returns a Manager. It does no I/O.
+func New(deps Deps) *Manager { return newManager(deps, session.NewStore(deps.Dirs)) }
 
-func newSessions(deps Deps, store Store) *Sessions {
-	client := newClient(store)
+func newManager(deps Deps, store session.Store) *Manager {
+	supervisors := client.New(store)
 	work := &workReader{store: store}
-	sets := &changeSets{supervisorClient: client, workReader: work, store: store, deps: &deps}
+	sets := &changeSets{Client: supervisors, workReader: work, store: store, deps: &deps}
 	feedbacks := &feedbacks{changeSets: sets, store: store}
 	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
 	launches := &launches{store: store, deps: &deps}
 	verifications := &verifications{changeSets: sets, launches: launches, containers: &containers{store: store, deps: &deps}, store: store}
-	return &Sessions{
+	return &Manager{
 		store: store, deps: &deps,
-		reader:           client.reader,
-		supervisorClient: client,
-		auditReader:      newAuditReader(client, store),
-		lister:           newLister(client, store),
-		workReader:       work,
-		changeSets:       sets,
-		feedbacks:        feedbacks,
-		deliveries:       &deliveries{changeSets: sets, store: store},
-		removals:         &removals{changeSets: sets, store: store},
-		recoveries:       &recoveries{changeSets: sets, store: store, deps: &deps},
-		handovers:        handovers,
-		launches:         launches,
-		verifications:    verifications,
-		repairs:          &repairs{verifications: verifications, handovers: handovers, store: store, deps: &deps},
+		Reader:        supervisors.Reader,
+		Client:        supervisors,
+		Logs:          auditlog.New(supervisors, store),
+		Lister:        summary.New(supervisors, store),
+		workReader:    work,
+		changeSets:    sets,
+		feedbacks:     feedbacks,
+		deliveries:    &deliveries{changeSets: sets, store: store},
+		removals:      &removals{changeSets: sets, store: store},
+		recoveries:    &recoveries{changeSets: sets, store: store, deps: &deps},
+		handovers:     handovers,
+		launches:      launches,
+		verifications: verifications,
+		repairs:       &repairs{verifications: verifications, handovers: handovers, store: store, deps: &deps},
 	}
 }

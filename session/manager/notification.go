@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/internal/usercommand"
+	"aibox/session"
 )
 
 // NotifyEvent is an event about which a user can be notified.
@@ -28,7 +29,7 @@ const (
 // Notification is a message about a session to its user. Its title and text are escaped.
 type Notification struct {
 	Event      NotifyEvent `json:"event"`
-	Session    ID          `json:"session"`
+	Session    session.ID  `json:"session"`
 	Agent      string      `json:"agent"`
 	Repository string      `json:"repository"`
 	Time       time.Time   `json:"time"`
@@ -50,9 +51,9 @@ func (n *Notifications) Has(event NotifyEvent) bool { return slices.Contains(n.O
 
 // About returns the notification of an event of the session id, and whether the user wants it.
 // text is untrusted.
-func (n *Notifications) About(id ID, spec *Spec, event NotifyEvent, what, text string) (Notification, bool) {
+func (n *Notifications) About(id session.ID, spec *session.Spec, event NotifyEvent, what, text string) (Notification, bool) {
 	return Notification{
-		Event: event, Session: id, Agent: spec.Agent, Repository: spec.Repository, Time: now(),
+		Event: event, Session: id, Agent: spec.Agent, Repository: spec.Repository, Time: session.Now(),
 		Title: string(id) + " " + what, Text: termtext.Escape(text),
 	}, n.Has(event) && spec.Verifies == nil && !spec.IsSandbox()
 }
@@ -76,7 +77,7 @@ func NotifyFailure(err error) string {
 
 // NoticeOf returns the notification for the end of a session: the event, and the title's text
 // after the session's id. ok is false for a session that the user has stopped.
-func NoticeOf(r *Result) (event NotifyEvent, what, text string, ok bool) {
+func NoticeOf(r *session.Result) (event NotifyEvent, what, text string, ok bool) {
 	const ended = "has ended"
 	switch f := r.Fault; {
 	case f != nil:

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // OpenRequest describes how to open a workspace.
@@ -21,7 +22,7 @@ var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec 
 
 // Opened is an open workspace. Close must be called.
 type Opened struct {
-	ID ID // id of the session with the open workspace, to attach to or to follow
+	ID session.ID // id of the session with the open workspace, to attach to or to follow
 
 	sessions *verifications
 }
@@ -31,12 +32,12 @@ type Opened struct {
 // runs outside of a sandbox. Changes to the copy are discarded. The .git of the copy
 // compares with the agent's starting point. The session may be running and continues. The
 // sandbox ends with this process.
-func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
-	session, err := s.store.Load(id)
+func (s *verifications) Open(ctx context.Context, id session.ID, req OpenRequest, step func(session.Step)) (*Opened, error) {
+	record, err := s.store.Load(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOpenable(&session); err != nil {
+	if err := checkOpenable(&record); err != nil {
 		return nil, err
 	}
 	self, err := runtime.FindProcess(os.Getpid())
@@ -47,12 +48,12 @@ func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step f
 	if len(command) == 0 {
 		command = shell
 	}
-	opened, err := s.Launch(ctx, Launch{
-		ImageID: session.State.ImageID, Env: req.Env, Size: req.Size,
-		Spec: Spec{
+	opened, err := s.Launch(ctx, session.Launch{
+		ImageID: record.State.ImageID, Env: req.Env, Size: req.Size,
+		Spec: session.Spec{
 			Agent: verifyingAgent, Args: command, Interactive: len(req.Command) == 0,
-			Repository: session.Repository, Run: session.withoutNetwork(),
-			Verifies: &Verifies{Session: id, Opens: true, For: self},
+			Repository: record.Repository, Run: record.WithoutNetwork(),
+			Verifies: &session.Verifies{Session: id, Opens: true, For: self},
 		},
 	}, step)
 	if err != nil {
@@ -62,28 +63,28 @@ func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step f
 }
 
 // checkOpenable refuses a session without a workspace.
-func checkOpenable(session *Session) error {
-	if err := session.NotContinued(); err != nil {
+func checkOpenable(record *session.Session) error {
+	if err := record.NotContinued(); err != nil {
 		return err
 	}
-	ws := session.State.Workspace
+	ws := record.State.Workspace
 	if ws == nil {
-		return fault.New(fault.Usage, "%s has no workspace", session.ID)
+		return fault.New(fault.Usage, "%s has no workspace", record.ID)
 	}
 	if ws.Prepared.IsZero() {
-		return fault.New(fault.Usage, "the workspace of %s is still being prepared", session.ID)
+		return fault.New(fault.Usage, "the workspace of %s is still being prepared", record.ID)
 	}
 	gone, err := ws.Gone()
 	if err == nil && gone {
-		err = fault.New(fault.Usage, "the workspace of %s is gone", session.ID).
-			Hint("`aibox recover %s --to-workspace` brings it back", session.ID)
+		err = fault.New(fault.Usage, "the workspace of %s is gone", record.ID).
+			Hint("`aibox recover %s --to-workspace` brings it back", record.ID)
 	}
 	return err
 }
 
 // Close ends the sandbox and removes the copy.
 func (o *Opened) Close(ctx context.Context) error {
-	if isLocked(o.sessions.store.Dir(o.ID)) {
+	if session.IsLocked(o.sessions.store.Dir(o.ID)) {
 		// The sandbox may have ended by itself.
 		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}

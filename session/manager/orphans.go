@@ -10,12 +10,13 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/runtime"
+	"aibox/session"
 )
 
 // Orphans lists the sandboxes that nothing else will remove. Some belong to sessions
 // without a record, which a session has before its sandbox is created. The others belong to
 // ended sessions whose supervisor, which removes the sandbox last, is gone.
-func Orphans(ctx context.Context, store Store, backend runtime.Backend) ([]runtime.Sandbox, error) {
+func Orphans(ctx context.Context, store session.Store, backend runtime.Backend) ([]runtime.Sandbox, error) {
 	all, err := backend.Sandboxes(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func Orphans(ctx context.Context, store Store, backend runtime.Backend) ([]runti
 			continue
 		}
 		_, err := os.Lstat(store.Dir(id))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && store.ended(id) && !isLocked(store.Dir(id)) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && store.Ended(id) && !session.IsLocked(store.Dir(id)) {
 			orphans = append(orphans, sandbox)
 		}
 	}
@@ -35,7 +36,7 @@ func Orphans(ctx context.Context, store Store, backend runtime.Backend) ([]runti
 }
 
 // RemoveOrphans removes the sandboxes that Orphans lists, and returns their number.
-func RemoveOrphans(ctx context.Context, store Store, backend runtime.Backend) (int, error) {
+func RemoveOrphans(ctx context.Context, store session.Store, backend runtime.Backend) (int, error) {
 	orphans, err := Orphans(ctx, store, backend)
 	for _, orphan := range orphans {
 		err = errors.Join(err, orphan.Destroy(ctx))
@@ -52,11 +53,13 @@ const lateContainerFile = "late-container"
 // lateContainerTimeout is how long such a container is expected.
 const lateContainerTimeout = 10 * time.Minute
 
-func lateContainer(store Store) string { return filepath.Join(store.Dirs().State, lateContainerFile) }
+func lateContainer(store session.Store) string {
+	return filepath.Join(store.Dirs().State, lateContainerFile)
+}
 
 // ExpectContainer records that a container may still appear or remain, so that a later
 // repair removes it.
-func ExpectContainer(store Store) error { return paths.WriteFile(lateContainer(store), nil) }
+func ExpectContainer(store session.Store) error { return paths.WriteFile(lateContainer(store), nil) }
 
 // removeLateContainers removes containers that have appeared after their sessions were
 // repaired, or were left when they ended. It talks to Docker only if one may have.

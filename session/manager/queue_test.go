@@ -11,21 +11,23 @@ import (
 
 	"aibox/config"
 	"aibox/internal/flock"
+	"aibox/session"
+	"aibox/session/summary"
 )
 
 // queuer is a session in a test of the queue: it does what a supervisor does with the
 // session's records.
 type queuer struct {
 	*fixture
-	id   ID
-	spec Spec
+	id   session.ID
+	spec session.Spec
 	held *flock.Lock
 }
 
 // newQueuer creates a session that starts only while no other one runs.
-func newQueuer(d *fixture, id ID) *queuer {
+func newQueuer(d *fixture, id session.ID) *queuer {
 	d.t.Helper()
-	q := &queuer{fixture: d, id: id, spec: Spec{ID: id, Agent: "a", Prompt: "the task", Run: config.Run{MaxParallel: 1}}}
+	q := &queuer{fixture: d, id: id, spec: session.Spec{ID: id, Agent: "a", Prompt: "the task", Run: config.Run{MaxParallel: 1}}}
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	held, err := d.store.Lock(id)
 	d.must(err)
@@ -37,11 +39,11 @@ func newQueuer(d *fixture, id ID) *queuer {
 // join joins the queue, and reports whether the session may start.
 func (q *queuer) join() bool {
 	q.t.Helper()
-	queue, err := q.store.JoinQueue(context.Background(), q.id, &q.spec, func(queue *Queue) error {
-		state := State{Phase: Preparing}
+	queue, err := q.store.JoinQueue(context.Background(), q.id, &q.spec, func(queue *session.Queue) error {
+		state := session.State{Phase: session.Preparing}
 		if queue != nil {
 			queue.Detached = true
-			state = State{Phase: Queued, Queue: queue}
+			state = session.State{Phase: session.Queued, Queue: queue}
 		}
 		if err := q.store.WriteSpec(q.id, q.spec); err != nil {
 			return err
@@ -64,7 +66,7 @@ func TestSessionsStartInTheOrderOfTheirCreation(t *testing.T) {
 	summaries, err := d.Summaries()
 	d.must(err)
 	for i, want := range []int{0, 1, 2} {
-		if s := summaries[i]; s.Position != want || want > 0 && (s.Status() != StatusQueued || s.Queue == "") {
+		if s := summaries[i]; s.Position != want || want > 0 && (s.Status() != summary.StatusQueued || s.Queue == "") {
 			t.Errorf("%s has position %d, status %s and waits for %q", s.ID, s.Position, s.Status(), s.Queue)
 		}
 	}
@@ -73,7 +75,7 @@ func TestSessionsStartInTheOrderOfTheirCreation(t *testing.T) {
 	if all[2].Position != 2 {
 		t.Errorf("the list has position %d", all[2].Position)
 	}
-	d.must(d.store.write(first.id, stateFile, State{Phase: Ended})) // its supervisor still cleans up
+	d.must(d.store.Write(first.id, session.StateFile, session.State{Phase: session.Ended})) // its supervisor still cleans up
 	if third.join() || !second.join() || third.join() {
 		t.Error("the third starts before the second")
 	}
@@ -90,7 +92,7 @@ func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
 		t.Fatal("not only the first one starts")
 	}
 	d.must(second.held.Close())
-	d.must(d.store.write(first.id, stateFile, State{Phase: Ended}))
+	d.must(d.store.Write(first.id, session.StateFile, session.State{Phase: session.Ended}))
 	if !third.join() {
 		t.Error("the third waits for a dead one")
 	}
@@ -101,7 +103,7 @@ func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
 	}
 	found, err := d.Find(string(second.id))
 	d.must(err)
-	if s := SummaryOf(&found); s.Status() != StatusFailed || found.Prompt != "the task" || !strings.Contains(strings.Join(found.State.Result.Fault.Hints, " "), "aibox rerun") {
+	if s := summary.Of(&found); s.Status() != summary.StatusFailed || found.Prompt != "the task" || !strings.Contains(strings.Join(found.State.Result.Fault.Hints, " "), "aibox rerun") {
 		t.Errorf("the dead one is %s: %+v", s.Status(), found.State.Result)
 	}
 }
@@ -110,7 +112,7 @@ func TestAQueuedSessionWhoseClientWaitedIsRemoved(t *testing.T) {
 	d := newFixture(t)
 	dead := newQueuer(d, "00002-a")
 	d.must(d.store.WriteSpec(dead.id, dead.spec))
-	d.must(d.store.WriteState(dead.id, State{Phase: Queued, Queue: &Queue{For: ForPlace, Text: "x"}}))
+	d.must(d.store.WriteState(dead.id, session.State{Phase: session.Queued, Queue: &session.Queue{For: session.ForPlace, Text: "x"}}))
 	d.must(dead.held.Close())
 	repaired, err := d.Repair(t.Context())
 	d.must(err)
@@ -132,13 +134,13 @@ func TestARepairNotifiesOfASessionWhoseSupervisorDied(t *testing.T) {
 		notes = append(notes, title+": "+text)
 		return nil
 	}}}
-	d.died("00001-a", Running, nil)
-	d.died("00002-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
+	d.died("00001-a", session.Running, nil)
+	d.died("00002-a", session.Computing, &session.Result{Changes: session.Changes{Unknown: session.NotComputedYet}})
 	queued := newQueuer(d, "00003-a")
 	d.must(d.store.WriteSpec(queued.id, queued.spec))
-	d.must(d.store.WriteState(queued.id, State{Phase: Queued, Queue: &Queue{Detached: true}}))
+	d.must(d.store.WriteState(queued.id, session.State{Phase: session.Queued, Queue: &session.Queue{Detached: true}}))
 	d.must(queued.held.Close())
-	d.died("00004-a", Running, nil)
+	d.died("00004-a", session.Running, nil)
 	_, err := d.Kill(t.Context(), "00004-a", "by the user")
 	d.must(err)
 	for range 2 {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aibox/session"
 )
 
 const (
@@ -30,15 +32,15 @@ func (s *changeSets) ComputeUnknown(ctx context.Context) bool {
 	defer cancel()
 	computed := false
 	for _, id := range ids {
-		if !id.Hidden() && s.store.ended(id) && ctx.Err() == nil {
+		if !id.Hidden() && s.store.Ended(id) && ctx.Err() == nil {
 			computed = s.computeUnknown(ctx, id) || computed
 		}
 	}
 	return computed
 }
 
-func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
-	if session, err := s.store.Load(id); err != nil || !s.canRecompute(&session) {
+func (s *changeSets) computeUnknown(ctx context.Context, id session.ID) bool {
+	if record, err := s.store.Load(id); err != nil || !s.canRecompute(&record) {
 		return false
 	}
 	file, err := s.store.Lock(id)
@@ -46,27 +48,27 @@ func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 		return false
 	}
 	defer file.Close()
-	session, err := s.store.Load(id)
-	if err != nil || !s.canRecompute(&session) {
+	record, err := s.store.Load(id)
+	if err != nil || !s.canRecompute(&record) {
 		return false
 	}
-	_, err = s.changes(ctx, &session)
+	_, err = s.changes(ctx, &record)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // count the attempt, or every list would take as long
-		session.State.Result.Changes.Tries++
-		_ = s.store.WriteState(id, session.State)
+		record.State.Result.Changes.Tries++
+		_ = s.store.WriteState(id, record.State)
 	}
 	return err == nil
 }
 
 // canRecompute reports whether a session's changes are unknown because of a full disk that
 // has free space now.
-func (s *changeSets) canRecompute(session *Session) bool {
-	ws := session.State.Workspace
-	if !session.State.Result.LacksChanges() || ws == nil || session.State.ContinuedBy != "" {
+func (s *changeSets) canRecompute(record *session.Session) bool {
+	ws := record.State.Workspace
+	if !record.State.Result.LacksChanges() || ws == nil || record.State.ContinuedBy != "" {
 		return false
 	}
-	changes := session.State.Result.Changes
-	return changes.Disk && changes.Tries < maxTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
+	changes := record.State.Result.Changes
+	return changes.Disk && changes.Tries < maxTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(record.ID))
 }
 
 // hasRoom reports whether the disk of a folder has enough free space.

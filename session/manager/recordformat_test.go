@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // copyRecord copies a recorded session of testdata to the fixture.
-func (d *fixture) copyRecord(from string, id ID) {
+func (d *fixture) copyRecord(from string, id session.ID) {
 	d.t.Helper()
 	d.must(os.CopyFS(d.store.Dir(id), os.DirFS(filepath.Join("testdata", from))))
 }
@@ -19,37 +20,37 @@ func (d *fixture) copyRecord(from string, id ID) {
 func TestRecordsOfEarlierVersionsAreRead(t *testing.T) {
 	d := newFixture(t)
 	d.copyRecord("record-format0", "0a2h0-shell")
-	session := d.loaded("0a2h0-shell")
-	state := session.State
-	if session.Agent != "shell" || session.Repository != "/home/ann/shop" || session.Network != "allowlist" || state.Phase != Ended ||
+	record := d.loaded("0a2h0-shell")
+	state := record.State
+	if record.Agent != "shell" || record.Repository != "/home/ann/shop" || record.Network != "allowlist" || state.Phase != session.Ended ||
 		state.Result == nil || state.Result.Seconds != 0.087340274 || state.Workspace == nil || state.Sandbox.PID != 6019 || state.Sandbox.Boot != "" {
-		t.Errorf("it is read as %+v", session)
+		t.Errorf("it is read as %+v", record)
 	}
 	if repaired, err := d.Repair(t.Context()); err != nil || len(repaired) > 0 {
 		t.Errorf("repaired is %+v, %v", repaired, err)
 	}
-	session.State.Review = Accepted
-	d.must(d.store.WriteState("0a2h0-shell", session.State))
-	if again := d.loaded("0a2h0-shell"); again.State.Review != Accepted || again.State.Result.Seconds != state.Result.Seconds {
+	record.State.Review = session.Accepted
+	d.must(d.store.WriteState("0a2h0-shell", record.State))
+	if again := d.loaded("0a2h0-shell"); again.State.Review != session.Accepted || again.State.Result.Seconds != state.Result.Seconds {
 		t.Errorf("afterwards it is read as %+v", again)
 	}
 }
 
 // newer turns the session's record into one of a newer version of aibox, with unknown
 // fields.
-var newer = map[string]func(d *fixture, id ID){
-	"a spec of another format": func(d *fixture, id ID) {
-		d.replaceIn(id, specFile, `"format": 1`, `"format": 2`)
+var newer = map[string]func(d *fixture, id session.ID){
+	"a spec of another format": func(d *fixture, id session.ID) {
+		d.replaceIn(id, session.SpecFile, `"format": 1`, `"format": 2`)
 	},
-	"a state of another format": func(d *fixture, id ID) {
-		d.replaceIn(id, stateFile, `"format": 1`, `"format": 2, "more": {"than": "this"}`)
+	"a state of another format": func(d *fixture, id session.ID) {
+		d.replaceIn(id, session.StateFile, `"format": 1`, `"format": 2, "more": {"than": "this"}`)
 	},
-	"an unknown phase": func(d *fixture, id ID) {
-		d.replaceIn(id, stateFile, `"phase": "running"`, `"phase": "hibernating"`)
+	"an unknown phase": func(d *fixture, id session.ID) {
+		d.replaceIn(id, session.StateFile, `"phase": "running"`, `"phase": "hibernating"`)
 	},
 }
 
-func (d *fixture) replaceIn(id ID, name, old, text string) {
+func (d *fixture) replaceIn(id session.ID, name, old, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.store.Dir(id), name)
 	data, err := os.ReadFile(path)
@@ -61,7 +62,7 @@ func (d *fixture) replaceIn(id ID, name, old, text string) {
 }
 
 // content returns the content of the record's files by name.
-func (d *fixture) content(id ID) map[string]string {
+func (d *fixture) content(id session.ID) map[string]string {
 	d.t.Helper()
 	all := map[string]string{}
 	entries, err := os.ReadDir(d.store.Dir(id))
@@ -80,7 +81,7 @@ func TestRecordsOfNewerVersionsAreRefusedAndNeverRewritten(t *testing.T) {
 			d := newFixture(t)
 			ws := d.prepared("00001-a")
 			d.must(d.store.WriteSpec("00001-a", d.loaded("00001-a").Spec))
-			d.must(d.store.WriteState("00001-a", State{Phase: Running, Workspace: ws, Started: now()}))
+			d.must(d.store.WriteState("00001-a", session.State{Phase: session.Running, Workspace: ws, Started: session.Now()}))
 			change(d, "00001-a")
 			before := d.content("00001-a")
 			for what, use := range map[string]func(context.Context) error{

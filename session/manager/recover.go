@@ -14,13 +14,14 @@ import (
 	"aibox/internal/fault"
 	"aibox/review/accept"
 	"aibox/review/recovery"
+	"aibox/session"
 	"aibox/workspace"
 )
 
 // recoveries restores saved work.
 type recoveries struct {
 	*changeSets
-	store Store
+	store session.Store
 	deps  *Deps
 }
 
@@ -38,8 +39,8 @@ func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.P
 		return nil, err
 	}
 	names := []string{string(id)}
-	if session, err := s.store.Load(id); err == nil && session.State.Workspace != nil {
-		names = append(names, session.State.Workspace.Session)
+	if record, err := s.store.Load(id); err == nil && record.State.Workspace != nil {
+		names = append(names, record.State.Workspace.Session)
 	}
 	for _, saved := range all {
 		if saved.By == string(id) {
@@ -140,22 +141,22 @@ func matching(saved []recovery.Point, ref string) []recovery.Point {
 
 // resolveSaved finds the session that text names: the full id of a session with a record
 // or saved states, or else a prefix; sessions with records come first.
-func (s *recoveries) resolveSaved(text string, all []recovery.Point) (ID, error) {
+func (s *recoveries) resolveSaved(text string, all []recovery.Point) (session.ID, error) {
 	if slices.ContainsFunc(all, func(saved recovery.Point) bool { return saved.Session == text || saved.By == text }) {
-		return ID(text), nil
+		return session.ID(text), nil
 	}
-	id, err := s.store.resolve(text)
+	id, err := s.store.Resolve(text)
 	if err == nil {
 		return id, nil
 	}
-	if _, formErr := ParseID(text); formErr != nil {
+	if _, formErr := session.ParseID(text); formErr != nil {
 		return "", formErr
 	}
-	var found []ID
+	var found []session.ID
 	for _, saved := range all {
 		for _, name := range []string{saved.Session, saved.By} {
-			if strings.HasPrefix(name, text) && !slices.Contains(found, ID(name)) {
-				found = append(found, ID(name))
+			if strings.HasPrefix(name, text) && !slices.Contains(found, session.ID(name)) {
+				found = append(found, session.ID(name))
 			}
 		}
 	}
@@ -165,7 +166,7 @@ func (s *recoveries) resolveSaved(text string, all []recovery.Point) (ID, error)
 	case 0:
 		return "", err
 	default:
-		return "", ambiguousSession(text, found)
+		return "", session.AmbiguousSession(text, found)
 	}
 }
 
@@ -175,15 +176,15 @@ func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch s
 	if err != nil {
 		return nil, err
 	}
-	id := ID(saved.By)
+	id := session.ID(saved.By)
 	if _, err := os.Lstat(s.store.Dir(id)); err != nil {
 		return restored, nil //nolint:nilerr // its record is gone, and with it the log
 	}
-	return restored, s.withRecord(ctx, id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
+	return restored, s.withRecord(ctx, id, func(*session.Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
 }
 
 // RestoreNewest calls RestoreWorkspace with the newest saved state of a session's work.
-func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
+func (s *recoveries) RestoreNewest(ctx context.Context, id session.ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
 		_, err = s.RestoreWorkspace(ctx, id, s.ofOwnWorkspace(id, saved)[0])
@@ -197,12 +198,12 @@ func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
 
 // ofOwnWorkspace returns the states of the session's own workspace, or all of them when
 // there are none.
-func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Point {
-	session, err := s.store.Load(id)
-	if err != nil || session.State.Workspace == nil {
+func (s *recoveries) ofOwnWorkspace(id session.ID, saved []recovery.Point) []recovery.Point {
+	record, err := s.store.Load(id)
+	if err != nil || record.State.Workspace == nil {
 		return saved
 	}
-	ws := session.State.Workspace
+	ws := record.State.Workspace
 	var own []recovery.Point
 	for _, state := range saved {
 		if state.GitDir == ws.GitDir && state.Session == ws.Session {
@@ -218,13 +219,13 @@ func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Po
 // RestoreWorkspace recreates the workspace of an ended session from a saved state, so that
 // the session can be resumed and reviewed again: it counts as unreviewed. It refuses a
 // session that still has its workspace, and a state of other work.
-func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
+func (s *recoveries) RestoreWorkspace(ctx context.Context, id session.ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
-	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.NotContinued(); err != nil {
+	err := s.withEnded(ctx, id, func(record *session.Session) error {
+		if err := record.NotContinued(); err != nil {
 			return err
 		}
-		ws := session.State.Workspace
+		ws := record.State.Workspace
 		if ws.Session != saved.Session || ws.GitDir != saved.GitDir {
 			return fault.New(fault.Usage, "%s is not a state of %s's work", saved.Ref, id).Hint("`aibox recover %s` lists its states", id)
 		}
@@ -236,12 +237,12 @@ func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery
 			return fault.New(fault.Usage, "%s still has a workspace, which aibox does not overwrite", id).
 				Hint("`aibox recover %s --ref %s` brings the state back as a branch", id, cmp.Or(saved.Handle, strconv.Itoa(saved.Number)))
 		}
-		before := session.State
+		before := record.State
 		restored, err = workspace.Rebuild(ctx, workspace.RebuildRequest{
 			Of: ws, Tree: saved.Commit, Dirs: s.deps.Dirs,
 			Made: func(made *workspace.Workspace) error {
-				session.State.Workspace, session.State.Review = made, Unreviewed
-				return s.store.WriteState(id, session.State)
+				record.State.Workspace, record.State.Review = made, session.Unreviewed
+				return s.store.WriteState(id, record.State)
 			},
 		})
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/recovery"
+	"aibox/session"
+	"aibox/session/summary"
 	"aibox/workspace"
 )
 
@@ -73,28 +75,30 @@ func TestRemovingAReviewedSessionSavesLaterWork(t *testing.T) {
 }
 
 func TestPartlyReviewedWorkIsRemovedOnlyByForce(t *testing.T) {
-	for name, change := range map[string]func(*fixture, *Session){
-		"unreviewed":      func(*fixture, *Session) {},
-		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = "partly-accepted" },
-		"not computed":    func(_ *fixture, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
-		"not computed, and its workspace deleted": func(d *fixture, s *Session) {
-			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
+	for name, change := range map[string]func(*fixture, *session.Session){
+		"unreviewed":      func(*fixture, *session.Session) {},
+		"partly reviewed": func(_ *fixture, s *session.Session) { s.State.Review = "partly-accepted" },
+		"not computed": func(_ *fixture, s *session.Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, session.Changes{}
+		},
+		"not computed, and its workspace deleted": func(d *fixture, s *session.Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, session.Changes{}
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"without a result": func(_ *fixture, s *Session) { s.State.Result = nil },
-		"changed later": func(d *fixture, s *Session) {
+		"without a result": func(_ *fixture, s *session.Session) { s.State.Result = nil },
+		"changed later": func(d *fixture, s *session.Session) {
 			d.write(filepath.Join(s.State.Workspace.Path, "one.txt"), "later\n")
 			s.State.Result.Changed = false
 		},
-		"its workspace is gone": func(d *fixture, s *Session) { d.must(os.RemoveAll(s.State.Workspace.Path)) },
+		"its workspace is gone": func(d *fixture, s *session.Session) { d.must(os.RemoveAll(s.State.Workspace.Path)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
 			d.ended("00001-a", "one.txt")
-			session, err := d.store.Load("00001-a")
+			record, err := d.store.Load("00001-a")
 			d.must(err)
-			change(d, &session)
-			d.must(d.store.write("00001-a", stateFile, session.State))
+			change(d, &record)
+			d.must(d.store.Write("00001-a", session.StateFile, record.State))
 			err = d.Remove(t.Context(), "00001-a", false)
 			if fault.KindOf(err) != fault.Conflict {
 				t.Fatalf("removing says %v", err)
@@ -121,8 +125,8 @@ func TestASessionWithoutFilesCanBeRemoved(t *testing.T) {
 func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.must(os.Mkdir(d.store.Dir("00001-a"), 0o700))
-	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Run: config.Run{Network: netguard.None.String()}}))
-	d.must(d.store.write("00001-a", stateFile, State{Phase: Ended}))
+	d.must(d.store.Write("00001-a", session.SpecFile, session.Spec{ID: "00001-a", Run: config.Run{Network: netguard.None.String()}}))
+	d.must(d.store.Write("00001-a", session.StateFile, session.State{Phase: session.Ended}))
 	d.must(d.Remove(t.Context(), "00001-a", false))
 }
 
@@ -159,10 +163,10 @@ func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	if after.Tree != before.Tree || len(after.Changes) != 4 || len(after.Refused) > 0 {
 		t.Errorf("the change set is %+v, not %+v", after, before)
 	}
-	session, err := d.store.Load("00001-a")
+	record, err := d.store.Load("00001-a")
 	d.must(err)
-	if session.State.Review != Unreviewed {
-		t.Errorf("it counts as %s", session.State.Review)
+	if record.State.Review != session.Unreviewed {
+		t.Errorf("it counts as %s", record.State.Review)
 	}
 	// Git works in the workspace, and shows the agent's work as uncommitted.
 	d.gitIn(again.Path, "fsck", "--strict")
@@ -215,7 +219,7 @@ func TestAnExistingWorkspaceIsNotOverwrittenByRestore(t *testing.T) {
 	d.must(err)
 	saved, err := recovery.Save(t.Context(), ws, set, recovery.Accepted)
 	d.must(err)
-	for _, id := range []ID{"00001-a", "00002-b"} { // one has its workspace, the other has different work
+	for _, id := range []session.ID{"00001-a", "00002-b"} { // one has its workspace, the other has different work
 		if _, err := d.RestoreWorkspace(t.Context(), id, *saved); fault.KindOf(err) != fault.Usage {
 			t.Errorf("bringing back the workspace of %s says %v", id, err)
 		}
@@ -288,7 +292,7 @@ func TestDiscardedWorkIsRestoredUnchanged(t *testing.T) {
 	}
 	found, err := d.Find("00001-a")
 	d.must(err)
-	if brief := SummaryOf(&found); !brief.Actions().Restore {
+	if brief := summary.Of(&found); !brief.Actions().Restore {
 		t.Errorf("it is not offered: %+v", brief)
 	}
 	d.must(d.RestoreNewest(t.Context(), "00001-a"))
@@ -297,7 +301,7 @@ func TestDiscardedWorkIsRestoredUnchanged(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(found.State.Workspace.Path, "one.txt")); err != nil {
 		t.Error(err)
 	}
-	if brief := SummaryOf(&found); brief.Actions().Restore || brief.Status() != StatusToReview {
+	if brief := summary.Of(&found); brief.Actions().Restore || brief.Status() != summary.StatusToReview {
 		t.Errorf("it is %q, %+v", brief.Status(), brief.Actions())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
 )
 
 // Remaining lists the files of a change set that were not or only partly delivered. Each
@@ -38,7 +39,7 @@ func (d *Decisions) remaining(set *review.ChangeSet, rejected map[review.Path]bo
 
 // Remaining returns the part of a session's change set that earlier accepts did not
 // deliver.
-func (s *workReader) Remaining(id ID, set *review.ChangeSet) (Remaining, error) {
+func (s *workReader) Remaining(id session.ID, set *review.ChangeSet) (Remaining, error) {
 	decisions, err := s.Decisions(id)
 	if err != nil {
 		return Remaining{}, err
@@ -70,31 +71,31 @@ func (r Remaining) Lines() []string {
 
 // alreadyDecided is the error for a choice whose changes were all delivered before, or, if
 // rejected is set, left out because they are rejected. It lists the remaining changes.
-func alreadyDecided(session *Session, target accept.Target, rejected bool, left Remaining) error {
+func alreadyDecided(record *session.Session, target accept.Target, rejected bool, left Remaining) error {
 	where := ""
-	if target == accept.ToBranch && session.State.Branch != "" {
-		where = ", on branch " + session.State.Branch
+	if target == accept.ToBranch && record.State.Branch != "" {
+		where = ", on branch " + record.State.Branch
 	}
 	how := "accepted"
 	if rejected {
 		how = "rejected or accepted"
 	}
-	text := fmt.Sprintf("what you chose of %s is already %s%s", session.ID, how, where)
+	text := fmt.Sprintf("what you chose of %s is already %s%s", record.ID, how, where)
 	if lines := left.Lines(); len(lines) > 0 {
 		text += "; still " + strings.Join(lines, "; ")
 	}
 	f := fault.New(fault.Usage, "%s", text)
 	if rejected {
-		_ = f.Hint("`aibox comment %s` lists the rejected hunks; `aibox reject %s HUNK --remove` takes that back", session.ID, session.ID)
+		_ = f.Hint("`aibox comment %s` lists the rejected hunks; `aibox reject %s HUNK --remove` takes that back", record.ID, record.ID)
 	}
 	if len(left.Undecided)+len(left.Rejected) > 0 {
-		_ = f.Hint("`aibox review %s` decides about the rest", session.ID)
+		_ = f.Hint("`aibox review %s` decides about the rest", record.ID)
 	}
 	if len(left.Risky) > 0 {
-		_ = f.Hint("`aibox accept %s --accept-risky FILE` accepts a file despite its risks", session.ID)
+		_ = f.Hint("`aibox accept %s --accept-risky FILE` accepts a file despite its risks", record.ID)
 	}
 	if where != "" {
-		return f.Hint("`aibox accept %s --branch NAME` puts the accepted work on another branch", session.ID)
+		return f.Hint("`aibox accept %s --branch NAME` puts the accepted work on another branch", record.ID)
 	}
-	return f.Hint("`aibox diff %s` shows what it changed", session.ID)
+	return f.Hint("`aibox diff %s` shows what it changed", record.ID)
 }

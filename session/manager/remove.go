@@ -12,25 +12,27 @@ import (
 	"aibox/internal/fault"
 	"aibox/review/recovery"
 	"aibox/review/scan"
+	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/workspace"
 )
 
 // removals discards work and removes sessions. It saves the work first.
 type removals struct {
 	*changeSets
-	store Store
+	store session.Store
 }
 
 // Discard discards the session's changes. It saves the content of the workspace, which can
 // be recovered for a limited time, and removes the workspace.
-func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
+func (s *removals) Discard(ctx context.Context, id session.ID) (*recovery.Point, error) {
 	var saved *recovery.Point
-	err := s.withEnded(ctx, id, func(session *Session) error {
-		err := session.NotContinued()
+	err := s.withEnded(ctx, id, func(record *session.Session) error {
+		err := record.NotContinued()
 		if err != nil {
 			return err
 		}
-		if saved, err = s.discardWorkspace(ctx, session); err != nil {
+		if saved, err = s.discardWorkspace(ctx, record); err != nil {
 			return err
 		}
 		// A discard that cannot be logged is incomplete: the next one finds the state that this
@@ -38,38 +40,38 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 		if err := s.append(id, audit.ChangesDiscarded, savedEvent(saved)); err != nil {
 			return err
 		}
-		session.State.Review = Discarded
-		return errors.Join(s.store.WriteState(id, session.State), removeDraft(s.store.Dir(id)))
+		record.State.Review = session.Discarded
+		return errors.Join(s.store.WriteState(id, record.State), removeDraft(s.store.Dir(id)))
 	})
 	return saved, err
 }
 
 // discardWorkspace saves and removes the workspace. If an interrupted discard has already
 // done so, it returns the state that was saved.
-func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
-	gone, err := session.State.Workspace.Gone()
+func (s *removals) discardWorkspace(ctx context.Context, record *session.Session) (*recovery.Point, error) {
+	gone, err := record.State.Workspace.Gone()
 	switch {
 	case err != nil:
 		return nil, err
-	case gone && session.State.Review == Discarded:
-		return nil, fault.New(fault.Usage, "%s is already discarded", session.ID).
-			Hint("`aibox recover %s` lists the saved states", session.ID)
+	case gone && record.State.Review == session.Discarded:
+		return nil, fault.New(fault.Usage, "%s is already discarded", record.ID).
+			Hint("`aibox recover %s` lists the saved states", record.ID)
 	case gone:
-		if saved, err := s.unfinishedDiscard(ctx, session); saved != nil || err != nil {
+		if saved, err := s.unfinishedDiscard(ctx, record); saved != nil || err != nil {
 			return saved, err
 		}
 	}
-	if err := s.logBegin(session, audit.DiscardBegun, map[string]any{"workspace": session.State.Workspace.Path}); err != nil {
+	if err := s.logBegin(record, audit.DiscardBegun, map[string]any{"workspace": record.State.Workspace.Path}); err != nil {
 		return nil, err
 	}
-	return s.saveAndRemove(ctx, session, recovery.Discarded)
+	return s.saveAndRemove(ctx, record, recovery.Discarded)
 }
 
 // unfinishedDiscard returns the state saved by a discard whose end was not recorded, or
 // nil.
-func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
+func (s *removals) unfinishedDiscard(ctx context.Context, record *session.Session) (*recovery.Point, error) {
 	var begun time.Time
-	err := audit.Read(s.store.auditPath(session.ID), func(e audit.Event) error {
+	err := audit.Read(s.store.AuditPath(record.ID), func(e audit.Event) error {
 		switch e.Type {
 		case audit.DiscardBegun:
 			begun = e.Time
@@ -81,14 +83,14 @@ func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*re
 	if err != nil || begun.IsZero() {
 		return nil, err
 	}
-	all, err := recovery.PointsIn(ctx, session.State.Workspace.GitDir)
+	all, err := recovery.PointsIn(ctx, record.State.Workspace.GitDir)
 	if err != nil {
 		return nil, err
 	}
 	var last *recovery.Point
 	for i := range all {
 		saved := &all[i] // the state's time is in whole seconds
-		if saved.By == string(session.ID) && saved.What == recovery.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
+		if saved.By == string(record.ID) && saved.What == recovery.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
 			last = saved
 		}
 	}
@@ -97,8 +99,8 @@ func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*re
 
 // saveAndRemove saves the content of the session's workspace and removes the workspace. If
 // the workspace is gone, it saves the last recorded change set.
-func (s *removals) saveAndRemove(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
-	ws := session.State.Workspace
+func (s *removals) saveAndRemove(ctx context.Context, record *session.Session, what recovery.Reason) (*recovery.Point, error) {
+	ws := record.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 	if !gone {
 		return recovery.PutAway(ctx, ws, what, scan.Options{})
 	}
-	set, err := s.changes(ctx, session)
+	set, err := s.changes(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +119,8 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 // first, as Discard does, and keeps the audit log in the archive. A queued session is
 // stopped first. Work that is not fully reviewed is a Conflict, unless force is
 // set.
-func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
-	if s.store.isQueued(id) { // no part of it has started
+func (s *removals) Remove(ctx context.Context, id session.ID, force bool) error {
+	if s.store.IsQueued(id) { // no part of it has started
 		if _, err := s.Stop(ctx, id, "removed by the user"); err != nil {
 			return err
 		}
@@ -126,30 +128,30 @@ func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 			return nil
 		}
 	}
-	return s.withRecord(ctx, id, func(session *Session) error {
-		if err := s.removeWorkspace(ctx, session, force); err != nil {
+	return s.withRecord(ctx, id, func(record *session.Session) error {
+		if err := s.removeWorkspace(ctx, record, force); err != nil {
 			return err
 		}
-		return RemoveKeepingLog(ctx, s.store, id, s.deps.ReadSettings().AuditCommand)
+		return auditlog.RemoveKeepingLog(ctx, s.store, id, s.deps.ReadSettings().AuditCommand)
 	})
 }
 
-func (s *removals) removeWorkspace(ctx context.Context, session *Session, force bool) error {
-	ws := session.State.Workspace
-	if ws == nil || session.State.ContinuedBy != "" {
+func (s *removals) removeWorkspace(ctx context.Context, record *session.Session, force bool) error {
+	ws := record.State.Workspace
+	if ws == nil || record.State.ContinuedBy != "" {
 		return nil
 	}
 	gone, err := ws.Gone()
 	if err != nil {
 		return err
 	}
-	unreviewed := session.HasOpenWork()
+	unreviewed := record.HasOpenWork()
 	if gone {
 		if unreviewed && !force {
-			return unreviewedFault(session.ID)
+			return unreviewedFault(record.ID)
 		}
 		if unreviewed {
-			_, err = s.saveAndRemove(ctx, session, recovery.Removed)
+			_, err = s.saveAndRemove(ctx, record, recovery.Removed)
 		}
 		if errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
 			return nil
@@ -164,8 +166,8 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 		return fmt.Errorf("saving the workspace before it is removed: %w", err)
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
-	case !force && (unreviewed || session.State.Review == Unreviewed): // the user may have changed the workspace
-		return unreviewedFault(session.ID)
+	case !force && (unreviewed || record.State.Review == session.Unreviewed): // the user may have changed the workspace
+		return unreviewedFault(record.ID)
 	}
 	if _, err := recovery.Save(ctx, ws, set, recovery.Removed); err != nil {
 		return err
@@ -173,7 +175,7 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 	return workspace.Remove(ctx, ws)
 }
 
-func unreviewedFault(id ID) error {
+func unreviewedFault(id session.ID) error {
 	return fault.New(fault.Conflict, "not all changes of %s have been reviewed", id).
 		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
 		Hint("`aibox rm --force %s` removes it; `aibox recover %s` brings it back", id, id)

@@ -14,6 +14,9 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/sessiontest"
 )
 
 func TestARemovedSessionKeepsItsAuditLog(t *testing.T) {
@@ -29,7 +32,7 @@ func TestARemovedSessionKeepsItsAuditLog(t *testing.T) {
 		t.Fatalf("%+v", logs)
 	}
 	var ids []string
-	d.must(d.AuditEvents(logs, func(e Logged) error {
+	d.must(d.AuditEvents(logs, func(e auditlog.Event) error {
 		ids = append(ids, e.ID().String()+" "+string(e.Type))
 		return nil
 	}))
@@ -52,10 +55,10 @@ func TestASessionWithADamagedLogOrOnAFullDiskCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.must(d.append("00001-a", audit.StopRequested, nil))
-	damaged, err := os.ReadFile(d.store.auditPath("00001-a"))
+	damaged, err := os.ReadFile(d.store.AuditPath("00001-a"))
 	d.must(err)
 	damaged[9] ^= 1
-	d.must(os.WriteFile(d.store.auditPath("00001-a"), damaged, 0o600))
+	d.must(os.WriteFile(d.store.AuditPath("00001-a"), damaged, 0o600))
 	d.must(d.Remove(t.Context(), "00001-a", true))
 	logs, err := d.AuditLogs("00001-a")
 	d.must(err)
@@ -66,14 +69,14 @@ func TestASessionWithADamagedLogOrOnAFullDiskCanBeRemoved(t *testing.T) {
 
 func TestRepairDeliversUndeliveredEvents(t *testing.T) {
 	received := filepath.Join(t.TempDir(), "events")
-	s := newSessions(Deps{Settings: func() Settings { return Settings{AuditCommand: NewAuditCommand("tee -a " + received)} }}, testStore(t))
+	s := newManager(Deps{Settings: func() Settings { return Settings{AuditCommand: auditlog.NewCommand("tee -a " + received)} }}, sessiontest.Store(t))
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, s.store, id, State{Phase: Ended, Result: &Result{}})
+	sessiontest.Put(t, s.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
 	for range 3 {
-		if err := (AuditCommand{}).Append(s.store, id, audit.StopRequested, nil); err != nil {
+		if err := (auditlog.Command{}).Append(s.store, id, audit.StopRequested, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,13 +91,13 @@ func TestRepairDeliversUndeliveredEvents(t *testing.T) {
 	var got []string
 	data, _ := os.ReadFile(received)
 	for line := range strings.Lines(string(data)) {
-		var event LogLine
+		var event auditlog.Line
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, event.ID)
 	}
-	if want := []string{EventID{id, 1}.String(), EventID{id, 2}.String()}; !slices.Equal(got, want) {
+	if want := []string{session.EventID{Session: id, Number: 1}.String(), session.EventID{Session: id, Number: 2}.String()}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review/recovery"
+	"aibox/session"
 	"aibox/session/agentstate"
 	"aibox/workspace"
 )
@@ -20,16 +21,16 @@ import (
 // handovers moves the workspace of a session to the one that resumes it, and back.
 type handovers struct {
 	*feedbacks
-	store Store
+	store session.Store
 	deps  *Deps
 }
 
 // TakeOver moves the workspace and the conversations of the session from to the session
 // to, whose folder exists. save receives the workspace before anything is moved, so that
 // ReturnWorkspace can repair a crash at any point.
-func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
+func (s *handovers) TakeOver(ctx context.Context, from, to session.ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
-	err := s.withEnded(ctx, from, func(old *Session) error {
+	err := s.withEnded(ctx, from, func(old *session.Session) error {
 		if err := old.NotContinued(); err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 }
 
 // ReturnWorkspace undoes a TakeOver that may be incomplete.
-func (s *handovers) ReturnWorkspace(from, to ID) error {
+func (s *handovers) ReturnWorkspace(from, to session.ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was removed
@@ -95,18 +96,18 @@ func (s *handovers) ReturnWorkspace(from, to ID) error {
 }
 
 // storeContinuation stores the id of the session that continues this one, and logs it.
-func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
-	session.State.ContinuedBy = by
-	err := s.append(session.ID, kind, map[string]ID{"by": other})
-	return errors.Join(err, s.store.WriteState(session.ID, session.State))
+func (s *handovers) storeContinuation(record *session.Session, by session.ID, kind audit.Type, other session.ID) error {
+	record.State.ContinuedBy = by
+	err := s.append(record.ID, kind, map[string]session.ID{"by": other})
+	return errors.Join(err, s.store.WriteState(record.ID, record.State))
 }
 
 // adoptLegacyState moves the agent state of a session by an earlier version to its current
 // place. State of an agent that no longer exists stays.
-func (s *handovers) adoptLegacyState(session *Session) error {
-	agent, err := s.deps.Agents.Find(session.Agent)
+func (s *handovers) adoptLegacyState(record *session.Session) error {
+	agent, err := s.deps.Agents.Find(record.Agent)
 	if err != nil {
 		return nil //nolint:nilerr // its conversation cannot be continued
 	}
-	return agentstate.AdoptLegacy(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
+	return agentstate.AdoptLegacy(s.store.Dir(record.ID), record.Agent, agent.Info().StateDirs)
 }

@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/review/accept"
+	"aibox/session"
 )
 
 const (
@@ -37,10 +38,10 @@ func (s *deliveries) RememberTarget(repo string, target accept.Target) error {
 	return paths.WriteFile(targetsPath(s.store), data)
 }
 
-func targetsPath(store Store) string { return filepath.Join(store.Dirs().State, targetsFile) }
+func targetsPath(store session.Store) string { return filepath.Join(store.Dirs().State, targetsFile) }
 
 // targets returns the remembered targets by repository; none if they cannot be read.
-func targets(store Store) map[string]accept.Target {
+func targets(store session.Store) map[string]accept.Target {
 	all := map[string]accept.Target{}
 	data, err := paths.ReadSmall(targetsPath(store), maxTargetsFile)
 	if err != nil || json.Unmarshal(data, &all) != nil {

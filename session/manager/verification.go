@@ -15,6 +15,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
+	"aibox/session"
 	"aibox/session/output"
 )
 
@@ -37,7 +38,7 @@ const (
 	verificationsFile = "verifications.json"
 	maxVerifications  = 20      // number of results kept with a session, the newest
 	maxVerified       = 1 << 20 // bytes of output kept for each, the end
-	shownLines        = 10      // number of lines in Verification.Lines
+	shownLines        = 10      // number of lines in session.Verification.Lines
 	shownLine         = 200     // bytes of one line
 
 	// DefaultVerifyTimeout is the time limit of a verification unless the request sets one.
@@ -49,34 +50,34 @@ type verifications struct {
 	*changeSets
 	*launches
 	*containers
-	store Store
+	store session.Store
 }
 
 // Verify runs a command on the work of an ended session, in a sandbox, and stores the result
 // with the session. A failing command is a result, not an error; an error means that the
 // session cannot be verified. When ctx ends, it ends the command and records that.
-func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
+func (s *verifications) Verify(ctx context.Context, id session.ID, req VerifyRequest) (session.Verification, error) {
 	var v *VerificationRun
-	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := session.NotContinued(); err != nil {
+	err := s.withEnded(ctx, id, func(record *session.Session) error {
+		if err := record.NotContinued(); err != nil {
 			return err
 		}
-		if req.Command == "" && session.Verify == "" {
+		if req.Command == "" && record.Verify == "" {
 			return fault.New(fault.Usage, "%s was started without a command to verify its work with", id).
 				Hint("name one: aibox verify %s --verify 'make test'", id)
 		}
-		set, err := s.changes(ctx, session)
+		set, err := s.changes(ctx, record)
 		if err != nil {
 			return err
 		}
 		if req.Tree == "" {
 			req.Tree = set.Tree
 		}
-		v = s.RunVerification(ctx, session, set.Tree, req, func(ID) {})
+		v = s.RunVerification(ctx, record, set.Tree, req, func(session.ID) {})
 		return errors.Join(s.KeepVerification(id, v), s.append(id, audit.WorkVerified, VerifiedEvent(&v.Verification)))
 	})
 	if v == nil {
-		return Verification{}, err
+		return session.Verification{}, err
 	}
 	return v.Verification, err
 }
@@ -86,22 +87,22 @@ func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (V
 // neither req nor the session has a command. A tree that has passed the same command
 // before is not verified again. The function works only while the caller holds the
 // session.
-func (s *verifications) Verifier(session Session, req VerifyRequest) func(ctx context.Context, tree string) error {
-	if req.Command == "" && session.Verify == "" {
+func (s *verifications) Verifier(record session.Session, req VerifyRequest) func(ctx context.Context, tree string) error {
+	if req.Command == "" && record.Verify == "" {
 		return nil
 	}
 	return func(ctx context.Context, tree string) error {
-		set, err := s.FinalChanges(session.ID)
+		set, err := s.FinalChanges(record.ID)
 		if err != nil {
 			return err
 		}
 		req.Tree = tree
-		req.applyDefaults(session.Spec)
-		if s.passedBefore(session.ID, req) {
+		req.applyDefaults(record.Spec)
+		if s.passedBefore(record.ID, req) {
 			return nil
 		}
-		v := s.RunVerification(ctx, &session, set.Tree, req, func(ID) {})
-		err = errors.Join(s.KeepVerification(session.ID, v), s.append(session.ID, audit.WorkVerified, VerifiedEvent(&v.Verification)))
+		v := s.RunVerification(ctx, &record, set.Tree, req, func(session.ID) {})
+		err = errors.Join(s.KeepVerification(record.ID, v), s.append(record.ID, audit.WorkVerified, VerifiedEvent(&v.Verification)))
 		if v.Passed() || err != nil {
 			return err
 		}
@@ -109,13 +110,13 @@ func (s *verifications) Verifier(session Session, req VerifyRequest) func(ctx co
 		for _, hint := range v.Fault.Hints {
 			refused = refused.Hint("%s", hint)
 		}
-		return refused.Hint("`aibox verify %s --show` shows its output", session.ID).
-			Hint("`aibox accept %s --no-verify` skips the verification", session.ID)
+		return refused.Hint("`aibox verify %s --show` shows its output", record.ID).
+			Hint("`aibox accept %s --no-verify` skips the verification", record.ID)
 	}
 }
 
 // passedBefore reports whether the tree passed the command in its last verification.
-func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
+func (s *verifications) passedBefore(id session.ID, req VerifyRequest) bool {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return false
@@ -129,9 +130,9 @@ func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
 }
 
 // Verifications returns the results stored with the session, oldest first.
-func (s *workReader) Verifications(id ID) ([]Verification, error) {
-	var all []Verification
-	err := s.store.read(id, verificationsFile, &all)
+func (s *workReader) Verifications(id session.ID) ([]session.Verification, error) {
+	var all []session.Verification
+	err := s.store.Read(id, verificationsFile, &all)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -140,7 +141,7 @@ func (s *workReader) Verifications(id ID) ([]Verification, error) {
 
 // VerificationOutput returns the end of a verification's output, raw: it must pass the
 // terminal filter before it is shown.
-func (s *workReader) VerificationOutput(id ID, number int) ([]byte, error) {
+func (s *workReader) VerificationOutput(id session.ID, number int) ([]byte, error) {
 	output, err := os.ReadFile(s.verificationOutput(id, number))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.Usage, "%s has no output of verification %d", id, number).Hint("`aibox verify %s --show` lists the verifications", id)
@@ -148,12 +149,12 @@ func (s *workReader) VerificationOutput(id ID, number int) ([]byte, error) {
 	return output, err
 }
 
-func (s *workReader) verificationOutput(id ID, number int) string {
+func (s *workReader) verificationOutput(id session.ID, number int) string {
 	return filepath.Join(s.store.Dir(id), fmt.Sprintf("verification-%d.raw", number))
 }
 
 // KeepVerification stores a result with the session and numbers it.
-func (s *verifications) KeepVerification(id ID, v *VerificationRun) error {
+func (s *verifications) KeepVerification(id session.ID, v *VerificationRun) error {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return err
@@ -172,11 +173,11 @@ func (s *verifications) KeepVerification(id ID, v *VerificationRun) error {
 		}
 		all = all[1:]
 	}
-	return s.store.write(id, verificationsFile, all)
+	return s.store.Write(id, verificationsFile, all)
 }
 
 // VerifiedEvent returns the log's record of a verification.
-func VerifiedEvent(v *Verification) map[string]any {
+func VerifiedEvent(v *session.Verification) map[string]any {
 	return map[string]any{"command": ShortCommand(v.Command), "tree": v.Tree, "exit_code": v.ExitCode, "seconds": v.Seconds, "fault": v.Fault}
 }
 

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/session"
 	"aibox/session/output"
 )
 
@@ -44,15 +45,15 @@ func TestAVerificationInheritsUnsetOptionsFromItsSession(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		request VerifyRequest
-		spec    Spec
+		spec    session.Spec
 		command string
 		timeout time.Duration
 	}{
-		{"all from the session", VerifyRequest{}, Spec{Run: config.Run{Verify: "make", VerifyTimeout: amount.Duration(time.Minute)}}, "make", time.Minute},
-		{"a session without a limit", VerifyRequest{}, Spec{Run: config.Run{Verify: "make"}}, "make", 0},
-		{"a session without a command", VerifyRequest{Command: "make"}, Spec{}, "make", DefaultVerifyTimeout},
-		{"all from the request", VerifyRequest{Command: "a", Timeout: time.Second}, Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "a", time.Second},
-		{"no limit", VerifyRequest{Timeout: -1}, Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "b", 0},
+		{"all from the session", VerifyRequest{}, session.Spec{Run: config.Run{Verify: "make", VerifyTimeout: amount.Duration(time.Minute)}}, "make", time.Minute},
+		{"a session without a limit", VerifyRequest{}, session.Spec{Run: config.Run{Verify: "make"}}, "make", 0},
+		{"a session without a command", VerifyRequest{Command: "make"}, session.Spec{}, "make", DefaultVerifyTimeout},
+		{"all from the request", VerifyRequest{Command: "a", Timeout: time.Second}, session.Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "a", time.Second},
+		{"no limit", VerifyRequest{Timeout: -1}, session.Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "b", 0},
 	} {
 		c.request.applyDefaults(c.spec)
 		if c.request.Command != c.command || c.request.Timeout != c.timeout {
@@ -62,33 +63,33 @@ func TestAVerificationInheritsUnsetOptionsFromItsSession(t *testing.T) {
 }
 
 func TestAVerificationResultExplainsItsFailure(t *testing.T) {
-	failure := func(kind fault.Kind) *Failure { return FailureOf(fault.New(kind, "shell did not")) }
+	failure := func(kind fault.Kind) *session.Failure { return session.FailureOf(fault.New(kind, "shell did not")) }
 	for _, c := range []struct {
-		result Result
+		result session.Result
 		kind   fault.Kind
 		says   string
 	}{
-		{Result{ExitCode: 2, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, `"make test" ended with exit code 2`},
-		{Result{ExitCode: -1, Signal: 9, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, "signal 9"},
-		{Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was ended after 1m"},
-		{Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
-		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "was aborted: shell did not"},
+		{session.Result{ExitCode: 2, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, `"make test" ended with exit code 2`},
+		{session.Result{ExitCode: -1, Signal: 9, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, "signal 9"},
+		{session.Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was ended after 1m"},
+		{session.Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
+		{session.Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "was aborted: shell did not"},
 	} {
-		v := &VerificationRun{Verification: Verification{Command: "make test"}}
-		v.applyResult(Session{Spec: Spec{Run: config.Run{Timeout: amount.Duration(time.Minute)}}, State: State{Result: &c.result}})
+		v := &VerificationRun{Verification: session.Verification{Command: "make test"}}
+		v.applyResult(session.Session{Spec: session.Spec{Run: config.Run{Timeout: amount.Duration(time.Minute)}}, State: session.State{Result: &c.result}})
 		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.HasSuffix(v.Fault.Message, c.says) {
 			t.Errorf("%+v says %+v", c.result, v.Fault)
 		}
 	}
-	v := &VerificationRun{Verification: Verification{Command: "make test"}}
-	v.applyResult(Session{State: State{Result: &Result{}}})
+	v := &VerificationRun{Verification: session.Verification{Command: "make test"}}
+	v.applyResult(session.Session{State: session.State{Result: &session.Result{}}})
 	if !v.Passed() {
 		t.Errorf("what ended well has not passed: %+v", v.Fault)
 	}
 }
 
 // kept is an ended session in a separate store.
-func kept(t *testing.T) (*Sessions, ID) {
+func kept(t *testing.T) (*Manager, session.ID) {
 	t.Helper()
 	dirs := paths.Dirs{Home: t.TempDir()}
 	dirs.State, dirs.Data = dirs.Home+"/state", dirs.Home+"/data"
@@ -106,7 +107,7 @@ func kept(t *testing.T) (*Sessions, ID) {
 func TestTheNumberOfKeptVerificationsIsLimited(t *testing.T) {
 	s, id := kept(t)
 	for range maxVerifications + 5 {
-		v := &VerificationRun{Verification: Verification{Command: "make", Tree: "t"}}
+		v := &VerificationRun{Verification: session.Verification{Command: "make", Tree: "t"}}
 		v.output.add(output.Chunk{Stream: output.Stdout, Data: []byte("said\n")})
 		if err := s.KeepVerification(id, v); err != nil {
 			t.Fatal(err)
@@ -130,9 +131,9 @@ func TestATreePassesOnlyWithTheSameCommand(t *testing.T) {
 	s, id := kept(t)
 	keep := func(command, tree string, code int) {
 		t.Helper()
-		v := &VerificationRun{Verification: Verification{Command: command, Tree: tree, ExitCode: code}}
+		v := &VerificationRun{Verification: session.Verification{Command: command, Tree: tree, ExitCode: code}}
 		if code != 0 {
-			v.Fault = FailureOf(fault.New(fault.AgentFailed, "no"))
+			v.Fault = session.FailureOf(fault.New(fault.AgentFailed, "no"))
 		}
 		if err := s.KeepVerification(id, v); err != nil {
 			t.Fatal(err)
@@ -153,19 +154,19 @@ func TestATreePassesOnlyWithTheSameCommand(t *testing.T) {
 
 func TestVerificationNeedsACommand(t *testing.T) {
 	s, id := kept(t)
-	if s.Verifier(Session{Spec: Spec{ID: id}}, VerifyRequest{}) != nil {
+	if s.Verifier(session.Session{Spec: session.Spec{ID: id}}, VerifyRequest{}) != nil {
 		t.Error("there is a verifier")
 	}
-	verify := s.Verifier(Session{Spec: Spec{ID: id, Run: config.Run{Verify: "make"}}}, VerifyRequest{})
+	verify := s.Verifier(session.Session{Spec: session.Spec{ID: id, Run: config.Run{Verify: "make"}}}, VerifyRequest{})
 	if err := verify(context.Background(), "tree"); err == nil {
 		t.Error("a session without a record of its changes is verified")
 	}
 }
 
 func TestAFailedVerificationKeepsHints(t *testing.T) {
-	v := &VerificationRun{Verification: Verification{Command: "make"}}
+	v := &VerificationRun{Verification: session.Verification{Command: "make"}}
 	cause := fault.New(fault.Environment, "Docker stopped").Hint("start Docker")
-	v.applyResult(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})
+	v.applyResult(session.Session{State: session.State{Result: &session.Result{ExitCode: -1, Fault: session.FailureOf(cause)}}})
 	if v.Fault == nil || !slices.Contains(v.Fault.Hints, "start Docker") {
 		t.Errorf("the fault is %+v", v.Fault)
 	}

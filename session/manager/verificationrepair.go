@@ -6,28 +6,29 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/session"
 )
 
 // concludeVerifying ends a session whose supervisor died while it waited for the
 // verification. The agent's own result is already stored.
-func (s *repairs) concludeVerifying(ctx context.Context, session *Session) error {
-	if err := s.clearVerifications(ctx, session.ID); err != nil {
+func (s *repairs) concludeVerifying(ctx context.Context, record *session.Session) error {
+	if err := s.clearVerifications(ctx, record.ID); err != nil {
 		return err
 	}
-	result := session.State.Result
-	v := &VerificationRun{Verification: Verification{
-		Command: session.Verify, Tree: result.Changes.Tree, Begun: now(), ExitCode: -1,
-		Fault: FailureOf(fault.New(fault.Internal, "the session's supervisor died while %q verified the work", ShortCommand(session.Verify)).
-			Hint("`aibox verify %s` runs it again", session.ID)),
+	result := record.State.Result
+	v := &VerificationRun{Verification: session.Verification{
+		Command: record.Verify, Tree: result.Changes.Tree, Begun: session.Now(), ExitCode: -1,
+		Fault: session.FailureOf(fault.New(fault.Internal, "the session's supervisor died while %q verified the work", ShortCommand(record.Verify)).
+			Hint("`aibox verify %s` runs it again", record.ID)),
 	}}
-	err := s.KeepVerification(session.ID, v)
+	err := s.KeepVerification(record.ID, v)
 	result.Verification = &v.Verification
 	if result.Fault == nil {
 		result.Fault = v.Fault
 	}
-	session.State.Phase, session.State.Ended = Ended, now()
+	record.State.Phase, record.State.Ended = session.Ended, session.Now()
 	return errors.Join(err,
-		s.append(session.ID, audit.SessionRepaired, v.Fault),
-		s.store.WriteState(session.ID, session.State),
-		s.store.RemoveLive(session.ID))
+		s.append(record.ID, audit.SessionRepaired, v.Fault),
+		s.store.WriteState(record.ID, record.State),
+		s.store.RemoveLive(record.ID))
 }

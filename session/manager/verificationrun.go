@@ -14,18 +14,20 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 	"aibox/workspace"
 )
 
 // VerificationRun is a Verification with its output.
 type VerificationRun struct {
-	Verification
+	session.Verification
 	output outputTail
 }
 
 // applyDefaults completes the request with values of the session.
-func (r *VerifyRequest) applyDefaults(asked Spec) {
+func (r *VerifyRequest) applyDefaults(asked session.Spec) {
 	if r.Command == "" {
 		r.Command = asked.Verify
 	}
@@ -41,16 +43,16 @@ func (r *VerifyRequest) applyDefaults(asked Spec) {
 // RunVerification runs the command in a separate session and removes that session
 // afterwards. The caller holds the lock of the verified session; has is the tree of its
 // work. begun receives the id of the session that runs the command.
-func (s *verifications) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
-	req.applyDefaults(session.Spec)
-	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
-	err := s.runVerification(ctx, session, has, req, v, begun)
-	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
+func (s *verifications) RunVerification(ctx context.Context, record *session.Session, has string, req VerifyRequest, begun func(session.ID)) *VerificationRun {
+	req.applyDefaults(record.Spec)
+	v := &VerificationRun{Verification: session.Verification{Command: req.Command, Tree: req.Tree, Begun: session.Now(), ExitCode: -1}}
+	err := s.runVerification(ctx, record, has, req, v, begun)
+	if left := s.clearVerifications(context.WithoutCancel(ctx), record.ID); left != nil {
 		err = errors.Join(err, fmt.Errorf("cleaning up after a verification: %w", left))
 	}
 	v.Lines, v.Bytes = v.output.lines(), v.output.total
 	if err != nil && v.Fault == nil {
-		v.ExitCode, v.Fault = -1, FailureOf(verificationFault(ctx, req, err))
+		v.ExitCode, v.Fault = -1, session.FailureOf(verificationFault(ctx, req, err))
 	}
 	return v
 }
@@ -65,20 +67,20 @@ func verificationFault(ctx context.Context, req VerifyRequest, err error) error 
 }
 
 // runVerification starts the command's session, follows it and reads its result.
-func (s *verifications) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *VerificationRun, begun func(ID)) error {
+func (s *verifications) runVerification(ctx context.Context, record *session.Session, has string, req VerifyRequest, v *VerificationRun, begun func(session.ID)) error {
 	self, err := runtime.FindProcess(os.Getpid())
 	if err != nil {
 		return err
 	}
-	launch := Launch{
-		ImageID: session.State.ImageID, Env: req.Env,
-		Spec: Spec{
-			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Run: session.withoutNetwork(),
-			Verifies: &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
+	launch := session.Launch{
+		ImageID: record.State.ImageID, Env: req.Env,
+		Spec: session.Spec{
+			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: record.Repository, Run: record.WithoutNetwork(),
+			Verifies: &session.Verifies{Session: record.ID, Has: has, Tree: req.Tree, For: self},
 		},
 	}
 	launch.Spec.Timeout = amount.Duration(req.Timeout)
-	id, err := s.Launch(ctx, launch, func(Step) {})
+	id, err := s.Launch(ctx, launch, func(session.Step) {})
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (s *verifications) runVerification(ctx context.Context, session *Session, h
 const verifyingAgent = "shell"
 
 // applyResult reads the result of the command's session.
-func (v *VerificationRun) applyResult(ended Session) {
+func (v *VerificationRun) applyResult(ended session.Session) {
 	result, command := ended.State.Result, ShortCommand(v.Command)
 	v.ExitCode, v.Seconds = result.ExitCode, result.Seconds
 	if ws := ended.State.Workspace; ws != nil {
@@ -135,12 +137,12 @@ func (v *VerificationRun) applyResult(ended Session) {
 	case kind == fault.AgentFailed && result.ExitCode > 0:
 		failed = fault.New(kind, "the verification failed: %q ended with exit code %d", command, result.ExitCode)
 	}
-	v.Fault = FailureOf(failed)
+	v.Fault = session.FailureOf(failed)
 }
 
 // clearVerifications removes all verifications of the session's work. The caller holds the
 // session's lock, so none is running.
-func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
+func (s *verifications) clearVerifications(ctx context.Context, of session.ID) error {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return err
@@ -150,8 +152,8 @@ func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 		if !id.Hidden() {
 			continue
 		}
-		session, err := s.store.Load(id)
-		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
+		record, err := s.store.Load(id)
+		if err != nil || record.Verifies == nil || record.Verifies.Session != of || record.Verifies.Opens {
 			continue // belongs to another session, or is about to be created
 		}
 		errs = append(errs, s.clearVerification(ctx, id))
@@ -164,10 +166,10 @@ func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 const verificationEndTimeout = 30 * time.Second
 
 // clearVerification removes a verification that has ended or whose supervisor died.
-func (s *verifications) clearVerification(ctx context.Context, id ID) error {
+func (s *verifications) clearVerification(ctx context.Context, id session.ID) error {
 	ending, cancel := context.WithTimeout(ctx, verificationEndTimeout)
 	defer cancel()
-	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
+	if err := session.AwaitFree(ending, s.store.Dir(id)); err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", id, err)
 	}
 	file, err := s.store.Lock(id)
@@ -178,34 +180,34 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 		return err
 	}
 	defer file.Close()
-	session, err := s.store.Load(id)
+	record, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.store.Remove(ctx, id)
 	}
 	if err != nil {
 		return err
 	}
-	if session.State.Phase != Ended {
-		if err := s.endSandbox(ctx, &session); err != nil {
+	if record.State.Phase != session.Ended {
+		if err := s.endSandbox(ctx, &record); err != nil {
 			return err
 		}
 	}
-	if ws := session.State.Workspace; ws != nil {
+	if ws := record.State.Workspace; ws != nil {
 		if err := workspace.Remove(ctx, ws); err != nil {
 			return err
 		}
 	}
-	return RemoveKeepingLog(ctx, s.store, id, s.containers.deps.ReadSettings().AuditCommand)
+	return auditlog.RemoveKeepingLog(ctx, s.store, id, s.containers.deps.ReadSettings().AuditCommand)
 }
 
 // repairVerification removes a verification whose client has died.
-func (s *repairs) repairVerification(ctx context.Context, id ID) error {
-	session, err := s.store.Load(id)
+func (s *repairs) repairVerification(ctx context.Context, id session.ID) error {
+	record, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = s.repairUnlaunched(ctx, id)
 		return err
 	}
-	if err != nil || session.Alive || session.Verifies != nil && session.Verifies.For.Alive() {
+	if err != nil || record.Alive || record.Verifies != nil && record.Verifies.For.Alive() {
 		return err
 	}
 	return s.clearVerification(ctx, id)

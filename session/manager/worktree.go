@@ -6,6 +6,7 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/worktree"
+	"aibox/session"
 )
 
 // RepairWorktrees undoes interrupted accepts onto users' working trees. Repair calls it,
@@ -17,10 +18,10 @@ func (s *repairs) RepairWorktrees() ([]worktree.Recovered, error) {
 // PlanWorktree returns what AcceptSet would do with choice to the files of the user's
 // working tree, and the conflicts that prevent it. It changes nothing. If there is nothing
 // to do, it returns review.ErrNothing.
-func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
+func (s *deliveries) PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
 	var plan *worktree.Plan
-	err := s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) (err error) {
-		plan, err = accept.PlanWorktree(ctx, session.State.Workspace, set, accept.Options{
+	err := s.withDeliverable(ctx, id, set, func(record *session.Session, decisions *Decisions) (err error) {
+		plan, err = accept.PlanWorktree(ctx, record.State.Workspace, set, accept.Options{
 			Choice: choice, Target: accept.ToWorktree, Prior: decisions.before(accept.ToWorktree),
 		})
 		return err
@@ -31,9 +32,9 @@ func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.Change
 // CheckBranch returns the error with which AcceptSet would refuse to deliver the part of
 // set that opts choose to a branch, as far as that is known in advance; see
 // accept.CheckBranch. It changes nothing.
-func (s *deliveries) CheckBranch(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) error {
-	return s.withDeliverable(ctx, id, set, func(session *Session, decisions *Decisions) error {
+func (s *deliveries) CheckBranch(ctx context.Context, id session.ID, set *review.ChangeSet, opts accept.Options) error {
+	return s.withDeliverable(ctx, id, set, func(record *session.Session, decisions *Decisions) error {
 		opts.Prior = decisions.before(opts.Target)
-		return accept.CheckBranch(ctx, session.State.Workspace, set, opts)
+		return accept.CheckBranch(ctx, record.State.Workspace, set, opts)
 	})
 }

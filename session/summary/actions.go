@@ -1,6 +1,9 @@
 package summary
 
-import "aibox/agents"
+import (
+	"aibox/agents"
+	"aibox/session"
+)
 
 // Actions are the actions that screens offer for a session because they currently apply to
 // it. They are only hints: the use cases check again.
@@ -21,22 +24,22 @@ type Actions struct {
 
 // Actions returns the actions that apply to the session.
 func (b *Summary) Actions() Actions {
-	ended := b.Phase == Ended
+	ended := b.Phase == session.Ended
 	if b.Template != "" { // a sandbox has nothing to review
-		runs := b.Phase == Running && !b.Paused
+		runs := b.Phase == session.Running && !b.Paused
 		return Actions{Enter: runs, Snapshot: runs, Stop: !ended, Remove: ended}
 	}
-	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
+	owns := ended && b.ContinuedBy == "" && b.Review != session.Discarded
 	return Actions{
-		Attach:    b.Interactive && !ended && b.Phase != Queued,
-		Enter:     b.Phase == Running,
+		Attach:    b.Interactive && !ended && b.Phase != session.Queued,
+		Enter:     b.Phase == session.Running,
 		Stop:      !ended,
-		Diff:      b.Phase == Running || ended && (b.Changed || b.Unknown),
+		Diff:      b.Phase == session.Running || ended && (b.Changed || b.Unknown),
 		Review:    ended && (b.Changed || b.Unknown),
 		Accept:    owns && (b.Changed || b.Unknown),
 		Discard:   b.Open(),
-		Restore:   ended && b.ContinuedBy == "" && b.Review == Discarded && b.Changed,
-		Remove:    ended && !b.Open() || b.Phase == Queued,
+		Restore:   ended && b.ContinuedBy == "" && b.Review == session.Discarded && b.Changed,
+		Remove:    ended && !b.Open() || b.Phase == session.Queued,
 		Workspace: owns,
 		SendBack:  owns && b.Agent != (&agents.Shell{}).Info().Name,
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/paths"
+	"aibox/session"
 )
 
 // summaryCacheFile holds the summaries of ended sessions between two lists. It can be
@@ -36,7 +37,7 @@ type cachedSummary struct {
 // summaryCache has the summaries of ended sessions.
 type summaryCache struct {
 	root     string // folder with the sessions' folders
-	ids      []ID
+	ids      []session.ID
 	versions []stateVersion  // versions of the ids' states
 	known    []cachedSummary // the summaries in the file
 	next     int             // index of the first one in known that find has not passed
@@ -50,9 +51,9 @@ type keptSummary struct {
 	index   int
 }
 
-// openSummaryCache reads the cache in the folder root, and the versions of the states of sessions, sorted
-// by id.
-func openSummaryCache(root string, ids []ID) *summaryCache {
+// openSummaryCache reads the cache in the folder root, and the versions of the states of
+// sessions, sorted by id.
+func openSummaryCache(root string, ids []session.ID) *summaryCache {
 	c := &summaryCache{root: root, ids: ids, versions: stateVersions(root, ids)}
 	if data, err := os.ReadFile(filepath.Join(root, summaryCacheFile)); err == nil {
 		c.known = decodeSummaries(data)
@@ -64,7 +65,7 @@ func openSummaryCache(root string, ids []ID) *summaryCache {
 // stateVersions returns the versions of the states of sessions below root; the zero value
 // where there is none. Reading them takes most of the time of a long list, so two threads
 // do it.
-func stateVersions(root string, ids []ID) []stateVersion {
+func stateVersions(root string, ids []session.ID) []stateVersion {
 	versions := make([]stateVersion, len(ids))
 	folder, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -74,7 +75,7 @@ func stateVersions(root string, ids []ID) []stateVersion {
 	look := func(from, to int) {
 		for i := from; i < to; i++ {
 			var st unix.Stat_t
-			if unix.Fstatat(folder, string(ids[i])+"/"+stateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			if unix.Fstatat(folder, string(ids[i])+"/"+session.StateFile, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
 				versions[i] = stateVersion{int64(st.Ino), st.Ctim.Nano()}
 			}
 		}
@@ -106,7 +107,7 @@ func (c *summaryCache) find(i int) (Summary, stateVersion, bool) {
 
 // keep adds the last of the summaries to the cache if its session has ended.
 func (c *summaryCache) keep(all []Summary, version stateVersion) {
-	if last := len(all) - 1; all[last].Phase == Ended && version.inode != 0 {
+	if last := len(all) - 1; all[last].Phase == session.Ended && version.inode != 0 {
 		c.kept = append(c.kept, keptSummary{version, last})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/session"
 )
 
 // filled returns a summary in which no field is zero.
@@ -22,7 +24,7 @@ func filled(t *testing.T) cachedSummary {
 			field.SetInt(int64(-1000 * (i + 1)))
 		case float64:
 			field.SetFloat(-0.1 * float64(i+1))
-		case Usage: // lists never have it; only Usages measures
+		case session.Usage: // lists never have it; only Usages measures
 		default:
 			field.SetString(strings.Repeat("ä", i*10+1)) // panics if the kind is not handled yet
 		}

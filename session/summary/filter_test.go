@@ -3,13 +3,15 @@ package summary
 import (
 	"strings"
 	"testing"
+
+	"aibox/session"
 )
 
 func TestAFilterFindsSessionsByWordsAndColumns(t *testing.T) {
 	all := []Summary{
-		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "Fix http://x", Phase: Ended, Changed: true},
-		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/codex", Branch: "dark", Phase: Ended, Failed: true},
-		{ID: "0cccc-codex", Agent: "codex", Repository: "/home/ann/shop", Phase: Running},
+		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "Fix http://x", Phase: session.Ended, Changed: true},
+		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/codex", Branch: "dark", Phase: session.Ended, Failed: true},
+		{ID: "0cccc-codex", Agent: "codex", Repository: "/home/ann/shop", Phase: session.Running},
 	}
 	for typed, want := range map[string]string{
 		"":                            "0aaaa 0bbbb 0cccc",
@@ -63,17 +65,17 @@ func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 		brief Summary
 		want  Actions
 	}{
-		{Summary{Phase: Preparing}, Actions{Stop: true}},
-		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true, Enter: true, Diff: true}},
-		{Summary{Phase: Running, Template: "code"}, Actions{Stop: true, Enter: true, Snapshot: true}},
-		{Summary{Phase: Running, Template: "code", Paused: true}, Actions{Stop: true}},
-		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
-		{Summary{Phase: Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
-		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
-		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
-		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true, SendBack: true}},
-		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Diff: true, Review: true, Restore: true, Remove: true}},
-		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Diff: true, Review: true, Remove: true}},
+		{Summary{Phase: session.Preparing}, Actions{Stop: true}},
+		{Summary{Phase: session.Running, Interactive: true}, Actions{Stop: true, Attach: true, Enter: true, Diff: true}},
+		{Summary{Phase: session.Running, Template: "code"}, Actions{Stop: true, Enter: true, Snapshot: true}},
+		{Summary{Phase: session.Running, Template: "code", Paused: true}, Actions{Stop: true}},
+		{Summary{Phase: session.Ended}, Actions{Remove: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: session.Ended, Agent: "shell"}, Actions{Remove: true, Workspace: true}},
+		{Summary{Phase: session.Ended, Interactive: true, Changed: true}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: session.Ended, Changed: true, Review: session.PartlyAccepted}, Actions{Diff: true, Review: true, Accept: true, Discard: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: session.Ended, Changed: true, Review: session.Accepted}, Actions{Diff: true, Review: true, Accept: true, Remove: true, Workspace: true, SendBack: true}},
+		{Summary{Phase: session.Ended, Changed: true, Review: session.Discarded}, Actions{Diff: true, Review: true, Restore: true, Remove: true}},
+		{Summary{Phase: session.Ended, Changed: true, ContinuedBy: "0next"}, Actions{Diff: true, Review: true, Remove: true}},
 	} {
 		if got := c.brief.Actions(); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.brief, got, c.want)

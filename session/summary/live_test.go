@@ -3,21 +3,25 @@ package summary
 import (
 	"testing"
 	"time"
+
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 )
 
 func TestARunningSessionIsListedWithItsCounters(t *testing.T) {
-	store := testStore(t)
-	reader := newReader(store)
-	sessions := newLister(newClient(store), store)
+	store := sessiontest.Store(t)
+	reader := session.NewReader(store)
+	sessions := New(client.New(store), store)
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Running})
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Running})
 	deadline := time.Now().Add(time.Hour).UTC()
-	err = sessions.store.WriteLive(id, Live{
-		Tokens: Tokens{Requests: 2, Input: 40, Output: 2, Cost: 0.5, Unpriced: 1}, Deadline: deadline,
-		Refused: []Refusal{{What: "name", Target: "example.org", Times: 3}}, Requests: []Request{{Session: id, ID: 1}},
+	err = sessions.store.WriteLive(id, session.Live{
+		Tokens: session.Tokens{Requests: 2, Input: 40, Output: 2, Cost: 0.5, Unpriced: 1}, Deadline: deadline,
+		Refused: []session.Refusal{{What: "name", Target: "example.org", Times: 3}}, Requests: []session.Request{{Session: id, ID: 1}},
 		Calls: 4, Output: 500,
 	})
 	if err != nil {
@@ -41,7 +45,7 @@ func TestARunningSessionIsListedWithItsCounters(t *testing.T) {
 	if open, err := reader.Requests(); err != nil || len(open) != 1 || open[0].Session != id {
 		t.Errorf("asks %+v, %v", open, err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{Tokens: Tokens{Requests: 1, Input: 7}}})
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{Tokens: session.Tokens{Requests: 1, Input: 7}}})
 	if briefs, err = sessions.Summaries(); err != nil || briefs[0].Tokens != 7 || briefs[0].Waiting != 0 {
 		t.Errorf("after the end: %+v, %v", briefs, err)
 	}

@@ -1,5 +1,7 @@
 package summary
 
+import "aibox/session"
+
 // Status is the state of a session in a word or two: its phase until it has ended, then
 // the state of its review.
 type Status string
@@ -29,23 +31,23 @@ const (
 // Status returns the session's status.
 func (b *Summary) Status() Status {
 	switch {
-	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:
+	case b.Phase != session.Ended && b.Phase != session.Ending && b.Waiting > 0:
 		return StatusAsks
-	case b.Phase == Running && b.Prompting:
+	case b.Phase == session.Running && b.Prompting:
 		return StatusWaiting
-	case b.Phase == Queued:
+	case b.Phase == session.Queued:
 		return StatusQueued
-	case b.Phase == Preparing:
+	case b.Phase == session.Preparing:
 		return StatusStarting
-	case b.Phase == Running && b.Paused:
+	case b.Phase == session.Running && b.Paused:
 		return StatusPaused
-	case b.Phase != Ended:
+	case b.Phase != session.Ended:
 		return Status(b.Phase)
 	case b.ContinuedBy != "":
 		return StatusContinued
-	case b.Review == PartlyAccepted:
+	case b.Review == session.PartlyAccepted:
 		return StatusPartly
-	case b.Review != Unreviewed:
+	case b.Review != session.Unreviewed:
 		return Status(b.Review)
 	case b.Failed:
 		return StatusFailed
@@ -61,5 +63,5 @@ func (b *Summary) Status() Status {
 // Open reports whether the session has ended with work that waits for a decision,
 // completely or in part.
 func (b *Summary) Open() bool {
-	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
+	return b.Phase == session.Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == session.Unreviewed || b.Review == session.PartlyAccepted)
 }

@@ -2,6 +2,8 @@ package summary
 
 import (
 	"testing"
+
+	"aibox/session"
 )
 
 func TestStatusFollowsThePhaseAndThenTheReview(t *testing.T) {
@@ -10,22 +12,22 @@ func TestStatusFollowsThePhaseAndThenTheReview(t *testing.T) {
 		open  bool
 		brief Summary
 	}{
-		{StatusStarting, false, Summary{Phase: Preparing}},
-		{StatusRunning, false, Summary{Phase: Running, Changed: true}},
-		{StatusAsks, false, Summary{Phase: Running, Waiting: 1}},
-		{StatusWaiting, false, Summary{Phase: Running, Prompting: true}},
-		{StatusAsks, false, Summary{Phase: Running, Waiting: 1, Prompting: true}},
-		{StatusEnding, false, Summary{Phase: Ending, Prompting: true}},
-		{StatusEnding, false, Summary{Phase: Ending, Waiting: 1}},
-		{StatusVerifying, false, Summary{Phase: Verifying}},
-		{StatusToReview, true, Summary{Phase: Ended, Changed: true}},
-		{StatusFailed, true, Summary{Phase: Ended, Changed: true, Failed: true}},
-		{StatusFailed, false, Summary{Phase: Ended, Failed: true}},
-		{StatusUnchanged, false, Summary{Phase: Ended}},
-		{StatusPartly, true, Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}},
-		{StatusAccepted, false, Summary{Phase: Ended, Changed: true, Review: Accepted, Failed: true}},
-		{StatusDiscarded, false, Summary{Phase: Ended, Changed: true, Review: Discarded}},
-		{StatusContinued, false, Summary{Phase: Ended, Changed: true, ContinuedBy: "0other", Review: PartlyAccepted}},
+		{StatusStarting, false, Summary{Phase: session.Preparing}},
+		{StatusRunning, false, Summary{Phase: session.Running, Changed: true}},
+		{StatusAsks, false, Summary{Phase: session.Running, Waiting: 1}},
+		{StatusWaiting, false, Summary{Phase: session.Running, Prompting: true}},
+		{StatusAsks, false, Summary{Phase: session.Running, Waiting: 1, Prompting: true}},
+		{StatusEnding, false, Summary{Phase: session.Ending, Prompting: true}},
+		{StatusEnding, false, Summary{Phase: session.Ending, Waiting: 1}},
+		{StatusVerifying, false, Summary{Phase: session.Verifying}},
+		{StatusToReview, true, Summary{Phase: session.Ended, Changed: true}},
+		{StatusFailed, true, Summary{Phase: session.Ended, Changed: true, Failed: true}},
+		{StatusFailed, false, Summary{Phase: session.Ended, Failed: true}},
+		{StatusUnchanged, false, Summary{Phase: session.Ended}},
+		{StatusPartly, true, Summary{Phase: session.Ended, Changed: true, Review: session.PartlyAccepted}},
+		{StatusAccepted, false, Summary{Phase: session.Ended, Changed: true, Review: session.Accepted, Failed: true}},
+		{StatusDiscarded, false, Summary{Phase: session.Ended, Changed: true, Review: session.Discarded}},
+		{StatusContinued, false, Summary{Phase: session.Ended, Changed: true, ContinuedBy: "0other", Review: session.PartlyAccepted}},
 	} {
 		if got := c.brief.Status(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.brief, got, c.want)

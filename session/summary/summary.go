@@ -1,3 +1,5 @@
+// Package summary lists sessions: one Summary for each, with its status, the actions that it
+// offers, and a filter. It caches those of ended sessions. It changes no record.
 package summary
 
 import (
@@ -13,44 +15,46 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
 	"aibox/internal/sorting"
+	"aibox/session"
+	"aibox/session/client"
 )
 
 // Summary describes a session in one line of a list.
 type Summary struct {
-	ID          ID        `json:"id"`
-	Created     time.Time `json:"created"`
-	Agent       string    `json:"agent"`
-	Template    string    `json:"template,omitempty"` // template of a sandbox; empty if the session has an agent
-	Interactive bool      `json:"interactive,omitempty"`
-	Repository  string    `json:"repository"`       // the top folder, or its URL
-	Branch      string    `json:"branch,omitempty"` // branch on which the work is based; empty for the one checked out
-	Task        string    `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, truncated
-	Phase       Phase     `json:"phase"`
-	Batch       BatchID   `json:"batch,omitempty"`
-	Started     time.Time `json:"started,omitzero"` // when the agent started
-	Ended       time.Time `json:"ended,omitzero"`
-	Review      Review    `json:"review,omitempty"`
-	ContinuedBy ID        `json:"continued_by,omitempty"`
-	Failed      bool      `json:"failed,omitempty"`
-	Changed     bool      `json:"changed,omitempty"`
-	Unknown     bool      `json:"unknown,omitempty"` // the changes are unknown
-	Files       int       `json:"files,omitempty"`
-	Added       int       `json:"added,omitempty"`
-	Deleted     int       `json:"deleted,omitempty"`
-	Refused     int       `json:"refused,omitempty"`   // number of network accesses that were refused
-	Tokens      int       `json:"tokens,omitempty"`    // read and written
-	Uncounted   bool      `json:"uncounted,omitempty"` // the number of tokens is unknown
-	Cost        float64   `json:"cost_usd,omitempty"`  // as Tokens.Cost
-	Unpriced    int       `json:"unpriced,omitempty"`  // as Tokens.Unpriced
+	ID          session.ID      `json:"id"`
+	Created     time.Time       `json:"created"`
+	Agent       string          `json:"agent"`
+	Template    string          `json:"template,omitempty"` // template of a sandbox; empty if the session has an agent
+	Interactive bool            `json:"interactive,omitempty"`
+	Repository  string          `json:"repository"`       // the top folder, or its URL
+	Branch      string          `json:"branch,omitempty"` // branch on which the work is based; empty for the one checked out
+	Task        string          `json:"task,omitempty"`   // the first line of the prompt, or of a shell's command, truncated
+	Phase       session.Phase   `json:"phase"`
+	Batch       session.BatchID `json:"batch,omitempty"`
+	Started     time.Time       `json:"started,omitzero"` // when the agent started
+	Ended       time.Time       `json:"ended,omitzero"`
+	Review      session.Review  `json:"review,omitempty"`
+	ContinuedBy session.ID      `json:"continued_by,omitempty"`
+	Failed      bool            `json:"failed,omitempty"`
+	Changed     bool            `json:"changed,omitempty"`
+	Unknown     bool            `json:"unknown,omitempty"` // the changes are unknown
+	Files       int             `json:"files,omitempty"`
+	Added       int             `json:"added,omitempty"`
+	Deleted     int             `json:"deleted,omitempty"`
+	Refused     int             `json:"refused,omitempty"`   // number of network accesses that were refused
+	Tokens      int             `json:"tokens,omitempty"`    // read and written
+	Uncounted   bool            `json:"uncounted,omitempty"` // the number of tokens is unknown
+	Cost        float64         `json:"cost_usd,omitempty"`  // as session.Tokens.Cost
+	Unpriced    int             `json:"unpriced,omitempty"`  // as session.Tokens.Unpriced
 	// Deadline and Waiting are set for a running session: the end of its time limit, zero
 	// without one, and the number of requests that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Waiting  int       `json:"waiting,omitempty"`
 	// Prompting reports that the agent of a running session waits for the user (see
-	// Live.Waiting).
+	// session.Live.Waiting).
 	Prompting bool `json:"prompting,omitempty"`
 	// Usage is the resource usage of a running session's sandbox, if measured (see Usages).
-	Usage Usage `json:"usage,omitzero"`
+	Usage session.Usage `json:"usage,omitzero"`
 	// Position and Queue are set for a queued session: its place in the queue, from 1, and the
 	// reason for the wait, a clause.
 	Position int    `json:"position,omitempty"`
@@ -67,8 +71,8 @@ func NewestFirst(a, b *Summary) int {
 }
 
 // SortByAge sorts sessions, newest first.
-func SortByAge(sessions []Session) {
-	sorting.Func(sessions, func(a, b *Session) int {
+func SortByAge(sessions []session.Session) {
+	sorting.Func(sessions, func(a, b *session.Session) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 	})
 }
@@ -76,8 +80,8 @@ func SortByAge(sessions []Session) {
 // taskLimit is the maximum length of Summary.Task in bytes.
 const taskLimit = 200
 
-// SummaryOf returns the summary of the session.
-func SummaryOf(s *Session) Summary {
+// Of returns the summary of the session.
+func Of(s *session.Session) Summary {
 	b := Summary{
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
 		Phase: s.State.Phase, Batch: s.Batch, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
@@ -88,7 +92,7 @@ func SummaryOf(s *Session) Summary {
 		b.setResult(s.State.Result)
 		return b
 	}
-	if queue := s.State.Queue; queue != nil && b.Phase == Queued {
+	if queue := s.State.Queue; queue != nil && b.Phase == session.Queued {
 		b.Queue, b.Position = queue.Text, s.Position
 	}
 	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
@@ -109,7 +113,7 @@ func SummaryOf(s *Session) Summary {
 
 // setResult adds the result of a session, which may be nil. A sandbox that was stopped has
 // not failed, and has no changes.
-func (b *Summary) setResult(r *Result) {
+func (b *Summary) setResult(r *session.Result) {
 	if r == nil {
 		return
 	}
@@ -133,18 +137,18 @@ func (b *Summary) Place() string {
 	return filepath.Base(b.Repository)
 }
 
-func (b *Summary) setTokens(t Tokens) {
+func (b *Summary) setTokens(t session.Tokens) {
 	b.Tokens, b.Uncounted = t.Input+t.Output, t.Lost
 	b.Cost, b.Unpriced = t.Cost, t.Unpriced
 }
 
-// CostText describes the cost of the model, as Tokens.CostText does.
+// CostText describes the cost of the model, as session.Tokens.CostText does.
 func (b *Summary) CostText() string {
-	return Tokens{Cost: b.Cost, Unpriced: b.Unpriced, Lost: b.Uncounted}.CostText()
+	return session.Tokens{Cost: b.Cost, Unpriced: b.Unpriced, Lost: b.Uncounted}.CostText()
 }
 
 // addLive adds the counters of a running session.
-func (b *Summary) addLive(live Live) {
+func (b *Summary) addLive(live session.Live) {
 	b.setTokens(live.Tokens)
 	b.Refused = 0
 	for _, refusal := range live.Refused {
@@ -154,33 +158,33 @@ func (b *Summary) addLive(live Live) {
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
-// lister lists sessions by their summaries.
-type lister struct {
-	client *supervisorClient
-	store  Store
+// Lister lists sessions by their summaries.
+type Lister struct {
+	client *client.Client
+	store  session.Store
 }
 
-// newLister returns a lister of the sessions in store.
-func newLister(client *supervisorClient, store Store) *lister {
-	return &lister{client: client, store: store}
+// New returns a Lister of the sessions in store.
+func New(supervisors *client.Client, store session.Store) *Lister {
+	return &Lister{client: supervisors, store: store}
 }
 
 // Summaries returns the summaries of all sessions, oldest first, except those of
 // VerificationSummaries. It omits damaged sessions and names them in the error, which may
 // accompany a list.
-func (s *lister) Summaries() ([]Summary, error) {
+func (s *Lister) Summaries() ([]Summary, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
-	ids = slices.DeleteFunc(ids, ID.Hidden)
+	ids = slices.DeleteFunc(ids, session.ID.Hidden)
 	cache := openSummaryCache(s.store.Root(), ids)
 	briefs := make([]Summary, 0, len(ids))
 	var errs []error
 	for i, id := range ids {
 		brief, version, ok := cache.find(i)
 		if !ok {
-			session, err := s.store.Load(id)
+			record, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // the session is about to be created, or was just removed
 			}
@@ -188,9 +192,9 @@ func (s *lister) Summaries() ([]Summary, error) {
 				errs = append(errs, err)
 				continue
 			}
-			brief = SummaryOf(&session)
-			if brief.Phase != Ended {
-				brief.addLive(s.store.live(id))
+			brief = Of(&record)
+			if brief.Phase != session.Ended {
+				brief.addLive(s.store.Live(id))
 			}
 		}
 		briefs = append(briefs, brief)
@@ -204,11 +208,11 @@ func (s *lister) Summaries() ([]Summary, error) {
 // Stale counts the sessions that a cleanup with this retention would consider: those that
 // have ended, are reviewed or have no changes, and were not modified since. It does not
 // read workspaces.
-func (s *lister) Stale(olderThan time.Duration) int {
+func (s *Lister) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Summaries()
 	stale := 0
 	for _, b := range briefs {
-		if b.Phase != Ended || b.ContinuedBy != "" || b.Open() {
+		if b.Phase != session.Ended || b.ContinuedBy != "" || b.Open() {
 			continue
 		}
 		if s.store.Age(b.ID) >= olderThan {
@@ -223,7 +227,7 @@ func (s *lister) Stale(olderThan time.Duration) int {
 func setPositions(summaries []Summary) {
 	position := 0
 	for i := range summaries {
-		if summaries[i].Phase == Queued {
+		if summaries[i].Phase == session.Queued {
 			position++
 			summaries[i].Position = position
 		}

@@ -6,22 +6,23 @@ import (
 	"testing"
 	"time"
 
-	"aibox/config"
-	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 	"aibox/workspace"
 )
 
 func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
-	store := testStore(t)
-	sessions := newLister(newClient(store), store)
-	ids := make([]ID, minCached+1)
+	store := sessiontest.Store(t)
+	sessions := New(client.New(store), store)
+	ids := make([]session.ID, minCached+1)
 	for i := range ids {
 		id, err := sessions.store.Create("codex", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids[i] = id
-		storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{Changed: true}})
+		sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{Changed: true}})
 	}
 	for range 2 {
 		briefs, err := sessions.Summaries()
@@ -33,12 +34,12 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	storeSession(t, sessions.store, ids[1], State{Phase: Ended, Result: &Result{}, Review: Accepted})
+	sessiontest.Put(t, sessions.store, ids[1], session.State{Phase: session.Ended, Result: &session.Result{}, Review: session.Accepted})
 	if err := os.RemoveAll(sessions.store.Dir(ids[2])); err != nil {
 		t.Fatal(err)
 	}
 	briefs, err := sessions.Summaries()
-	if err != nil || len(briefs) != len(ids)-1 || briefs[1].Review != Accepted || briefs[2].ID != ids[3] {
+	if err != nil || len(briefs) != len(ids)-1 || briefs[1].Review != session.Accepted || briefs[2].ID != ids[3] {
 		t.Fatalf("%d briefs, %v", len(briefs), err)
 	}
 
@@ -51,16 +52,16 @@ func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 }
 
 func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
-	store := testStore(t)
-	sessions := newLister(newClient(store), store)
-	var ids []ID
+	store := sessiontest.Store(t)
+	sessions := New(client.New(store), store)
+	var ids []session.ID
 	for range minCached + 2 {
 		id, err := sessions.store.Create("codex", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, id)
-		storeSession(t, sessions.store, id, State{Phase: Ended})
+		sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended})
 	}
 	list := func() []Summary {
 		t.Helper()
@@ -72,8 +73,8 @@ func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
 	}
 	list()
 	for i, id := range ids { // states of the same length, one after the other
-		for _, review := range []Review{"aaaaaaaa", Accepted, "bbbbbbbb"} {
-			if err := sessions.store.WriteState(id, State{Phase: Ended, Review: review}); err != nil {
+		for _, review := range []session.Review{"aaaaaaaa", session.Accepted, "bbbbbbbb"} {
+			if err := sessions.store.WriteState(id, session.State{Phase: session.Ended, Review: review}); err != nil {
 				t.Fatal(err)
 			}
 			if got := list()[i].Review; got != review {
@@ -81,16 +82,16 @@ func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
 			}
 		}
 	}
-	if err := sessions.store.write(ids[0], stateFile, State{Phase: Preparing}); err != nil {
+	if err := sessions.store.Write(ids[0], session.StateFile, session.State{Phase: session.Preparing}); err != nil {
 		t.Fatal(err)
 	}
-	if got := list()[0].Phase; got != Preparing {
+	if got := list()[0].Phase; got != session.Preparing {
 		t.Errorf("the phase is %q", got)
 	}
-	if err := os.Remove(filepath.Join(sessions.store.Dir(ids[1]), stateFile)); err != nil {
+	if err := os.Remove(filepath.Join(sessions.store.Dir(ids[1]), session.StateFile)); err != nil {
 		t.Fatal(err)
 	}
-	if got := list()[1].Phase; got != Preparing {
+	if got := list()[1].Phase; got != session.Preparing {
 		t.Errorf("without a state, the phase is %q", got)
 	}
 	if err := os.RemoveAll(sessions.store.Dir(ids[2])); err != nil {
@@ -101,25 +102,15 @@ func TestACachedSummaryIsNotUsedForANewState(t *testing.T) {
 	}
 }
 
-func storeSession(t *testing.T, s Store, id ID, state State) {
-	t.Helper()
-	if err := s.write(id, specFile, Spec{ID: id, Prompt: "first line\nsecond", Run: config.Run{Network: netguard.None.String()}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.write(id, stateFile, state); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestARunInASubfolderIsListedByItsRepository(t *testing.T) {
-	s := Session{Spec: Spec{Repository: "/home/ann/p/src"}, State: State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
-	if got := SummaryOf(&s).Repository; got != "/home/ann/p" {
+	s := session.Session{Spec: session.Spec{Repository: "/home/ann/p/src"}, State: session.State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
+	if got := Of(&s).Repository; got != "/home/ann/p" {
 		t.Errorf("the repository is %q", got)
 	}
 }
 
 func TestTheTaskOfAShellIsItsCommand(t *testing.T) {
-	for want, spec := range map[string]Spec{
+	for want, spec := range map[string]session.Spec{
 		"make test":                 {Agent: "shell", Args: []string{"make", "test"}},
 		"sh -c 'ls | head'":         {Agent: "shell", Args: []string{"sh", "-c", "ls | head"}},
 		"sh -c 'first":              {Agent: "shell", Args: []string{"sh", "-c", "first\nsecond"}},
@@ -127,8 +118,8 @@ func TestTheTaskOfAShellIsItsCommand(t *testing.T) {
 		"":                          {Agent: "codex", Args: []string{"--search"}},
 		"(feedback on 0dq4f-shell)": {Agent: "shell", Feedback: "x", Resumes: "0dq4f-shell"},
 	} {
-		session := Session{Spec: spec}
-		if got := SummaryOf(&session).Task; got != want {
+		record := session.Session{Spec: spec}
+		if got := Of(&record).Task; got != want {
 			t.Errorf("%+v has the task %q, want %q", spec, got, want)
 		}
 	}

@@ -6,22 +6,26 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/session"
+	"aibox/session/client"
+	"aibox/session/sessiontest"
 )
 
 // withVerification returns two sessions: an ordinary one, and one that verifies its work.
-func withVerification(t *testing.T) (s *lister, id, verifying ID) {
+func withVerification(t *testing.T) (s *Lister, id, verifying session.ID) {
 	t.Helper()
-	store := testStore(t)
-	s = newLister(newClient(store), store)
+	store := sessiontest.Store(t)
+	s = New(client.New(store), store)
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, s.store, id, State{Phase: Ended})
+	sessiontest.Put(t, s.store, id, session.State{Phase: session.Ended})
 	if verifying, err = s.store.CreateVerification(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	err = s.store.write(verifying, specFile, Spec{ID: verifying, Verifies: &Verifies{Session: id}})
+	err = s.store.Write(verifying, session.SpecFile, session.Spec{ID: verifying, Verifies: &session.Verifies{Session: id}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +34,7 @@ func withVerification(t *testing.T) (s *lister, id, verifying ID) {
 
 func TestTheListOfVerificationsReadsNoOtherRecord(t *testing.T) {
 	s, id, verifying := withVerification(t)
-	if err := os.WriteFile(filepath.Join(s.store.Dir(id), stateFile), []byte("{torn"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.store.Dir(id), session.StateFile), []byte("{torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all, err := s.VerificationSummaries()
@@ -40,7 +44,7 @@ func TestTheListOfVerificationsReadsNoOtherRecord(t *testing.T) {
 	if len(all) != 1 || all[0].ID != verifying || all[0].Task != "(verifies "+string(id)+")" {
 		t.Errorf("%+v", all)
 	}
-	if err := os.WriteFile(filepath.Join(s.store.Dir(verifying), stateFile), []byte("{torn"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.store.Dir(verifying), session.StateFile), []byte("{torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = s.VerificationSummaries(); err == nil || !strings.Contains(err.Error(), string(verifying)) || len(all) != 0 {

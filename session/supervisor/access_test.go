@@ -15,6 +15,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // approvingPolicy is the policy of a session, to which approvals are added.
@@ -197,7 +198,7 @@ func TestTheFirstQuestionsWaitForTheClientThatStartedTheSession(t *testing.T) {
 }
 
 // askingSession returns a running session that asks, with a proxy, and its supervisor.
-func askingSession(t *testing.T, timeout time.Duration) (*session.Sessions, *supervisor) {
+func askingSession(t *testing.T, timeout time.Duration) (*manager.Manager, *supervisor) {
 	t.Helper()
 	sessions, s, _ := proxied(t, netguard.Allowlist)
 	s.launch.Spec.Agent, s.launch.Spec.Ask, s.launch.Spec.AskTimeout = "codex", true, amount.Duration(timeout)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"aibox/audit"
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // commandDrainTimeout is how long the end of the session waits for the user's audit
@@ -36,7 +36,7 @@ type commandDelivery struct {
 }
 
 // start starts the delivery of log.
-func (q *commandDelivery) start(log *audit.Log, d *session.AuditDelivery, notice func(string)) {
+func (q *commandDelivery) start(log *audit.Log, d *auditlog.Delivery, notice func(string)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	q.notice, q.cancel, q.done = notice, cancel, make(chan struct{})
 	q.next, q.moved = d.Next(), make(chan struct{})
@@ -45,7 +45,7 @@ func (q *commandDelivery) start(log *audit.Log, d *session.AuditDelivery, notice
 		defer d.Close()
 		err := log.Follow(ctx, d.Next(), func(e audit.Event) error {
 			err := d.Pass(ctx, e)
-			if errors.Is(err, session.ErrLogMoved) {
+			if errors.Is(err, auditlog.ErrMoved) {
 				return err
 			}
 			q.note(err, e, ctx)
@@ -72,7 +72,7 @@ func (q *commandDelivery) note(err error, e audit.Event, ctx context.Context) {
 	first := err != nil && q.failed == 1
 	q.mu.Unlock()
 	if first {
-		q.tell(session.AuditCommandFailure(err) + "; further failures are only counted")
+		q.tell(auditlog.CommandFailure(err) + "; further failures are only counted")
 	}
 }
 

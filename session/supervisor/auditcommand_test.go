@@ -11,11 +11,12 @@ import (
 	"aibox/audit"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // delivering holds a session's log that is delivered to run, and the notices about the
 // delivery.
-func delivering(t *testing.T, run func(context.Context, session.Logged) error) (*commandDelivery, *audit.Log, session.Store, chan string) {
+func delivering(t *testing.T, run func(context.Context, auditlog.Event) error) (*commandDelivery, *audit.Log, session.Store, chan string) {
 	t.Helper()
 	store := session.NewStore(paths.Dirs{State: t.TempDir(), Data: t.TempDir()})
 	if err := store.CreateChosen("0dq4f-codex"); err != nil {
@@ -25,7 +26,7 @@ func delivering(t *testing.T, run func(context.Context, session.Logged) error) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := session.DeliverLog(t.Context(), store, "0dq4f-codex", run)
+	d, err := auditlog.Deliver(t.Context(), store, "0dq4f-codex", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func upTo(n int) []int {
 func TestASlowAuditCommandGetsEveryEventInOrderAndNeverBlocks(t *testing.T) {
 	var got []int
 	hold := make(chan struct{})
-	q, log, _, notices := delivering(t, func(_ context.Context, e session.Logged) error {
+	q, log, _, notices := delivering(t, func(_ context.Context, e auditlog.Event) error {
 		<-hold
 		got = append(got, e.Seq)
 		return nil
@@ -81,7 +82,7 @@ func TestASlowAuditCommandGetsEveryEventInOrderAndNeverBlocks(t *testing.T) {
 func TestUndeliveredEventsAreDeliveredLater(t *testing.T) {
 	var got []int
 	begun := make(chan struct{}, 100)
-	q, log, store, _ := delivering(t, func(ctx context.Context, e session.Logged) error {
+	q, log, store, _ := delivering(t, func(ctx context.Context, e auditlog.Event) error {
 		if e.Seq == 2 {
 			begun <- struct{}{}
 			<-ctx.Done()
@@ -96,7 +97,7 @@ func TestUndeliveredEventsAreDeliveredLater(t *testing.T) {
 		t.Errorf("%d are left", left)
 	}
 	q.stop() // as after a kill of the supervisor
-	d, err := session.DeliverLog(t.Context(), store, "0dq4f-codex", func(_ context.Context, e session.Logged) error { got = append(got, e.Seq); return nil })
+	d, err := auditlog.Deliver(t.Context(), store, "0dq4f-codex", func(_ context.Context, e auditlog.Event) error { got = append(got, e.Seq); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +111,11 @@ func TestUndeliveredEventsAreDeliveredLater(t *testing.T) {
 
 func TestDeliveryEndsWhenTheSessionIsRemoved(t *testing.T) {
 	begun, hold := make(chan struct{}, 100), make(chan struct{})
-	q, log, store, _ := delivering(t, func(context.Context, session.Logged) error { begun <- struct{}{}; <-hold; return nil })
+	q, log, store, _ := delivering(t, func(context.Context, auditlog.Event) error { begun <- struct{}{}; <-hold; return nil })
 	logEvents(t, log, 5)
 	<-begun
 	q.summary(0)
-	if err := session.RemoveKeepingLog(t.Context(), store, "0dq4f-codex", session.AuditCommand{}); err != nil {
+	if err := auditlog.RemoveKeepingLog(t.Context(), store, "0dq4f-codex", auditlog.Command{}); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
@@ -125,7 +126,7 @@ func TestDeliveryEndsWhenTheSessionIsRemoved(t *testing.T) {
 }
 
 func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
-	q, log, _, notices := delivering(t, func(context.Context, session.Logged) error { return errors.New("exit\x1b status 3") })
+	q, log, _, notices := delivering(t, func(context.Context, auditlog.Event) error { return errors.New("exit\x1b status 3") })
 	logEvents(t, log, 5)
 	text := q.summary(q.await(log.Next(), time.Minute))
 	if text != "the audit command failed for 5 events" || len(notices) != 1 {
@@ -138,7 +139,7 @@ func TestAFailingAuditCommandIsReportedOnce(t *testing.T) {
 
 func TestTheEndOfASessionDoesNotWaitForAHangingAuditCommand(t *testing.T) {
 	_, s := watched(t)
-	d, err := session.DeliverLog(t.Context(), s.store, s.id, func(ctx context.Context, _ session.Logged) error { <-ctx.Done(); return ctx.Err() })
+	d, err := auditlog.Deliver(t.Context(), s.store, s.id, func(ctx context.Context, _ auditlog.Event) error { <-ctx.Done(); return ctx.Err() })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/sorting"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 const (
@@ -48,9 +49,9 @@ type loggedRefusal struct {
 type modelCounters struct {
 	asked      int // number of requests with an outcome that counts
 	failed     int
-	last       session.ModelCall // the last one that failed
-	lastFailed bool              // the most recent request failed
-	reported   map[string]bool   // failures reported at once
+	last       auditlog.ModelCall // the last one that failed
+	lastFailed bool               // the most recent request failed
+	reported   map[string]bool    // failures reported at once
 }
 
 // start starts to count refusals.
@@ -102,7 +103,7 @@ func otherRefusals(what string) session.Refusal {
 // addCall counts one request to the model. It reports whether to log the request (the log
 // is limited, because the sandbox controls the number of requests) and whether to report
 // its failure at once: each failure once, up to a limit.
-func (t *counters) addCall(c session.ModelCall) (log, report bool) {
+func (t *counters) addCall(c auditlog.ModelCall) (log, report bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	report = t.model.add(c)
@@ -121,7 +122,7 @@ func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 }
 
 // addTokens adds the tokens of a call.
-func addTokens(t session.Tokens, c session.ModelCall) session.Tokens {
+func addTokens(t session.Tokens, c auditlog.ModelCall) session.Tokens {
 	if c.Input+c.Output > 0 || c.Uncounted {
 		t.Requests++
 	}
@@ -153,14 +154,14 @@ func (t *counters) models() []session.ModelUsage {
 }
 
 // add counts a generation request and reports whether to report its failure.
-func (m *modelCounters) add(c session.ModelCall) (report bool) {
-	if !c.Generates || c.Outcome == session.GivenUp {
+func (m *modelCounters) add(c auditlog.ModelCall) (report bool) {
+	if !c.Generates || c.Outcome == auditlog.GivenUp {
 		return false
 	}
 	answered := m.asked > m.failed
 	m.asked++
 	// A model whose work is complete may answer without text.
-	m.lastFailed = failed(c) && (c.Outcome != session.Blank || !answered)
+	m.lastFailed = failed(c) && (c.Outcome != auditlog.Blank || !answered)
 	if !m.lastFailed {
 		return false
 	}
@@ -179,10 +180,10 @@ func (m *modelCounters) add(c session.ModelCall) (report bool) {
 }
 
 // addUnfinished counts a request that is still open when the session ends.
-func (t *counters) addUnfinished(c session.ModelCall) {
+func (t *counters) addUnfinished(c auditlog.ModelCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c.Outcome == session.Silent {
+	if c.Outcome == auditlog.Silent {
 		t.model.add(c)
 	}
 }
@@ -250,10 +251,10 @@ func (t *counters) firstTime(what string) bool {
 }
 
 // totals returns all counts, for the log.
-func (t *counters) totals() session.Totals {
+func (t *counters) totals() auditlog.Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := session.Totals{Calls: t.calls, Input: t.tokens.Input, Output: t.tokens.Output, Refused: map[string]int{}, Egress: t.egress}
+	all := auditlog.Totals{Calls: t.calls, Input: t.tokens.Input, Output: t.tokens.Output, Refused: map[string]int{}, Egress: t.egress}
 	for refusal, known := range t.refused {
 		all.Refused[refusal.What] += known.times
 	}

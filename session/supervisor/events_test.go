@@ -12,15 +12,17 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/control"
+	"aibox/session/manager"
 	"aibox/session/output"
 )
 
 // watched is a session with its supervisor, which answers requests.
-func watched(t *testing.T) (*session.Sessions, *supervisor) {
+func watched(t *testing.T) (*manager.Manager, *supervisor) {
 	t.Helper()
 	dirs := paths.Dirs{State: t.TempDir(), Data: t.TempDir()}
-	sessions, store := session.New(session.Deps{Dirs: dirs}), session.NewStore(dirs)
+	sessions, store := manager.New(manager.Deps{Dirs: dirs}), session.NewStore(dirs)
 	id, err := store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 	if e := next(audit.DNSRefused); e.Seq != 0 {
 		t.Errorf("%+v", e)
 	}
-	s.modelCalled(session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
+	s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
 	next(audit.ModelAnswered)
 	s.nameRefused(s.policy.refusedName("example.org", "A")) // a repetition: only a number increases
 	for {

@@ -14,6 +14,7 @@ import (
 	"aibox/review/scan"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -86,7 +87,7 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	}
 	if _, err := removed(); err != nil {
 		fmt.Fprintln(os.Stderr, "releasing:", err)
-		if err := session.ExpectContainer(s.store); err != nil {
+		if err := manager.ExpectContainer(s.store); err != nil {
 			fmt.Fprintln(os.Stderr, "leaving the sandbox to a later repair:", err)
 		}
 	}
@@ -148,7 +149,7 @@ func (s *supervisor) conclude(ctx context.Context, res *resources, result *sessi
 func (s *sandbox) awaitSandboxEnd() error {
 	sandbox := s.state().Sandbox
 	for _, last := range []bool{false, true} {
-		err := sandbox.AwaitEnd(session.SandboxEndTimeout)
+		err := sandbox.AwaitEnd(manager.SandboxEndTimeout)
 		if err == nil {
 			return nil
 		}
@@ -170,7 +171,7 @@ func (s *sandbox) release(ctx context.Context, res *resources, container runtime
 	})
 	err := errors.Join(s.closeLimits(), container.Destroy(ctx))
 	if errors.Is(err, runtime.ErrDaemonLost) { // nothing cleans up after the sandbox
-		err = errors.Join(err, runtime.KillBelonging(container.ID(), session.RemainsTimeout))
+		err = errors.Join(err, runtime.KillBelonging(container.ID(), manager.RemainsTimeout))
 	}
 	_, closeErr := closed()
 	return errors.Join(err, closeErr, res.docker.Networks.Release(ctx, res.network))
@@ -200,7 +201,7 @@ func (s *supervisor) computeChanges(ctx context.Context, res *resources, result 
 // storeReview stores the review of a session that continued accepted work: whether any of
 // its own work is open.
 func (s *supervisor) storeReview(set *review.ChangeSet) error {
-	review, err := session.ReviewOf(s.store, s.id, set)
+	review, err := manager.ReviewOf(s.store, s.id, set)
 	if err != nil || review == session.Unreviewed {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 func TestQuestionAboutABudgetIsOpenOnce(t *testing.T) {
@@ -41,10 +42,10 @@ func TestAnUnattendedSessionDoesNotAskAboutItsBudget(t *testing.T) {
 
 func TestCostAndTokensAreCountedByModel(t *testing.T) {
 	var all counters
-	all.addCall(session.ModelCall{Model: "big", Input: 100, Cached: 60, Output: 10, Cost: 0.5})
-	all.addCall(session.ModelCall{Model: "small", Input: 1, Output: 1, Unpriced: true})
-	all.addCall(session.ModelCall{Model: "big", Input: 50, Output: 5, Cost: 0.25})
-	all.addCall(session.ModelCall{Model: "refused"})
+	all.addCall(auditlog.ModelCall{Model: "big", Input: 100, Cached: 60, Output: 10, Cost: 0.5})
+	all.addCall(auditlog.ModelCall{Model: "small", Input: 1, Output: 1, Unpriced: true})
+	all.addCall(auditlog.ModelCall{Model: "big", Input: 50, Output: 5, Cost: 0.25})
+	all.addCall(auditlog.ModelCall{Model: "refused"})
 	models := all.models()
 	if len(models) != 2 || models[0].Model != "big" || models[0].Tokens != (session.Tokens{Requests: 2, Input: 150, Cached: 60, Output: 15, Cost: 0.75}) || models[1].Tokens.Unpriced != 1 {
 		t.Errorf("%+v", models)
@@ -65,7 +66,7 @@ func TestCostAndTokensAreCountedByModel(t *testing.T) {
 		}
 	}
 	for range 2 * maxModels {
-		all.addCall(session.ModelCall{Model: strings.Repeat("x", len(all.models())), Input: 1})
+		all.addCall(auditlog.ModelCall{Model: strings.Repeat("x", len(all.models())), Input: 1})
 	}
 	if n := len(all.models()); n > maxModels {
 		t.Errorf("%d models", n)

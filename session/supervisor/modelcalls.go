@@ -11,12 +11,13 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // failed reports whether the model did not answer a request while the agent waited.
-func failed(c session.ModelCall) bool {
+func failed(c auditlog.ModelCall) bool {
 	switch c.Outcome {
-	case session.Busy, session.Refused, session.Broken, session.Silent, session.NoAnswer, session.Blank:
+	case auditlog.Busy, auditlog.Refused, auditlog.Broken, auditlog.Silent, auditlog.NoAnswer, auditlog.Blank:
 		return c.Generates
 	default:
 		return false
@@ -24,22 +25,22 @@ func failed(c session.ModelCall) bool {
 }
 
 // retryAfter returns the time that a busy server asks to wait.
-func retryAfter(c session.ModelCall) time.Duration {
+func retryAfter(c auditlog.ModelCall) time.Duration {
 	return time.Duration(c.RetryAfter) * time.Millisecond
 }
 
 // failureText describes a failed call in a clause.
-func failureText(c session.ModelCall) string {
+func failureText(c auditlog.ModelCall) string {
 	if wait := retryAfter(c).Round(time.Second); wait > 0 {
 		c.RetryAfter = 0
 		return fmt.Sprintf("%s (it asks to wait %s)", failureText(c), amount.Span(wait))
 	}
 	switch {
-	case c.Outcome == session.Silent:
+	case c.Outcome == auditlog.Silent:
 		return "no answer from the model for " + formatWait(time.Duration(c.Millis)*time.Millisecond)
-	case c.Outcome == session.NoAnswer:
+	case c.Outcome == auditlog.NoAnswer:
 		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
-	case c.Outcome == session.Blank:
+	case c.Outcome == auditlog.Blank:
 		return "the model ended its answer without text or a tool call"
 	case !c.Passed():
 		return "the gateway refused a request: " + c.Error
@@ -58,9 +59,9 @@ func failureText(c session.ModelCall) string {
 
 // Calls receives the sandbox's requests to the model, from any goroutine.
 type Calls struct {
-	Began    func()                  // a request for an answer has begun
-	Received func()                  // a piece of an answer has arrived; never blocks
-	Ended    func(session.ModelCall) // a request, for an answer or not, has ended
+	Began    func()                   // a request for an answer has begun
+	Received func()                   // a piece of an answer has arrived; never blocks
+	Ended    func(auditlog.ModelCall) // a request, for an answer or not, has ended
 }
 
 // modelWatch counts the requests to the model, records them, and ends the session when
@@ -81,7 +82,7 @@ func (s *modelWatch) calls() Calls {
 	return Calls{
 		Began:    func() { s.open.Add(1); s.model.began() },
 		Received: func() { s.noteActivity(); s.model.pieceReceived() },
-		Ended: func(call session.ModelCall) {
+		Ended: func(call auditlog.ModelCall) {
 			if call.Generates {
 				s.open.Add(-1)
 			}
@@ -92,7 +93,7 @@ func (s *modelWatch) calls() Calls {
 }
 
 // modelCalled records one request to the model.
-func (s *modelWatch) modelCalled(call session.ModelCall) {
+func (s *modelWatch) modelCalled(call auditlog.ModelCall) {
 	log, report := s.counters.addCall(call)
 	var event session.EventID
 	if log {
@@ -105,7 +106,7 @@ func (s *modelWatch) modelCalled(call session.ModelCall) {
 		s.model.ended(call)
 	}
 	if !call.Passed() {
-		s.counters.addRefusal(session.Refusal{What: session.AskedModel, Target: call.Target(), Reason: call.Error, Times: 1},
+		s.counters.addRefusal(session.Refusal{What: auditlog.AskedModel, Target: call.Target(), Reason: call.Error, Times: 1},
 			func(session.Refusal) session.EventID { return event })
 	}
 	s.warnOfModelLimits()
@@ -119,19 +120,19 @@ func (s *modelWatch) watchModel(info agents.Info) {
 	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
 		return
 	}
-	s.model.onDeath(func(last session.ModelCall) {
+	s.model.onDeath(func(last auditlog.ModelCall) {
 		s.counters.addUnfinished(last)
 		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.modelDeathText(last))))
 	})
 }
 
 // modelDeathText explains the end of a run whose model is dead.
-func (s *modelWatch) modelDeathText(last session.ModelCall) string {
+func (s *modelWatch) modelDeathText(last auditlog.ModelCall) string {
 	trouble := strings.TrimRight(failureText(last), ".!")
-	if last.Outcome == session.Silent {
+	if last.Outcome == auditlog.Silent {
 		return trouble
 	}
-	if last.Outcome == session.Busy {
+	if last.Outcome == auditlog.Busy {
 		model := s.counters.modelCalls()
 		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(busyTimeout(model.asked > model.failed)))
 	}
@@ -139,10 +140,10 @@ func (s *modelWatch) modelDeathText(last session.ModelCall) string {
 }
 
 // modelFault adds hints to a failure of the model.
-func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fault.Fault) *fault.Fault {
+func (s *modelWatch) modelFault(info agents.Info, call auditlog.ModelCall, f *fault.Fault) *fault.Fault {
 	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
 	switch {
-	case call.Error != "" && call.Outcome == session.Refused:
+	case call.Error != "" && call.Outcome == auditlog.Refused:
 		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows the APIs that each one uses")
 	case (call.Status == 401 || call.Status == 403) && s.keyVariable != "":
 		f = f.Hint("export %s=…   # a key that may use this model", s.keyVariable)
@@ -150,13 +151,13 @@ func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fau
 		f = f.Hint("%s shows whether the server answers without a key", list)
 	case call.Status == 404:
 		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
-	case call.Outcome == session.Silent:
+	case call.Outcome == auditlog.Silent:
 		f = silenceFault(f).Hint("%s shows whether the server is running; its own log may have details", list)
-	case call.Outcome == session.Busy:
+	case call.Outcome == auditlog.Busy:
 		f = f.Hint("`aibox run --resume %s` continues when the server has room; --inference and --model choose another", s.id)
-	case call.Outcome == session.Blank:
+	case call.Outcome == auditlog.Blank:
 		f = f.Hint("%s lists the models; --model chooses another", list)
-	case call.Outcome == session.Broken || call.Outcome == session.NoAnswer:
+	case call.Outcome == auditlog.Broken || call.Outcome == auditlog.NoAnswer:
 		f = f.Hint("%s shows whether the server is running; its own log may have details", list)
 	}
 	return f.Hint("`aibox logs %s` shows the output of %s", s.id, info.Name)

@@ -3,7 +3,7 @@ package supervisor
 import (
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // How long an agent may retry with a failing model. Agents retry on their own, some for
@@ -49,34 +49,34 @@ type failureTracker struct {
 	failures int  // consecutive failures
 	empty    int  // how many of the last ones were empty answers
 	first    time.Time
-	last     session.Outcome // outcome of the last failure
-	busyEnd  time.Time       // end of the wait for a busy server; zero if it is not busy
+	last     auditlog.Outcome // outcome of the last failure
+	busyEnd  time.Time        // end of the wait for a busy server; zero if it is not busy
 }
 
 // began records a request.
 func (h *failureTracker) began() { h.inFlight++ }
 
 // ended records the outcome of a request at now.
-func (h *failureTracker) ended(now time.Time, outcome session.Outcome) {
+func (h *failureTracker) ended(now time.Time, outcome auditlog.Outcome) {
 	h.inFlight--
 	switch outcome {
-	case session.Answered:
+	case auditlog.Answered:
 		h.answered, h.failures, h.empty, h.busyEnd = true, 0, 0, time.Time{}
-	case session.Busy:
+	case auditlog.Busy:
 		h.failures, h.empty = 0, 0
 		if h.busyEnd.IsZero() {
 			h.busyEnd = now.Add(busyTimeout(h.answered))
 		}
-	case session.Refused, session.Broken, session.NoAnswer, session.Blank:
+	case auditlog.Refused, auditlog.Broken, auditlog.NoAnswer, auditlog.Blank:
 		if h.failures == 0 {
 			h.first = now
 		}
 		h.failures++
-		if h.empty++; outcome == session.Refused || outcome == session.Broken {
+		if h.empty++; outcome == auditlog.Refused || outcome == auditlog.Broken {
 			h.empty = 0
 		}
 		h.last = outcome
-	case session.GivenUp: // caused by the agent, so it says nothing about the model
+	case auditlog.GivenUp: // caused by the agent, so it says nothing about the model
 	}
 }
 
@@ -115,7 +115,7 @@ func (h *failureTracker) failing() (at time.Time, ok bool) {
 		return time.Time{}, false
 	case h.answered:
 		return h.first.Add(provenTimeout), true
-	case h.last == session.Refused && h.failures >= refusedFailures:
+	case h.last == auditlog.Refused && h.failures >= refusedFailures:
 		return h.first.Add(refusedTimeout), true
 	default:
 		return h.first.Add(brokenTimeout), true

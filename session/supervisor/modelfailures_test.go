@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // story replays events, one word each: "+" a request begins, a number of seconds passes,
@@ -16,7 +16,7 @@ func story(t *testing.T, text string) int {
 	var h failureTracker
 	begin := time.Unix(0, 0)
 	now := begin
-	outcomes := map[string]session.Outcome{"ok": session.Answered, "busy": session.Busy, "refused": session.Refused, "broken": session.Broken, "gone": session.GivenUp, "none": session.NoAnswer, "blank": session.Blank}
+	outcomes := map[string]auditlog.Outcome{"ok": auditlog.Answered, "busy": auditlog.Busy, "refused": auditlog.Refused, "broken": auditlog.Broken, "gone": auditlog.GivenUp, "none": auditlog.NoAnswer, "blank": auditlog.Blank}
 	dead := func(until time.Time) (int, bool) {
 		at, ok := h.due()
 		if !ok || at.After(until) {
@@ -33,7 +33,7 @@ func story(t *testing.T, text string) int {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h.ended(now, session.Busy)
+			h.ended(now, auditlog.Busy)
 			h.retryAfter(now, asked)
 			continue
 		}

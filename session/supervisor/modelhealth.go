@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // modelHealth runs the state machines for failures and silence of the model on the real
@@ -16,8 +16,8 @@ type modelHealth struct {
 	silence  silenceTracker
 	limit    time.Duration              // limit of a silence; 0 for none
 	report   func(silent time.Duration) // called to report a silence; may be nil
-	died     func(session.ModelCall)    // called once, with the last failure; nil if that does not end the session
-	last     session.ModelCall
+	died     func(auditlog.ModelCall)   // called once, with the last failure; nil if that does not end the session
+	last     auditlog.ModelCall
 	timer    *time.Timer
 
 	lastPiece atomic.Int64 // time of the last piece of an answer, in nanoseconds since first; 0 if silence already has it
@@ -34,7 +34,7 @@ func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Dur
 }
 
 // onDeath sets dead, which is called when the model counts as dead.
-func (v *modelHealth) onDeath(dead func(session.ModelCall)) {
+func (v *modelHealth) onDeath(dead func(auditlog.ModelCall)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.died = dead
@@ -72,7 +72,7 @@ func (v *modelHealth) began() {
 // it leaves all other work to the timer. The request began earlier, so first is set.
 func (v *modelHealth) pieceReceived() { v.lastPiece.Store(int64(max(1, time.Since(v.first)))) }
 
-func (v *modelHealth) ended(call session.ModelCall) {
+func (v *modelHealth) ended(call auditlog.ModelCall) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
@@ -146,7 +146,7 @@ func (v *modelHealth) check() {
 	switch {
 	case past(v.exhaustedAt()):
 		v.died, v.report, report = nil, nil, nil
-		last = session.ModelCall{Generates: true, Outcome: session.Silent, Millis: v.limit.Milliseconds()}
+		last = auditlog.ModelCall{Generates: true, Outcome: auditlog.Silent, Millis: v.limit.Milliseconds()}
 	case past(v.deadAt()):
 		v.died, v.report, report = nil, nil, nil
 	case past(v.reportAt()):

@@ -8,6 +8,7 @@ import (
 	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 func TestALimitIsReportedNearAtEightyPercent(t *testing.T) {
@@ -25,10 +26,10 @@ func TestALimitIsReportedNearAtEightyPercent(t *testing.T) {
 
 func TestBytesSentToTheModelAreCounted(t *testing.T) {
 	var all counters
-	all.addCall(session.ModelCall{Sent: 100, Input: 7, Output: 3})
-	all.addCall(session.ModelCall{Sent: 20, Input: 1})
-	all.addCall(session.ModelCall{Uncounted: true})
-	all.addCall(session.ModelCall{})
+	all.addCall(auditlog.ModelCall{Sent: 100, Input: 7, Output: 3})
+	all.addCall(auditlog.ModelCall{Sent: 20, Input: 1})
+	all.addCall(auditlog.ModelCall{Uncounted: true})
+	all.addCall(auditlog.ModelCall{})
 	if sent, tokens := all.usage(); sent != 120 || tokens != 11 {
 		t.Errorf("%d bytes, %d tokens", sent, tokens)
 	}

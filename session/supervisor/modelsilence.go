@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // silenceReport is how long a model is silent before that is reported. A local model may
@@ -40,8 +41,8 @@ func (s *silenceTracker) pieceReceived(now time.Time) {
 }
 
 // ended records the outcome of a request. Any answer of the server ends the silence.
-func (s *silenceTracker) ended(now time.Time, outcome session.Outcome) {
-	if outcome != session.GivenUp {
+func (s *silenceTracker) ended(now time.Time, outcome auditlog.Outcome) {
+	if outcome != auditlog.GivenUp {
 		s.pieceReceived(now)
 	} else if s.inFlight == 1 {
 		s.before = s.length(now)

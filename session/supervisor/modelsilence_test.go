@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // hearing holds the reports about a model: how long it was silent, and the last call before
@@ -23,7 +23,7 @@ func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	at := func() string { return " at " + time.Since(begin).String() }
 	v.onSilence(limit, func(silent time.Duration) { h.notices = append(h.notices, formatWait(silent)+at()) })
 	if watched {
-		v.onDeath(func(last session.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
+		v.onDeath(func(last auditlog.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
 	}
 	return v, h
 }
@@ -32,12 +32,12 @@ func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 // of its answer comes, a number of seconds passes, and other words end a request.
 func (v *modelHealth) run(t *testing.T, text string) {
 	t.Helper()
-	outcomes := map[string]session.Outcome{"ok": session.Answered, "busy": session.Busy, "broken": session.Broken, "gone": session.GivenUp, "none": session.NoAnswer}
+	outcomes := map[string]auditlog.Outcome{"ok": auditlog.Answered, "busy": auditlog.Busy, "broken": auditlog.Broken, "gone": auditlog.GivenUp, "none": auditlog.NoAnswer}
 	for word := range strings.FieldsSeq(text) {
 		outcome, ends := outcomes[word]
 		switch {
 		case ends:
-			v.ended(session.ModelCall{Generates: true, Status: 200, Outcome: outcome})
+			v.ended(auditlog.ModelCall{Generates: true, Status: 200, Outcome: outcome})
 		case word == "+":
 			v.began()
 		case word == "piece":
@@ -122,8 +122,8 @@ func TestTheLongestSilenceIsRecorded(t *testing.T) {
 
 func TestSilenceCountsAsAFailure(t *testing.T) {
 	var all counters
-	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Silent, Millis: 600_000})
-	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted when it ended
+	all.addUnfinished(auditlog.ModelCall{Generates: true, Outcome: auditlog.Silent, Millis: 600_000})
+	all.addUnfinished(auditlog.ModelCall{Generates: true, Outcome: auditlog.Refused}) // was counted when it ended
 	if f := all.modelCalls().failures(); f == nil || f.Count != 1 || f.Message != "no answer from the model for 10 min" {
 		t.Errorf("%+v", f)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 const (
@@ -43,7 +44,7 @@ type notifier struct {
 
 // note is a notification of a running session.
 type note struct {
-	event      session.NotifyEvent
+	event      manager.NotifyEvent
 	what, text string
 	holds      func() bool // reports whether its cause still exists
 }
@@ -68,7 +69,7 @@ func (n *notifier) notify(next note) {
 		return
 	}
 	n.held = slices.DeleteFunc(n.held, func(old note) bool { return !old.holds() })
-	if next.event == session.NotifyWaiting {
+	if next.event == manager.NotifyWaiting {
 		n.held = slices.Insert(n.held, 0, next)
 	} else {
 		n.held = append(n.held, next)
@@ -94,7 +95,7 @@ func (n *notifier) endPause() {
 }
 
 // send sends a notification in the background.
-func (n *notifier) send(event session.NotifyEvent, what, text string) {
+func (n *notifier) send(event manager.NotifyEvent, what, text string) {
 	how := n.session.deps.ReadSettings().Notifications
 	message, wanted := how.About(n.session.id, &n.session.launch.Spec, event, what, text)
 	if wanted {
@@ -118,7 +119,7 @@ func (n *notifier) noteFailure(err error) {
 	n.failed = true
 	n.mu.Unlock()
 	if first {
-		n.session.audit(audit.NoticeGiven, map[string]string{"text": session.NotifyFailure(err)})
+		n.session.audit(audit.NoticeGiven, map[string]string{"text": manager.NotifyFailure(err)})
 	}
 }
 
@@ -134,7 +135,7 @@ func (n *notifier) setWaiting(waiting bool) {
 	if waiting && n.session != nil {
 		n.waiting = time.AfterFunc(waitingSettle, func() {
 			if !n.isWatched() {
-				n.notify(note{session.NotifyWaiting, "waits for you", n.subject(), n.stillWaits})
+				n.notify(note{manager.NotifyWaiting, "waits for you", n.subject(), n.stillWaits})
 			}
 		})
 	}
@@ -160,7 +161,7 @@ func (n *notifier) notifyEnd(result *session.Result, watched bool) {
 	n.mu.Lock()
 	n.held = nil
 	n.mu.Unlock()
-	if event, what, text, ok := session.NoticeOf(result); ok && !watched {
+	if event, what, text, ok := manager.NoticeOf(result); ok && !watched {
 		n.send(event, what, text)
 	}
 	sent := make(chan struct{})

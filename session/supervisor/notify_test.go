@@ -15,6 +15,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // notified returns a supervisor whose notifications go to a channel, titles first.
@@ -22,7 +23,7 @@ func notified(t *testing.T, on ...string) (*supervisor, chan string) {
 	t.Helper()
 	_, s := watched(t)
 	notes := make(chan string, 100)
-	s.deps.Settings = notifying(session.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
+	s.deps.Settings = notifying(manager.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
 		notes <- title + ": " + text
 		return nil
 	}})
@@ -30,14 +31,14 @@ func notified(t *testing.T, on ...string) (*supervisor, chan string) {
 	return s, notes
 }
 
-func notifying(how session.Notifications) func() session.Settings {
-	return func() session.Settings { return session.Settings{Notifications: how} }
+func notifying(how manager.Notifications) func() manager.Settings {
+	return func() manager.Settings { return manager.Settings{Notifications: how} }
 }
 
 // addNotifyCommand adds the user's command to the notifications of s.
 func addNotifyCommand(s *supervisor, text string) {
 	how := s.deps.ReadSettings().Notifications
-	how.Command = session.NewNotifyCommand(text)
+	how.Command = manager.NewNotifyCommand(text)
 	s.deps.Settings = notifying(how)
 }
 
@@ -71,7 +72,7 @@ func TestOnlyTheEventsOfTheSettingsAreNotified(t *testing.T) {
 	s, notes := notified(t, "asks")
 	s.notifier.notifyEnd(&session.Result{}, false)
 	s.launch.Spec.Verifies = &session.Verifies{}
-	s.notifier.notify(note{session.NotifyAsks, "asks", "of a verification", func() bool { return true }})
+	s.notifier.notify(note{manager.NotifyAsks, "asks", "of a verification", func() bool { return true }})
 	s.notifier.sending.Wait()
 	if len(notes) > 0 {
 		t.Errorf("notified is %q", <-notes)
@@ -101,7 +102,7 @@ func TestNotificationsOfARunningSessionAreRare(t *testing.T) {
 func quiet(t *testing.T, on ...string) (*supervisor, chan string) {
 	t.Helper()
 	s, notes := limited(t, time.Hour), make(chan string, 100)
-	s.deps.Settings = notifying(session.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
+	s.deps.Settings = notifying(manager.Notifications{On: on, Desktop: func(_ context.Context, title, text string) error {
 		notes <- title + ": " + text
 		return nil
 	}})
@@ -204,12 +205,12 @@ func TestTheNotifyCommandReceivesJSONAndItsFailureIsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "got")
 	addNotifyCommand(s, "tee "+file)
 	s.notifier.notifyEnd(&session.Result{}, false)
-	var got session.Notification
+	var got manager.Notification
 	data, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(data, &got)
 	}
-	if err != nil || got.Event != session.NotifyEnded || got.Session != s.id || got.Repository != "/home/ann/shop" || got.Text != "nothing was changed" || time.Since(got.Time) > time.Hour {
+	if err != nil || got.Event != manager.NotifyEnded || got.Session != s.id || got.Repository != "/home/ann/shop" || got.Text != "nothing was changed" || time.Since(got.Time) > time.Hour {
 		t.Errorf("received is %+v, %v", got, err)
 	}
 	addNotifyCommand(s, "false")

@@ -18,6 +18,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // fakeProxy has one open connection to each host until a policy no longer allows it.
@@ -63,13 +64,13 @@ func destination(t *testing.T, text string) netguard.Destination {
 }
 
 // proxied is a running session with the policy mode, and its proxy.
-func proxied(t *testing.T, mode netguard.Mode) (*session.Sessions, *supervisor, *fakeProxy) {
+func proxied(t *testing.T, mode netguard.Mode) (*manager.Manager, *supervisor, *fakeProxy) {
 	t.Helper()
 	return proxiedWith(t, mode, session.Launch{})
 }
 
 // proxiedWith is proxied for a given launch.
-func proxiedWith(t *testing.T, mode netguard.Mode, launch session.Launch) (*session.Sessions, *supervisor, *fakeProxy) {
+func proxiedWith(t *testing.T, mode netguard.Mode, launch session.Launch) (*manager.Manager, *supervisor, *fakeProxy) {
 	t.Helper()
 	sessions, s := watched(t)
 	s.launch.Spec, s.launch.Injected = launch.Spec, launch.Injected
@@ -245,7 +246,7 @@ func (p *fakeProxy) play(host string, at time.Time, up, down int64) {
 }
 
 // counted returns the counts of destinations in the log.
-func counted(t *testing.T, sessions *session.Sessions, id session.ID) (all []audit.EgressCount) {
+func counted(t *testing.T, sessions *manager.Manager, id session.ID) (all []audit.EgressCount) {
 	t.Helper()
 	err := sessions.Events(id, func(e audit.Event) error {
 		if e.Type != audit.EgressCounted {

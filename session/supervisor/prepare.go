@@ -19,6 +19,7 @@ import (
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -27,8 +28,8 @@ type resources struct {
 	agent          agents.Agent
 	docker         daemon
 	network        runtime.Network
-	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
-	sockets        session.Sockets                      // set by awaitSockets
+	awaitSockets   func() (manager.Sockets, error)      // waits until the network's bridge is closed
+	sockets        manager.Sockets                      // set by awaitSockets
 	awaitProcess   func() (runtime.Process, error)      // waits until the daemon reports that the sandbox runs
 	kernel         string                               // version of the sandbox's kernel, as its PID 1 reported it
 	state          []string                             // the agent's state folders on the host
@@ -43,11 +44,11 @@ type resources struct {
 
 // daemon is a container daemon with the guard of its networks.
 type daemon struct {
-	session.Docker
-	guard session.Guard
+	manager.Docker
+	guard manager.Guard
 }
 
-func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
+func openDaemon(ctx context.Context, deps manager.Deps) (daemon, error) {
 	docker, err := deps.Docker(ctx)
 	if err != nil {
 		return daemon{}, err
@@ -347,7 +348,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 		return nil, fmt.Errorf("taking a network: %w", err)
 	}
 	s.onUndo(func(ctx context.Context) error { return docker.Networks.Release(ctx, network) })
-	guarded := async(func() (session.Sockets, error) {
+	guarded := async(func() (manager.Sockets, error) {
 		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
 		if err == nil {
 			done(s.launch.Spec.Reach())
@@ -365,7 +366,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 }
 
 // closeNetwork closes a bridge to everything but the session's sockets.
-func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
+func (s *preparation) closeNetwork(ctx context.Context, guard manager.Guard, bridge string) (manager.Sockets, error) {
 	policy := s.launch.Spec.Mode()
 	sockets, err := guard.Guard(ctx, bridge, s.launch.Spec.TCPPorts(), policy.UDPPorts())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/secret"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // Proxy is the egress proxy of one session. It is safe for concurrent use.
@@ -99,7 +100,7 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 		return s.audit(e.Type, e.Egress).String()
 	case audit.EgressRefused:
 		s.counters.addEgressRefused(times)
-		refusal := session.Refusal{What: session.AskedEgress, Target: e.Egress.Target(), Reason: e.Egress.Reason, Times: times}
+		refusal := session.Refusal{What: auditlog.AskedEgress, Target: e.Egress.Target(), Reason: e.Egress.Reason, Times: times}
 		return s.logRefusal(refusal, e.Type, e.Egress).String()
 	case audit.EgressClosed:
 		allowed, ok := session.ParseEventID(e.AllowedID)

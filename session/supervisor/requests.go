@@ -9,6 +9,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 )
 
 // The end of a request, for the log, if there was no answer.
@@ -204,7 +205,7 @@ func (s *limits) ask(r session.Request, end func(session.Answer) error) (session
 	} else {
 		s.audit(audit.RequestMade, r)
 	}
-	s.notifier.notify(note{session.NotifyAsks, "asks", r.Question, func() bool { return s.requests.isOpen(r.ID) }})
+	s.notifier.notify(note{manager.NotifyAsks, "asks", r.Question, func() bool { return s.requests.isOpen(r.ID) }})
 	s.publishing.flush()
 	return r, true
 }

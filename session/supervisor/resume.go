@@ -9,6 +9,7 @@ import (
 	"aibox/audit"
 	"aibox/session"
 	"aibox/session/agentstate"
+	"aibox/session/manager"
 	"aibox/workspace"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
-	sessions := session.New(s.deps.Deps)
+	sessions := manager.New(s.deps.Deps)
 	s.onUndo(func(context.Context) error { return sessions.ReturnWorkspace(from, s.id) })
 	ws, err := sessions.TakeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
 		// This agent may be another one than before.
@@ -41,7 +42,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 func (s *preparation) forkWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Forks
-	sessions := session.New(s.deps.Deps)
+	sessions := manager.New(s.deps.Deps)
 	ws, err := sessions.Fork(ctx, from, s.id, s.saveWorkspace(made))
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (s *preparation) forkWorkspace(ctx context.Context, scratch []string, made 
 }
 
 // copyFeedback adds the feedback on the forked session's work to this session's spec.
-func (s *preparation) copyFeedback(sessions *session.Sessions, from session.ID) error {
+func (s *preparation) copyFeedback(sessions *manager.Manager, from session.ID) error {
 	text, err := sessions.ForkedFeedback(from)
 	if err != nil || text == "" {
 		return err
@@ -80,7 +81,7 @@ func (s *preparation) hasConversation(stateDirs []string) bool {
 }
 
 // takeFeedback adds the feedback on the resumed session's work to this session's spec.
-func (s *preparation) takeFeedback(sessions *session.Sessions, from session.ID) error {
+func (s *preparation) takeFeedback(sessions *manager.Manager, from session.ID) error {
 	text, err := sessions.SendFeedback(from, s.id, s.launch.Spec.NoFeedback)
 	if err != nil || text == "" {
 		return err

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/undo"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 	"aibox/session/terminal"
 )
@@ -64,7 +65,7 @@ func (s *run) audit(kind audit.Type, data any) session.EventID {
 			Hint("check whether the disk of %s is full", s.deps.Dirs.State))
 		return session.EventID{}
 	}
-	return session.Logged{Session: s.id, Event: e}.ID()
+	return auditlog.Event{Session: s.id, Event: e}.ID()
 }
 
 // end requests the end of the session; the first cause counts.
@@ -148,7 +149,7 @@ func (s *run) startAuditCommand() error {
 	if !command.IsSet() {
 		return nil
 	}
-	d, err := session.DeliverLog(context.Background(), s.store, s.id, command.Run)
+	d, err := auditlog.Deliver(context.Background(), s.store, s.id, command.Run)
 	if err != nil {
 		return fmt.Errorf("delivering the log to the audit command: %w", err)
 	}

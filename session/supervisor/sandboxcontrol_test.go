@@ -13,11 +13,12 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 )
 
 // sandboxUnder returns a running sandbox whose proxy has connections to the hosts.
-func sandboxUnder(t *testing.T, mode netguard.Mode, spec session.SandboxSpec, deny []string, open ...string) (*session.Sessions, *supervisor, *fakeProxy) {
+func sandboxUnder(t *testing.T, mode netguard.Mode, spec session.SandboxSpec, deny []string, open ...string) (*manager.Manager, *supervisor, *fakeProxy) {
 	t.Helper()
 	launch := session.Launch{Spec: session.Spec{Sandbox: &spec}}
 	launch.Spec.Deny = deny

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // gatewayURL returns the root URL of the inference gateway, as the sandbox sees it.
@@ -105,7 +106,7 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 
 // nameRefused records a refused DNS query.
 func (s *modelWatch) nameRefused(q audit.Query) {
-	s.logRefusal(session.Refusal{What: session.AskedName, Target: q.Name, Reason: q.Reason, Times: 1}, audit.DNSRefused, q)
+	s.logRefusal(session.Refusal{What: auditlog.AskedName, Target: q.Name, Reason: q.Reason, Times: 1}, audit.DNSRefused, q)
 }
 
 // refused records a refused packet.

@@ -26,6 +26,7 @@ import (
 	"aibox/runtime/limit"
 	"aibox/session"
 	"aibox/session/control"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/session/terminal"
 )
@@ -38,7 +39,7 @@ const (
 
 // Deps are the dependencies of a supervisor.
 type Deps struct {
-	session.Deps
+	manager.Deps
 	// Init installs the static program of PID 1 and returns its host path.
 	Init func() (string, error)
 	// Inference finds the model server for value (--inference). env looks up the variables
@@ -195,7 +196,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	over := make(chan struct{})
 	orphans := async(func() (int, error) {
 		s.settle(over)
-		return session.RemoveOrphans(services, s.store, res.docker.Backend)
+		return manager.RemoveOrphans(services, s.store, res.docker.Backend)
 	})
 	s.watchModel(res.agent.Info())
 	go s.startServices(services)

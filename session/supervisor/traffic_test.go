@@ -12,6 +12,7 @@ import (
 	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // refusedSession is an ended session in which accesses to the names were refused.
@@ -43,10 +44,10 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	second := refusedSession(t, s.store, "three.example")
 	s.nameRefused(s.policy.refusedName("now.example", "A"))
 	ctx, cancel := context.WithCancel(t.Context())
-	news := make(chan session.Traffic, 100)
+	news := make(chan auditlog.Traffic, 100)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- sessions.WatchTraffic(ctx, 100, func(n session.Traffic) error {
+		ended <- sessions.WatchTraffic(ctx, 100, func(n auditlog.Traffic) error {
 			news <- n
 			return nil
 		})
@@ -100,7 +101,7 @@ func TestARepeatedRefusalHasTheIDOfTheFirst(t *testing.T) {
 	_, s := watched(t)
 	s.audit(audit.StopRequested, nil)
 	refuse := func(host string) session.EventID {
-		return s.logRefusal(session.Refusal{What: session.AskedEgress, Target: host, Reason: "no", Times: 1}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
+		return s.logRefusal(session.Refusal{What: auditlog.AskedEgress, Target: host, Reason: "no", Times: 1}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
 	}
 	first, other, again := refuse("a.example"), refuse("b.example"), refuse("a.example")
 	if first.Number != 1 || other.Number != 2 || again != first || first.Session != s.id {
@@ -135,14 +136,14 @@ func TestRefusalsBeyondTheLimitOfKindsAreCountedTogether(t *testing.T) {
 	}
 	refused, _ := s.counters.result()
 	if want := []session.Refusal{
-		{What: session.AskedEgress, Target: "others", Reason: "too many different ones to log each", Times: 10 + others},
-		{What: session.AskedEgress, Target: "n7.example:443", Reason: "no", Times: 6},
+		{What: auditlog.AskedEgress, Target: "others", Reason: "too many different ones to log each", Times: 10 + others},
+		{What: auditlog.AskedEgress, Target: "n7.example:443", Reason: "no", Times: 6},
 	}; !slices.Equal(refused[:2], want) {
 		t.Errorf("counted %+v", refused[:2])
 	}
 	logged := 0
 	err := sessions.Events(s.id, func(e audit.Event) error {
-		if a, ok := session.AccessOf(s.id, e); ok && a.What == session.AskedEgress {
+		if a, ok := auditlog.AccessOf(s.id, e); ok && a.What == auditlog.AskedEgress {
 			logged++
 		}
 		return nil

@@ -11,6 +11,8 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/workspace"
 )
@@ -76,13 +78,13 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 }
 
 // runVerify runs the command; soFar is the result without it.
-func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
+func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*manager.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
-	s.postNotice(session.VerificationNotice + session.ShortCommand(asked.Verify))
+	s.postNotice(session.VerificationNotice + manager.ShortCommand(asked.Verify))
 	verified := &session.Session{Spec: asked, State: s.state()}
-	sessions := session.New(s.deps.Deps)
-	req := session.VerifyRequest{
+	sessions := manager.New(s.deps.Deps)
+	req := manager.VerifyRequest{
 		Tree: soFar.Changes.Tree, Env: s.launch.Env,
 		Show: func(chunk output.Chunk) error { return record.Append(chunk.Stream, chunk.Data) },
 	}
@@ -91,7 +93,7 @@ func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*sessio
 		defer s.mu.Unlock()
 		s.verifying.id = id
 	})
-	s.audit(audit.WorkVerified, session.VerifiedEvent(&v.Verification))
+	s.audit(audit.WorkVerified, manager.VerifiedEvent(&v.Verification))
 	return v, errors.Join(err, sessions.KeepVerification(s.id, v))
 }
 
@@ -146,7 +148,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 // result.
 func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
-		if err := session.RemoveKeepingLog(context.Background(), s.store, s.id, s.deps.ReadSettings().AuditCommand); err != nil {
+		if err := auditlog.RemoveKeepingLog(context.Background(), s.store, s.id, s.deps.ReadSettings().AuditCommand); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
 		}
 	}
@@ -161,5 +163,5 @@ func (s *verifier) signalVerification(v *runningVerification, number int) error 
 		v.stop() // it does not run yet, so no signal is needed
 		return nil
 	}
-	return session.New(s.deps.Deps).Signal(context.Background(), id, number)
+	return manager.New(s.deps.Deps).Signal(context.Background(), id, number)
 }

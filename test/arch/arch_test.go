@@ -68,6 +68,10 @@ var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", 
 // wiring is the only package that knows concrete adapters. The packages below it do not.
 const wiring = "app"
 
+// sessionLayers are packages of sessions, from the records up. Each imports only those before
+// it.
+var sessionLayers = []string{"session", "session/client", "session/auditlog", "session/summary", "session/manager", "session/supervisor"}
+
 // owners are the folders that alone may import a module. None is for tests only.
 var owners = map[string][]string{
 	"charm.land":                         {"ui"},
@@ -104,6 +108,7 @@ var owners = map[string][]string{
 	"aibox/review/reviewtest":            nil,
 	"aibox/runtime/limit/limittest":      nil,
 	"aibox/runtime/runtimetest":          nil,
+	"aibox/session/sessiontest":          nil,
 	"aibox/ui/uitest":                    nil,
 }
 
@@ -170,6 +175,25 @@ func TestImportsRunOneWay(t *testing.T) {
 				t.Errorf("%s must not import the adapter %s", p.ImportPath, path)
 			}
 		}
+	}
+}
+
+func TestTheRecordsOfSessionsKnowNothingThatIsDoneWithThem(t *testing.T) {
+	found := 0
+	for _, p := range packages(t) {
+		layer := slices.Index(sessionLayers, p.ImportPath)
+		if layer < 0 {
+			continue
+		}
+		found++
+		for _, imported := range p.Imports {
+			if path, _ := strings.CutPrefix(imported, "aibox/"); slices.Index(sessionLayers, path) >= layer {
+				t.Errorf("%s must not import %s", p.ImportPath, path)
+			}
+		}
+	}
+	if found != len(sessionLayers) {
+		t.Errorf("only %d of the packages %q were found", found, sessionLayers)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"aibox/audit"
-	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // hostileNames looks up a name with control sequences, and another one three times: the
@@ -41,9 +41,9 @@ func recordEvents(m *machine) (events string) {
 }
 
 // auditLines parses lines of JSON of the audit.
-func auditLines(m *machine, text string) (lines []session.LogLine) {
+func auditLines(m *machine, text string) (lines []auditlog.Line) {
 	for line := range strings.Lines(text) {
-		var l session.LogLine
+		var l auditlog.Line
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			m.t.Fatalf("%v: %s", err, line)
 		}
@@ -64,7 +64,7 @@ func TestTheAuditOfASessionOutlivesItAndItsCommandGetsEveryEvent(t *testing.T) {
 	if strings.ContainsAny(shown.stdout, "\x1b\x07\u009b") || strings.Count(shown.stdout, "\n") != 2 || !strings.Contains(shown.stdout, "again.example") {
 		t.Errorf("the refused names are\n%q", shown.stdout)
 	}
-	var summary struct{ Total session.AuditSummary }
+	var summary struct{ Total auditlog.Summary }
 	if err := json.Unmarshal([]byte(m.aibox(0, "audit", "--summary", "--json").stdout), &summary); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTheAuditOfASessionOutlivesItAndItsCommandGetsEveryEvent(t *testing.T) {
 	}
 	lines := auditLines(m, m.aibox(0, "audit", id, "--json").stdout)
 	passed := auditLines(m, m.read(events))
-	if len(lines) < 10 || lines[len(lines)-1].Type != audit.SessionRemoved || !slices.EqualFunc(lines, passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) {
+	if len(lines) < 10 || lines[len(lines)-1].Type != audit.SessionRemoved || !slices.EqualFunc(lines, passed, func(a, b auditlog.Line) bool { return a.Hash == b.Hash }) {
 		t.Errorf("the audit has %d events, and its command got %d:\n%+v\n%+v", len(lines), len(passed), lines, passed)
 	}
 	denied := auditLines(m, m.aibox(0, "audit", "--denied", "--json").stdout)
@@ -105,8 +105,8 @@ func TestTheAuditCommandGetsTheEventsOfASessionWhoseSupervisorWasKilled(t *testi
 	m.aibox(0, "ls") // repairs
 	lines := auditLines(m, m.aibox(0, "audit", id, "--json").stdout)
 	passed := auditLines(m, m.read(events))
-	passed = slices.CompactFunc(passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) // the event at the time of the kill may be there twice
-	if !slices.EqualFunc(lines, passed, func(a, b session.LogLine) bool { return a.Hash == b.Hash }) || lines[len(lines)-1].Type != audit.SessionRepaired {
+	passed = slices.CompactFunc(passed, func(a, b auditlog.Line) bool { return a.Hash == b.Hash }) // the event at the time of the kill may be there twice
+	if !slices.EqualFunc(lines, passed, func(a, b auditlog.Line) bool { return a.Hash == b.Hash }) || lines[len(lines)-1].Type != audit.SessionRepaired {
 		t.Errorf("the audit has %d events, and its command got %d:\n%+v\n%+v", len(lines), len(passed), lines, passed)
 	}
 }

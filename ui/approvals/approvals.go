@@ -25,7 +25,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that questions need; *session.Sessions has them.
+// Sessions are the use cases that questions need; *manager.Manager has them.
 type Sessions interface {
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Requests() ([]session.Request, error)

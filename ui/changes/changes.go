@@ -15,6 +15,7 @@ import (
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 	"aibox/ui/changes/diff"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -23,7 +24,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Services are the use cases of the screen. *session.Sessions has all but the last two.
+// Services are the use cases of the screen. *manager.Manager has all but the last two.
 type Services interface {
 	Find(text string) (session.Session, error)
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
@@ -33,18 +34,18 @@ type Services interface {
 	Unreject(ctx context.Context, id session.ID, hunks []review.HunkID) error
 	Comment(ctx context.Context, id session.ID, c feedback.Comment) (feedback.Comment, error)
 	Feedback(id session.ID) (feedback.Feedback, error)
-	Decisions(id session.ID) (*session.Decisions, error)
+	Decisions(id session.ID) (*manager.Decisions, error)
 	Draft(id session.ID, set *review.ChangeSet) (*decision.Saved, error)
 	SaveDraft(id session.ID, saved *decision.Saved) error
 	LastTarget(repo string) accept.Target
 	RememberTarget(repo string, target accept.Target) error
-	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
-	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
+	Verify(ctx context.Context, id session.ID, req manager.VerifyRequest) (session.Verification, error)
+	Verifier(of session.Session, req manager.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
 
 	// VerifyRequest returns the verification that the user has configured for a session's work; an
 	// empty command means none.
-	VerifyRequest(of session.Session) (session.VerifyRequest, error)
+	VerifyRequest(of session.Session) (manager.VerifyRequest, error)
 	// Edit opens text in the user's editor, on the whole terminal. A comment below the
 	// text describes the part.
 	Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error)
@@ -54,7 +55,7 @@ type Services interface {
 type Model struct {
 	services Services
 	session  session.Session
-	request  session.VerifyRequest
+	request  manager.VerifyRequest
 	now      func() time.Time
 
 	width, height int

@@ -14,6 +14,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/ui/uitest"
 )
@@ -202,7 +203,7 @@ func FuzzKeys(f *testing.F) {
 	names := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "end", "home", "pgdown", "right", "ctrl+s", "ctrl+t", "y", "n", "Y", "N", "x", "X", "A", "R", "F", "T", "L", "u", "s", "z", "Z", "e", "E", "w", "W", "o", "|", "t", "v", "/", "l", "space", "backspace", "c", "]", "[", "{", "}", ".", "q", "é"}
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		sessions := &recorded{set: set, verify: func(session.VerifyRequest) (session.Verification, error) {
+		sessions := &recorded{set: set, verify: func(manager.VerifyRequest) (session.Verification, error) {
 			return session.Verification{Tree: set.Tree}, nil
 		}}
 		p := newUser(t, sessions, max(40, int(width)), max(12, int(height)))
@@ -223,7 +224,7 @@ func TestDialogsOfTheReviewMatchTheirGoldenViews(t *testing.T) {
 		}},
 	}
 	for _, size := range uitest.Sizes {
-		services := &recorded{set: set, plan: &worktree.Plan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
+		services := &recorded{set: set, plan: &worktree.Plan{Steps: steps}, verify: func(req manager.VerifyRequest) (session.Verification, error) {
 			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(output.Chunk{Data: []byte("one\ntwo\n")})
 		}}
 		p := newUser(t, services, size[0], size[1])

@@ -10,6 +10,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 	"aibox/ui/page"
 )
 
@@ -169,7 +170,7 @@ func TestDeliveredHunksAreNotDecidedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}
+	services := &recorded{set: set, before: manager.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}
 	p := newUser(t, services, 120, 40)
 	p.Sees("4 undecided · 1 accepted before")
 	p.Sees("= D README.md")
@@ -195,7 +196,7 @@ func TestTheListShowsWhatWasPartlyDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newUser(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}, 120, 40)
+	p := newUser(t, &recorded{set: set, before: manager.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}, 120, 40)
 	p.Sees("≈ src/")
 	p.Sees("≈  M big.txt")
 	p.Sees("=  A blob.bin")

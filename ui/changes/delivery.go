@@ -16,6 +16,7 @@ import (
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/description"
+	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 
@@ -28,7 +29,7 @@ type delivery struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
 	session  session.Session
-	request  session.VerifyRequest
+	request  manager.VerifyRequest
 	set      *review.ChangeSet
 	draft    *decision.Draft
 	clear    func() error // removes the saved draft

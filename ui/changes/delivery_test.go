@@ -11,14 +11,15 @@ import (
 	"aibox/review/accept"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/ui/page"
 )
 
 func TestAVerificationShowsOutputAndCountsForItsTree(t *testing.T) {
 	set := worked(t)
-	var asked []session.VerifyRequest
-	services := &recorded{set: set, verify: func(req session.VerifyRequest) (session.Verification, error) {
+	var asked []manager.VerifyRequest
+	services := &recorded{set: set, verify: func(req manager.VerifyRequest) (session.Verification, error) {
 		asked = append(asked, req)
 		for _, text := range []string{"one\n\x1b[31mtw", "o\x1b]52;c;x\x07\nthree"} {
 			if err := req.Show(output.Chunk{Data: []byte(text)}); err != nil {
@@ -143,7 +144,7 @@ func TestAfterAPartialAcceptTheRestIsNamed(t *testing.T) {
 			one.Taken = append(one.Taken, review.Taken{Path: c.Path, Whole: true, Blob: c.NewBlob, Mode: c.NewMode})
 		}
 	}
-	again := newUser(t, &recorded{set: set, before: session.Decisions{Taken: one, Branch: &accept.Prior{Selection: one}}}, 120, 40)
+	again := newUser(t, &recorded{set: set, before: manager.Decisions{Taken: one, Branch: &accept.Prior{Selection: one}}}, 120, 40)
 	again.Press("enter")
 	again.Sees(`nothing more is selected; undecided: src/big.txt, src/blob.bin, src/evil\x1b[2J.txt; with risks: Makefile`)
 }

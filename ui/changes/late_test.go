@@ -7,6 +7,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/widget/keymap"
 )
 
@@ -78,7 +79,7 @@ func TestTheResultOfADeliveryClosesOnlyOnceItCanBeRead(t *testing.T) {
 
 func TestAKeyThatStopsAVerificationHasNoEffectAfterItsEnd(t *testing.T) {
 	set := worked(t)
-	services := &recorded{set: set, verify: func(session.VerifyRequest) (session.Verification, error) {
+	services := &recorded{set: set, verify: func(manager.VerifyRequest) (session.Verification, error) {
 		return session.Verification{Tree: set.Tree}, nil
 	}}
 	p := newUser(t, services, 120, 40)

@@ -10,6 +10,7 @@ import (
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 	"aibox/ui/changes/filetree"
 	"aibox/ui/page"
 
@@ -21,9 +22,9 @@ type computed struct {
 	session   session.Session
 	set       *review.ChangeSet
 	verified  *session.Verification
-	request   session.VerifyRequest
+	request   manager.VerifyRequest
 	feedback  feedback.Feedback
-	decisions *session.Decisions
+	decisions *manager.Decisions
 	target    accept.Target                 // the last one of the repository
 	saved     *decision.Saved               // the decisions of an earlier review
 	unread    error                         // why the saved decisions cannot be read
@@ -92,7 +93,7 @@ func (c *computed) draft() (d *decision.Draft, restored int) {
 }
 
 // deliveredBy returns what earlier accepts delivered, by target.
-func deliveredBy(d *session.Decisions) map[accept.Target]*review.Selection {
+func deliveredBy(d *manager.Decisions) map[accept.Target]*review.Selection {
 	delivered := map[accept.Target]*review.Selection{}
 	for target, prior := range map[accept.Target]*accept.Prior{accept.ToBranch: d.Branch, accept.ToWorktree: d.Worktree} {
 		if prior != nil {
@@ -126,14 +127,14 @@ func (m *Model) start(msg computed) tea.Cmd {
 }
 
 // use makes the parts show a draft.
-func (m *Model) use(d *decision.Draft, decisions *session.Decisions) {
+func (m *Model) use(d *decision.Draft, decisions *manager.Decisions) {
 	m.setDraft(d)
 	m.saver.use(m.set, d)
 	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request, clear: m.saver.remove(), defaultBranch: defaultBranch(m.session.ID, decisions)}
 }
 
 // defaultBranch returns the branch that an accept goes to unless the user names another.
-func defaultBranch(id session.ID, d *session.Decisions) string {
+func defaultBranch(id session.ID, d *manager.Decisions) string {
 	if d.Branch != nil && d.Branch.Branch != "" {
 		return d.Branch.Branch
 	}

@@ -1,7 +1,7 @@
 package changes
 
 import (
-	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,7 +12,7 @@ func (m *Model) canSendBack() bool {
 	if m.set == nil {
 		return false
 	}
-	b := session.SummaryOf(&m.session)
+	b := summary.Of(&m.session)
 	return b.Actions().SendBack
 }
 

@@ -17,6 +17,7 @@ import (
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
 
@@ -36,10 +37,10 @@ type recorded struct {
 	verified []string // trees
 	fail     error
 	plan     *worktree.Plan
-	verify   func(req session.VerifyRequest) (session.Verification, error)
+	verify   func(req manager.VerifyRequest) (session.Verification, error)
 	earlier  []feedback.Rejection
 	edited   string
-	before   session.Decisions
+	before   manager.Decisions
 	open     []string
 	draft    *decision.Saved // as stored
 	unread   error
@@ -62,13 +63,13 @@ func (r *recorded) SaveDraft(_ session.ID, saved *decision.Saved) error {
 	return nil
 }
 
-func (r *recorded) Decisions(session.ID) (*session.Decisions, error) { return &r.before, nil }
+func (r *recorded) Decisions(session.ID) (*manager.Decisions, error) { return &r.before, nil }
 
-func (r *recorded) VerifyRequest(session.Session) (session.VerifyRequest, error) {
-	return session.VerifyRequest{Command: "make test"}, nil
+func (r *recorded) VerifyRequest(session.Session) (manager.VerifyRequest, error) {
+	return manager.VerifyRequest{Command: "make test"}, nil
 }
 
-func (r *recorded) Verify(_ context.Context, _ session.ID, req session.VerifyRequest) (session.Verification, error) {
+func (r *recorded) Verify(_ context.Context, _ session.ID, req manager.VerifyRequest) (session.Verification, error) {
 	return r.verify(req)
 }
 
@@ -89,7 +90,7 @@ func (r *recorded) Feedback(session.ID) (feedback.Feedback, error) {
 	return feedback.Feedback{Comments: []feedback.Comment{{Path: "Makefile", Line: 2, Text: "why?\x1b[2J"}}, Rejected: r.earlier}, nil
 }
 
-func (r *recorded) Verifier(session.Session, session.VerifyRequest) func(context.Context, string) error {
+func (r *recorded) Verifier(session.Session, manager.VerifyRequest) func(context.Context, string) error {
 	return func(_ context.Context, tree string) error {
 		r.verified = append(r.verified, tree)
 		return nil

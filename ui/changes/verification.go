@@ -9,6 +9,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review/decision"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/ui/changes/diff"
 	"aibox/ui/page"
@@ -123,7 +124,7 @@ type checked struct {
 
 // start runs the command on the tree that the function tree returns. An empty tree means all of the
 // work.
-func (v *verification) start(ctx context.Context, services Services, id session.ID, request session.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
+func (v *verification) start(ctx context.Context, services Services, id session.ID, request manager.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
 	v.command = strings.TrimSpace(v.field.Value())
 	if v.command == "" {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"aibox/review/recovery"
 	"aibox/session"
 	"aibox/session/comparison"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -24,7 +25,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen calls; *session.Sessions has them.
+// Sessions are the use cases that the screen calls; *manager.Manager has them.
 type Sessions interface {
 	Batch(text string) (session.BatchID, []session.Session, error)
 	Find(text string) (session.Session, error)
@@ -123,7 +124,7 @@ func (m *Model) load() tea.Cmd {
 		}
 		msg := loaded{compared: comparison.New(members, sessions)}
 		if len(members) > 0 {
-			summary := session.SummaryOf(&members[0])
+			summary := summary.Of(&members[0])
 			msg.task = summary.Task
 		}
 		return msg

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 
@@ -41,7 +42,7 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // actOn handles a key that acts on one session.
-func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
+func (m *Model) actOn(b *summary.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.attach, k.open):
@@ -96,7 +97,7 @@ func (m *Model) compared() page.Compare {
 }
 
 // open opens a session: its agent's terminal if that can be attached to, else its output.
-func (m *Model) open(b *session.Summary) tea.Cmd {
+func (m *Model) open(b *summary.Summary) tea.Cmd {
 	if b.Actions().Attach {
 		return page.Ask(page.Attach(b.ID))
 	}
@@ -104,7 +105,7 @@ func (m *Model) open(b *session.Summary) tea.Cmd {
 }
 
 // commandFor returns the most useful command line for a session.
-func commandFor(b *session.Summary) string {
+func commandFor(b *summary.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
 		return "aibox attach " + string(b.ID)
@@ -117,18 +118,18 @@ func commandFor(b *session.Summary) string {
 
 // askAccept asks whether to accept all changes of a session except risky files. The command
 // reports the result.
-func (m *Model) askAccept(b *session.Summary) {
+func (m *Model) askAccept(b *summary.Summary) {
 	text := fmt.Sprintf("Commits the open changes of its %s (+%d -%d), except risky files, to the branch aibox/%s. "+
 		"Your files and branches stay unchanged.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
 	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Accept(b.ID)))
 }
 
-func (m *Model) askStop(of []*session.Summary) {
+func (m *Model) askStop(of []*summary.Summary) {
 	m.confirmAll("Stop", of, "Asks its agent to exit, then kills it. The work so far is kept.",
 		"Asks their agents to exit, then kills them. The work so far is kept.", "have ended", m.sessions.stop)
 }
 
-func (m *Model) askDiscard(of []*session.Summary) {
+func (m *Model) askDiscard(of []*summary.Summary) {
 	files, added, deleted := 0, 0, 0
 	for _, b := range of {
 		files, added, deleted = files+b.Files, added+b.Added, deleted+b.Deleted
@@ -139,13 +140,13 @@ func (m *Model) askDiscard(of []*session.Summary) {
 		"are discarded; u or `aibox recover` restores them", m.sessions.discard)
 }
 
-func (m *Model) askRestore(of []*session.Summary) {
+func (m *Model) askRestore(of []*summary.Summary) {
 	m.confirmAll("Restore", of, "Restores its workspace as you discarded it, except for ignored files. You can review it then.",
 		"Restores their workspaces as you discarded them, except for ignored files. You can review them then.",
 		"are restored and ready for review", m.sessions.restore)
 }
 
-func (m *Model) askRemove(of []*session.Summary) {
+func (m *Model) askRemove(of []*summary.Summary) {
 	m.confirmAll("Remove", of, "Removes its record, its output and its workspace.",
 		"Removes their records, their output and their workspaces.", "are removed", m.sessions.remove)
 }
@@ -155,7 +156,7 @@ const most = 6
 
 // confirmAll asks whether to run an action on some sessions. verb starts the title, one and
 // many describe what the action does to one or several sessions, and done the result.
-func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done string, do action) {
+func (m *Model) confirmAll(verb string, of []*summary.Summary, one, many, done string, do action) {
 	if len(of) == 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 )
 
@@ -85,7 +86,7 @@ func TestOnlyPossibleActionsAreOffered(t *testing.T) {
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
-	p := newUser(t, &fakeSessions{briefs: []session.Summary{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
+	p := newUser(t, &fakeSessions{briefs: []summary.Summary{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
 	p.Press("enter")
 	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Session{ID: "0eeee-codex"}}) {
 		t.Errorf("asked for %v", p.Asked)
@@ -106,8 +107,8 @@ func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
 
 func TestAnActionAppliesToAllMarkedSessions(t *testing.T) {
 	sessions := &fakeSessions{briefs: append(sampleBriefs(),
-		session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
-		session.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
+		summary.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
+		summary.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
 	p := newUser(t, sessions, 120, 40)
 	p.m.list.order = byTime
 	p.m.arrange()
@@ -153,7 +154,7 @@ func TestTheFirstOfSeveralFailuresIsReportedAndMarksStay(t *testing.T) {
 }
 
 func TestABatchOrTheMarkedSessionsAreCompared(t *testing.T) {
-	s := &fakeSessions{briefs: []session.Summary{
+	s := &fakeSessions{briefs: []summary.Summary{
 		{ID: "0aaaa-codex", Batch: "b-0aaaa", Phase: session.Running, Created: noon, Started: noon},
 		{ID: "0bbbb-claude", Batch: "b-0aaaa", Phase: session.Queued, Position: 1, Queue: "1 session running", Created: noon},
 		{ID: "0cccc-qwen", Phase: session.Ended, Created: noon, Ended: noon},

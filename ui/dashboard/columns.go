@@ -9,6 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/status"
 
 	"github.com/charmbracelet/x/ansi"
@@ -38,31 +39,31 @@ type kind struct {
 	name    string
 	first   string // describes the order
 	right   bool   // aligned to the right
-	text    func(now time.Time, b *session.Summary) string
-	compare func(a, b *session.Summary) int // the most interesting first
+	text    func(now time.Time, b *summary.Summary) string
+	compare func(a, b *summary.Summary) int // the most interesting first
 }
 
 var kinds = [columnCount]kind{
-	byState: {"STATE", "what waits for you first", false, func(_ time.Time, b *session.Summary) string {
+	byState: {"STATE", "what waits for you first", false, func(_ time.Time, b *summary.Summary) string {
 		if b.Position > 0 {
 			return fmt.Sprintf("%s %d", status.Text(b.Status()), b.Position)
 		}
 		return status.Text(b.Status())
-	}, func(a, b *session.Summary) int {
+	}, func(a, b *summary.Summary) int {
 		return cmp.Or(cmp.Compare(urgency(a), urgency(b)), cmp.Compare(a.Position, b.Position))
 	}},
-	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *session.Summary) string {
+	bySession: {"SESSION", "newest first", false, func(_ time.Time, b *summary.Summary) string {
 		return string(b.ID)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.ID, a.ID) }},
-	byRepository: {"REPOSITORY", "by name", false, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.ID, a.ID) }},
+	byRepository: {"REPOSITORY", "by name", false, func(_ time.Time, b *summary.Summary) string {
 		return repository(b)
-	}, func(a, b *session.Summary) int {
+	}, func(a, b *summary.Summary) int {
 		return cmp.Or(cmp.Compare(a.Place(), b.Place()), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
 	}},
-	byTask: {"TASK", "by its first words", false, func(_ time.Time, b *session.Summary) string {
+	byTask: {"TASK", "by its first words", false, func(_ time.Time, b *summary.Summary) string {
 		return termtext.Escape(b.Task)
-	}, func(a, b *session.Summary) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
-	byChanges: {"CHANGES", "most lines first", true, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
+	byChanges: {"CHANGES", "most lines first", true, func(_ time.Time, b *summary.Summary) string {
 		switch {
 		case b.Unknown && b.Phase == session.Ended:
 			return "unknown"
@@ -74,39 +75,39 @@ var kinds = [columnCount]kind{
 			text = "~" + text
 		}
 		return text
-	}, func(a, b *session.Summary) int {
+	}, func(a, b *summary.Summary) int {
 		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
 	}},
-	byTokens: {"TOKENS", "most first", true, func(_ time.Time, b *session.Summary) string {
+	byTokens: {"TOKENS", "most first", true, func(_ time.Time, b *summary.Summary) string {
 		if b.Uncounted {
 			return "?"
 		}
 		return counted(b.Tokens)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.Tokens, a.Tokens) }},
-	byCost: {"COST", "highest first", true, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.Tokens, a.Tokens) }},
+	byCost: {"COST", "highest first", true, func(_ time.Time, b *summary.Summary) string {
 		return cost(b)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.Cost, a.Cost) }},
-	byRefused: {"REFUSED", "most first", true, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.Cost, a.Cost) }},
+	byRefused: {"REFUSED", "most first", true, func(_ time.Time, b *summary.Summary) string {
 		return counted(b.Refused)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
-	byCPU: {"CPU", "highest first", true, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
+	byCPU: {"CPU", "highest first", true, func(_ time.Time, b *summary.Summary) string {
 		if b.Usage.Measured.IsZero() {
 			return ""
 		}
 		return percent(b.Usage.CPU)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.Usage.CPU, a.Usage.CPU) }},
-	byMemory: {"MEMORY", "most first", true, func(_ time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.Usage.CPU, a.Usage.CPU) }},
+	byMemory: {"MEMORY", "most first", true, func(_ time.Time, b *summary.Summary) string {
 		if b.Usage.Measured.IsZero() {
 			return ""
 		}
 		return amount.Bytes(b.Usage.Memory)
-	}, func(a, b *session.Summary) int { return cmp.Compare(b.Usage.Memory, a.Usage.Memory) }},
-	byTime: {"TIME", "newest first", true, func(now time.Time, b *session.Summary) string {
+	}, func(a, b *summary.Summary) int { return cmp.Compare(b.Usage.Memory, a.Usage.Memory) }},
+	byTime: {"TIME", "newest first", true, func(now time.Time, b *summary.Summary) string {
 		return took(now, b)
-	}, session.NewestFirst},
+	}, summary.NewestFirst},
 }
 
-func repository(b *session.Summary) string {
+func repository(b *summary.Summary) string {
 	name := termtext.Escape(b.Place())
 	if b.Branch != "" {
 		name += "@" + termtext.Escape(b.Branch)
@@ -115,7 +116,7 @@ func repository(b *session.Summary) string {
 }
 
 // cost formats the cost of the model. It is empty for no cost, and ? if the cost is unknown.
-func cost(b *session.Summary) string {
+func cost(b *summary.Summary) string {
 	switch {
 	case b.Uncounted || b.Cost < 0.01 && b.Unpriced > 0:
 		return "?"
@@ -142,7 +143,7 @@ func counted(n int) string {
 }
 
 // took returns how long a session has been running, or how long ago it ended.
-func took(now time.Time, b *session.Summary) string {
+func took(now time.Time, b *summary.Summary) string {
 	age := amount.Age(now.Sub(since(b)))
 	if b.Phase == session.Ended {
 		age += " ago"

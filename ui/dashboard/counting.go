@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -52,7 +53,7 @@ type countEnded struct {
 }
 
 // plan schedules the next count; nil if none is needed.
-func (c *counter) plan(visible []*session.Summary) tea.Cmd {
+func (c *counter) plan(visible []*summary.Summary) tea.Cmd {
 	if c.due || c.under != "" || c.next(visible) == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (c *counter) plan(visible []*session.Summary) tea.Cmd {
 }
 
 // begin starts the next count.
-func (c *counter) begin(visible []*session.Summary) tea.Cmd {
+func (c *counter) begin(visible []*summary.Summary) tea.Cmd {
 	c.due = false
 	b := c.next(visible)
 	if b == nil {
@@ -83,7 +84,7 @@ func (c *counter) begin(visible []*session.Summary) tea.Cmd {
 }
 
 // end stores a count if its session is still running, and reports whether it is.
-func (c *counter) end(msg countEnded, all []session.Summary) bool {
+func (c *counter) end(msg countEnded, all []summary.Summary) bool {
 	c.under, c.free = "", c.now().Add(countRest*msg.took)
 	for i := range all {
 		if b := &all[i]; b.ID == msg.id && b.Phase == session.Running {
@@ -97,8 +98,8 @@ func (c *counter) end(msg countEnded, all []session.Summary) bool {
 
 // next returns the session to count next: of the visible running sessions that were active
 // since their last count, the one with the oldest count.
-func (c *counter) next(visible []*session.Summary) *session.Summary {
-	var next *session.Summary
+func (c *counter) next(visible []*summary.Summary) *summary.Summary {
+	var next *summary.Summary
 	for _, b := range visible {
 		known := c.known[b.ID]
 		if b.Phase != session.Running || b.Done == known.done {
@@ -113,7 +114,7 @@ func (c *counter) next(visible []*session.Summary) *session.Summary {
 
 // apply adds the counts to a new list of sessions, and drops the counts of sessions that
 // have ended.
-func (c *counter) apply(all []session.Summary) {
+func (c *counter) apply(all []summary.Summary) {
 	was := c.known
 	c.known = make(map[session.ID]count, len(was))
 	for i := range all {
@@ -126,10 +127,10 @@ func (c *counter) apply(all []session.Summary) {
 }
 
 // fill adds the count of a session to its summary.
-func (c *counter) fill(b *session.Summary) {
+func (c *counter) fill(b *summary.Summary) {
 	sum := c.known[b.ID].changes
 	b.Changed, b.Files, b.Added, b.Deleted = sum.Files > 0, sum.Files, sum.Added, sum.Deleted
 }
 
 // partial reports whether a session may still change more files.
-func partial(b *session.Summary) bool { return b.Phase == session.Running }
+func partial(b *summary.Summary) bool { return b.Phase == session.Running }

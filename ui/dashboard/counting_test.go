@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 )
 
 // working are sessions that run and have done something, the first of them longest ago.
-func working(n int) []session.Summary {
-	briefs := make([]session.Summary, n)
+func working(n int) []summary.Summary {
+	briefs := make([]summary.Summary, n)
 	for i := range briefs {
 		began := noon.Add(time.Duration(i-n) * time.Minute)
-		briefs[i] = session.Summary{
+		briefs[i] = summary.Summary{
 			ID: session.ID(fmt.Sprintf("0%04d-codex", i)), Agent: "codex", Repository: "/home/ann/shop", Task: "fix it", Created: began, Started: began,
 			Phase: session.Running, Done: 1,
 		}

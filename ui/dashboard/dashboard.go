@@ -9,6 +9,8 @@ import (
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/welcome"
 	"aibox/ui/widget/dialog"
@@ -21,9 +23,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases of the dashboard; *session.Sessions has them.
+// Sessions are the use cases of the dashboard; *manager.Manager has them.
 type Sessions interface {
-	Summaries() ([]session.Summary, error)
+	Summaries() ([]summary.Summary, error)
 	Measure(ctx context.Context, ids ...session.ID) map[session.ID]session.Usage
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
@@ -32,7 +34,7 @@ type Sessions interface {
 	WatchOutput(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
 	Tail(id session.ID, limit int64) ([]byte, error)
-	Repair(ctx context.Context) ([]session.Repaired, error)
+	Repair(ctx context.Context) ([]manager.Repaired, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*recovery.Point, error)
 	RestoreNewest(ctx context.Context, id session.ID) error
@@ -50,7 +52,7 @@ type Model struct {
 	debounce time.Duration // how long to collect changes before they are shown
 
 	width, height int
-	all           []session.Summary
+	all           []summary.Summary
 	listErr       error // names sessions that cannot be read
 	lists         page.Latest
 	loaded        bool
@@ -122,7 +124,7 @@ func (m *Model) Init() tea.Cmd {
 
 // sessionsLoaded carries the sessions.
 type sessionsLoaded struct {
-	all []session.Summary
+	all []summary.Summary
 	err error
 }
 
@@ -253,6 +255,6 @@ func (m *Model) take(msg sessionsLoaded) tea.Cmd {
 
 // arrange rebuilds the rows of the list.
 func (m *Model) arrange() {
-	m.list.arrange(m.all, session.ParseFilter(m.filter.Value()))
+	m.list.arrange(m.all, summary.ParseFilter(m.filter.Value()))
 	m.list.fit(m.listHeight())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/keymap"
 
@@ -36,7 +37,7 @@ func TestTheDashboardLooksAsItDid(t *testing.T) {
 
 func TestSessionsThatWaitForTheUserComeFirst(t *testing.T) {
 	p, sessions := openAsIs(t, 120, 40)
-	waiting := session.Summary{ID: "0eeee-claude", Agent: "claude", Interactive: true, Prompting: true, Repository: "/r", Created: noon.Add(-24 * time.Hour), Phase: session.Running}
+	waiting := summary.Summary{ID: "0eeee-claude", Agent: "claude", Interactive: true, Prompting: true, Repository: "/r", Created: noon.Add(-24 * time.Hour), Phase: session.Running}
 	sessions.briefs = append(sessions.briefs, waiting)
 	p.Run(p.m.load())
 	if got := p.order(); got != "e d a c b" {
@@ -78,7 +79,7 @@ func TestTheSelectedSessionStaysSelectedWhenOthersComeAndGo(t *testing.T) {
 	if p.m.list.at != "0bbbb-aider" {
 		t.Fatalf("at %s", p.m.list.at)
 	}
-	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
+	sessions.briefs = append(sessions.briefs, summary.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
 	p.Run(p.m.load())
 	if p.m.list.at != "0bbbb-aider" {
 		t.Errorf("at %s after a session has come", p.m.list.at)
@@ -180,7 +181,7 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 		t.Fatalf("waits for %v", p.waits)
 	}
 	p.Send(tick{})
-	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
+	sessions.briefs = append(sessions.briefs, summary.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
 	p.Run(p.m.load())
 	p.Send(tick{})
 	if fmt.Sprint(p.waits) != "[50s 50s 5s 1s]" { // after 5 s the running session is measured again
@@ -199,7 +200,7 @@ func TestNothingIsShownByColorAlone(t *testing.T) {
 }
 
 func BenchmarkAKeyWithManySessions(b *testing.B) {
-	briefs := make([]session.Summary, 200)
+	briefs := make([]summary.Summary, 200)
 	for i := range briefs {
 		briefs[i] = sampleBriefs()[i%4]
 		briefs[i].ID = session.ID(fmt.Sprintf("0%04d-codex", i))

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
@@ -21,7 +22,7 @@ import (
 type details struct {
 	theme     theme.Theme
 	now       time.Time
-	brief     *session.Summary
+	brief     *summary.Summary
 	shown     *preview
 	uncounted error // why its changes could not be counted
 }

@@ -19,13 +19,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"aibox/review/recovery"
+	"aibox/session/manager"
+	"aibox/session/summary"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // fakeSessions are sessions that record the calls.
 type fakeSessions struct {
-	briefs  []session.Summary
+	briefs  []summary.Summary
 	done    []string
 	fail    error
 	damaged error         // added to every list
@@ -41,7 +43,7 @@ func (r *fakeSessions) do(verb string, id session.ID) error {
 	return r.fail
 }
 
-func (r *fakeSessions) Summaries() ([]session.Summary, error) {
+func (r *fakeSessions) Summaries() ([]summary.Summary, error) {
 	return slices.Clone(r.briefs), r.damaged
 }
 
@@ -56,7 +58,7 @@ func (r *fakeSessions) Measure(_ context.Context, ids ...session.ID) map[session
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
-func (r *fakeSessions) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
+func (r *fakeSessions) Repair(context.Context) ([]manager.Repaired, error) { return nil, nil }
 func (r *fakeSessions) Screen(context.Context, session.ID) ([]byte, error) {
 	return nil, session.ErrNoScreen
 }
@@ -118,9 +120,9 @@ func (r *fakeSessions) RestoreNewest(_ context.Context, id session.ID) error {
 	return r.do("restore", id)
 }
 
-func sampleBriefs() []session.Summary {
+func sampleBriefs() []summary.Summary {
 	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
-	return []session.Summary{
+	return []summary.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at(90), Ended: at(80), Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Cost: 0.416, Refused: 2},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Branch: "dark", Task: "Ünïcode wörds 漢字", Created: at(70), Ended: at(60), Phase: session.Ended, Failed: true},
 		{ID: "0cccc-qwen", Agent: "qwen", Repository: "/home/ann/shop", Task: "evil \x1b]0;title\x07 task", Created: at(50), Ended: at(40), Phase: session.Ended, Changed: true, Files: 1, Review: session.Accepted},

@@ -3,12 +3,12 @@ package dashboard
 import (
 	"testing"
 
-	"aibox/session"
+	"aibox/session/summary"
 )
 
 func TestAGroupIsNamedByTheShortPathOfItsRepository(t *testing.T) {
 	t.Setenv("HOME", "/home/ann")
-	if got := perRepository.heading(&session.Summary{Repository: "/home/ann/shop"}); got != "~/shop" {
+	if got := perRepository.heading(&summary.Summary{Repository: "/home/ann/shop"}); got != "~/shop" {
 		t.Error(got)
 	}
 }

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"slices"
 
-	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -179,7 +179,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 // is no batch.
 func (m *Model) nextGrouping() grouping {
 	next := (m.list.grouping + 1) % groupings
-	if next == perBatch && !slices.ContainsFunc(m.all, func(b session.Summary) bool { return b.Batch != "" }) {
+	if next == perBatch && !slices.ContainsFunc(m.all, func(b summary.Summary) bool { return b.Batch != "" }) {
 		next = (next + 1) % groupings
 	}
 	return next

@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/cursor"
 )
 
@@ -27,7 +28,7 @@ func (g grouping) String() string {
 }
 
 // heading returns the heading of a session's group.
-func (g grouping) heading(b *session.Summary) string {
+func (g grouping) heading(b *summary.Summary) string {
 	switch g {
 	case perRepository:
 		return paths.Short(b.Repository)
@@ -46,7 +47,7 @@ func (g grouping) heading(b *session.Summary) string {
 }
 
 // compare orders sessions by group.
-func (g grouping) compare(a, b *session.Summary) int {
+func (g grouping) compare(a, b *summary.Summary) int {
 	first := 0
 	switch g {
 	case perState:
@@ -59,7 +60,7 @@ func (g grouping) compare(a, b *session.Summary) int {
 
 // row is a line of the list: a session, or the heading of a group.
 type row struct {
-	brief   *session.Summary // nil for a heading
+	brief   *summary.Summary // nil for a heading
 	heading string
 	count   int // sessions below the heading
 }
@@ -78,9 +79,9 @@ type list struct {
 
 // arrange rebuilds the rows from all sessions. The selected session stays selected; if it
 // is gone, the one in its place is selected.
-func (l *list) arrange(all []session.Summary, filter session.Filter) {
+func (l *list) arrange(all []summary.Summary, filter summary.Filter) {
 	was := l.index()
-	kept := make([]*session.Summary, 0, len(all))
+	kept := make([]*summary.Summary, 0, len(all))
 	for i := range all {
 		if filter.Match(&all[i]) {
 			kept = append(kept, &all[i])
@@ -105,12 +106,12 @@ func (l *list) arrange(all []session.Summary, filter session.Filter) {
 }
 
 // compare orders sessions by group, then by the chosen column, then newest first.
-func (l *list) compare(a, b *session.Summary) int {
+func (l *list) compare(a, b *summary.Summary) int {
 	chosen := kinds[l.order].compare(a, b)
 	if l.reversed {
 		chosen = -chosen
 	}
-	return cmp.Or(l.grouping.compare(a, b), chosen, session.NewestFirst(a, b))
+	return cmp.Or(l.grouping.compare(a, b), chosen, summary.NewestFirst(a, b))
 }
 
 // sortBy sorts by a column, or reverses the order if it sorts by that one already.
@@ -128,7 +129,7 @@ func (l *list) index() int {
 }
 
 // current returns the selected session, or nil.
-func (l *list) current() *session.Summary {
+func (l *list) current() *summary.Summary {
 	if i := l.index(); i >= 0 {
 		return l.rows[i].brief
 	}

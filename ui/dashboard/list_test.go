@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/summary"
 )
 
 // order returns the ids in the order of the list.
@@ -84,14 +84,14 @@ func TestEveryScreenFrom80ColumnsShowsTheChanges(t *testing.T) {
 }
 
 func TestACostIsNeverShownAsLessThanIsKnown(t *testing.T) {
-	for want, b := range map[string]session.Summary{
+	for want, b := range map[string]summary.Summary{
 		"": {Tokens: 5}, "$1.20": {Cost: 1.2}, "≥$1.20": {Cost: 1.2, Unpriced: 1}, "<$0.01": {Cost: 0.001}, "?": {Unpriced: 2},
 	} {
 		if got := cost(&b); got != want {
 			t.Errorf("%+v: %q, not %q", b, got, want)
 		}
 	}
-	if got := cost(&session.Summary{Uncounted: true, Cost: 3}); got != "?" {
+	if got := cost(&summary.Summary{Uncounted: true, Cost: 3}); got != "?" {
 		t.Errorf("%q", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
@@ -72,7 +72,7 @@ func (l *list) row(t theme.Theme, now time.Time, r *row, layout *layout, width i
 }
 
 // stateView returns the status of a session in its style.
-func stateView(t *theme.Theme, b *session.Summary) string {
+func stateView(t *theme.Theme, b *summary.Summary) string {
 	current := b.Status()
 	return status.Style(t, current).Render(status.Text(current))
 }

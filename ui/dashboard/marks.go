@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/cursor"
 )
 
@@ -37,7 +38,7 @@ func (l *list) markAll() {
 }
 
 // forget drops the marks of sessions that are gone.
-func (l *list) forget(all []session.Summary) {
+func (l *list) forget(all []summary.Summary) {
 	if len(l.marked) == 0 {
 		return
 	}
@@ -54,8 +55,8 @@ func (l *list) forget(all []session.Summary) {
 
 // chosen returns the sessions that an action applies to: the marked ones in the list,
 // else the selected one.
-func (l *list) chosen() []*session.Summary {
-	var chosen []*session.Summary
+func (l *list) chosen() []*summary.Summary {
+	var chosen []*summary.Summary
 	if len(l.marked) > 0 {
 		for _, r := range l.rows {
 			if r.brief != nil && l.marked[r.brief.ID] {
@@ -70,8 +71,8 @@ func (l *list) chosen() []*session.Summary {
 }
 
 // able returns the chosen sessions that allow an action.
-func (l *list) able(can func(session.Actions) bool) []*session.Summary {
-	var able []*session.Summary
+func (l *list) able(can func(summary.Actions) bool) []*summary.Summary {
+	var able []*summary.Summary
 	for _, b := range l.chosen() {
 		if can(b.Actions()) {
 			able = append(able, b)
@@ -80,7 +81,7 @@ func (l *list) able(can func(session.Actions) bool) []*session.Summary {
 	return able
 }
 
-func canStop(o session.Actions) bool    { return o.Stop }
-func canDiscard(o session.Actions) bool { return o.Discard }
-func canRestore(o session.Actions) bool { return o.Restore }
-func canRemove(o session.Actions) bool  { return o.Remove }
+func canStop(o summary.Actions) bool    { return o.Stop }
+func canDiscard(o summary.Actions) bool { return o.Discard }
+func canRestore(o summary.Actions) bool { return o.Restore }
+func canRemove(o summary.Actions) bool  { return o.Remove }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -36,7 +37,7 @@ type measured struct {
 }
 
 // plan starts to measure when a session becomes visible; nil if that is not needed.
-func (m *measurer) plan(visible []*session.Summary) tea.Cmd {
+func (m *measurer) plan(visible []*summary.Summary) tea.Cmd {
 	if m.pending || len(running(visible)) == 0 {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (m *measurer) plan(visible []*session.Summary) tea.Cmd {
 }
 
 // begin measures, or ends the measuring if no running session is visible.
-func (m *measurer) begin(visible []*session.Summary) tea.Cmd {
+func (m *measurer) begin(visible []*summary.Summary) tea.Cmd {
 	ids := running(visible)
 	if m.pending = len(ids) > 0; !m.pending {
 		return nil
@@ -66,7 +67,7 @@ func (m *measurer) end(msg measured) tea.Cmd {
 }
 
 // apply adds the last measurement to sessions.
-func (m *measurer) apply(all []session.Summary) {
+func (m *measurer) apply(all []summary.Summary) {
 	for i := range all {
 		if all[i].Phase == session.Running {
 			all[i].Usage = m.known[all[i].ID]
@@ -75,7 +76,7 @@ func (m *measurer) apply(all []session.Summary) {
 }
 
 // running returns the sessions that can be measured.
-func running(visible []*session.Summary) []session.ID {
+func running(visible []*summary.Summary) []session.ID {
 	var ids []session.ID
 	for _, b := range visible {
 		if b.Phase == session.Running {

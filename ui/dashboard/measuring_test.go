@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -21,10 +22,10 @@ func TestOnlyVisibleRunningSessionsAreMeasured(t *testing.T) {
 	r := &fakeSessions{usage: session.Usage{Memory: 7, Measured: noon}}
 	var waits []time.Duration
 	m := newMeasurer(r, &waits)
-	if m.plan(nil) != nil || m.plan([]*session.Summary{{ID: "a", Phase: session.Ended}, {ID: "b", Phase: session.Queued}}) != nil {
+	if m.plan(nil) != nil || m.plan([]*summary.Summary{{ID: "a", Phase: session.Ended}, {ID: "b", Phase: session.Queued}}) != nil {
 		t.Error("there is nothing to measure")
 	}
-	visible := []*session.Summary{{ID: "c", Phase: session.Running}, {ID: "d", Phase: session.Ended}}
+	visible := []*summary.Summary{{ID: "c", Phase: session.Running}, {ID: "d", Phase: session.Ended}}
 	cmd := m.plan(visible)
 	if cmd == nil || m.plan(visible) != nil {
 		t.Fatal("the session is not measured once")
@@ -33,7 +34,7 @@ func TestOnlyVisibleRunningSessionsAreMeasured(t *testing.T) {
 	if next() != (measureDue{}) || len(waits) != 1 || waits[0] != measurePause {
 		t.Errorf("the next measurement comes after %v", waits)
 	}
-	all := []session.Summary{*visible[0], *visible[1]}
+	all := []summary.Summary{*visible[0], *visible[1]}
 	m.apply(all)
 	if all[0].Usage.Memory != 7 || all[1].Usage.Memory != 0 {
 		t.Errorf("%+v", all)

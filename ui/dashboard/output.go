@@ -5,6 +5,7 @@ import (
 
 	"aibox/internal/delay"
 	"aibox/session"
+	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -24,7 +25,7 @@ type outputWatched struct{ more <-chan struct{} }
 type outputChanged struct{ over bool }
 
 // watchOutput watches the output of the selected session, and of no other.
-func (p *preview) watchOutput(b *session.Summary) tea.Cmd {
+func (p *preview) watchOutput(b *summary.Summary) tea.Cmd {
 	running := b != nil && p.on && b.Phase != session.Ended && p.id == b.ID
 	if p.watch != nil && (!running || p.watch.id != b.ID) {
 		p.watch.stop()
@@ -59,7 +60,7 @@ func (p *preview) awaitOutput() tea.Cmd {
 }
 
 // takeOutput shows the new output and waits for more.
-func (p *preview) takeOutput(msg outputChanged, b *session.Summary) tea.Cmd {
+func (p *preview) takeOutput(msg outputChanged, b *summary.Summary) tea.Cmd {
 	if msg.over {
 		p.watch.stop()
 		return nil // keep the watch, so that no other one starts

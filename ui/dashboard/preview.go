@@ -8,6 +8,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 
@@ -48,7 +49,7 @@ type previewLoaded struct {
 const tailBytes = 16 << 10
 
 // load loads the selected session. b is nil if there is none.
-func (p *preview) load(b *session.Summary) tea.Cmd {
+func (p *preview) load(b *summary.Summary) tea.Cmd {
 	if b == nil || !p.on || p.loading == b.ID {
 		return p.watchOutput(b)
 	}
@@ -69,7 +70,7 @@ func (p *preview) load(b *session.Summary) tea.Cmd {
 }
 
 // loadTail loads the latest output of the selected session.
-func (p *preview) loadTail(b *session.Summary) tea.Cmd {
+func (p *preview) loadTail(b *summary.Summary) tea.Cmd {
 	switch {
 	case b == nil || !p.on || p.id != b.ID:
 		return nil
@@ -88,7 +89,7 @@ func (p *preview) loadTail(b *session.Summary) tea.Cmd {
 
 // reader returns a function that reads the terminal's screen of a session, or the end of
 // its output.
-func (p *preview) reader(b *session.Summary) func() previewLoaded {
+func (p *preview) reader(b *summary.Summary) func() previewLoaded {
 	ctx, sessions, id, interactive := p.ctx, p.sessions, b.ID, b.Interactive
 	return func() previewLoaded {
 		if interactive {
@@ -105,7 +106,7 @@ func (p *preview) reader(b *session.Summary) func() previewLoaded {
 }
 
 // take stores a session that was loaded. b is the selected one.
-func (p *preview) take(msg previewLoaded, b *session.Summary) tea.Cmd {
+func (p *preview) take(msg previewLoaded, b *summary.Summary) tea.Cmd {
 	p.loading = ""
 	if msg.part {
 		if p.id == msg.id && msg.err == nil {

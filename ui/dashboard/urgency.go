@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"aibox/session"
+	"aibox/session/summary"
 )
 
 // The urgencies, most urgent first.
@@ -15,17 +16,17 @@ const (
 	rest
 )
 
-var urgencies = map[session.Status]int{
-	session.StatusAsks: asks, session.StatusWaiting: asks, session.StatusQueued: queued,
-	session.StatusToReview: toReview, session.StatusPartly: toReview,
-	session.StatusFailed: rest, session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
-	session.StatusEnded: rest,
+var urgencies = map[summary.Status]int{
+	summary.StatusAsks: asks, summary.StatusWaiting: asks, summary.StatusQueued: queued,
+	summary.StatusToReview: toReview, summary.StatusPartly: toReview,
+	summary.StatusFailed: rest, summary.StatusAccepted: rest, summary.StatusDiscarded: rest, summary.StatusContinued: rest, summary.StatusUnchanged: rest,
+	summary.StatusEnded: rest,
 }
 
 // urgency ranks sessions: those that wait for the user come first.
-func urgency(b *session.Summary) int {
+func urgency(b *summary.Summary) int {
 	status := b.Status()
-	if status == session.StatusFailed && b.Open() {
+	if status == summary.StatusFailed && b.Open() {
 		return toReview // its work so far can be reviewed
 	}
 	if u, known := urgencies[status]; known {
@@ -35,7 +36,7 @@ func urgency(b *session.Summary) int {
 }
 
 // since returns the moment that the time of a session is counted from.
-func since(b *session.Summary) time.Time {
+func since(b *summary.Summary) time.Time {
 	at := b.Started
 	if b.Phase == session.Ended {
 		at = b.Ended

@@ -6,7 +6,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
@@ -130,11 +130,11 @@ func (m *Model) withPreview(list []string) []string {
 }
 
 // visible returns the sessions whose changes are on the screen.
-func (m *Model) visible() []*session.Summary {
+func (m *Model) visible() []*summary.Summary {
 	if m.covered {
 		return nil
 	}
-	var visible []*session.Summary
+	var visible []*summary.Summary
 	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
 		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
 			if r.brief != nil {

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,7 +27,7 @@ func (m *Model) changeHost(deny bool) tea.Cmd {
 	return func() tea.Msg { return changePolicy(ctx, sessions, a, deny) }
 }
 
-func changePolicy(ctx context.Context, sessions Sessions, a session.Access, deny bool) hostChanged {
+func changePolicy(ctx context.Context, sessions Sessions, a auditlog.Access, deny bool) hostChanged {
 	change := session.PolicyChange{Allow: []string{a.Target}, Reason: "the network screen"}
 	text := " is allowed until " + string(a.Session) + " ends"
 	if deny {

@@ -3,7 +3,7 @@ package network
 import (
 	"time"
 
-	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -33,7 +33,7 @@ func newKeys() keys {
 func (m *Model) now() keys {
 	k := m.keys
 	at, some := m.current()
-	host := some && at.What == session.AskedEgress
+	host := some && at.What == auditlog.AskedEgress
 	k.allow.SetEnabled(host && !at.Allowed)
 	k.always.SetEnabled(host && !at.Allowed && m.Remember != nil)
 	k.deny.SetEnabled(host)

@@ -13,6 +13,7 @@ import (
 	"aibox/app/doctor"
 	"aibox/internal/sorting"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/page"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/cursor"
@@ -25,9 +26,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen calls; *session.Sessions has them.
+// Sessions are the use cases that the screen calls; *manager.Manager has them.
 type Sessions interface {
-	WatchTraffic(ctx context.Context, history int, visit func(session.Traffic) error) error
+	WatchTraffic(ctx context.Context, history int, visit func(auditlog.Traffic) error) error
 	ChangePolicy(ctx context.Context, id session.ID, change session.PolicyChange) (session.PolicyChanged, error)
 }
 
@@ -49,12 +50,12 @@ type Model struct {
 
 	width, height int
 	log           traffic.Log
-	rows          []session.Access // after filtering, oldest first
-	stale         bool             // rows are out of date
-	events        *stream.Stream[session.Traffic]
+	rows          []auditlog.Access // after filtering, oldest first
+	stale         bool              // rows are out of date
+	events        *stream.Stream[auditlog.Traffic]
 	cursor        cursor.Cursor
-	at            session.Access // the selected access
-	last          bool           // the last row is selected, and stays so as rows are added
+	at            auditlog.Access // the selected access
+	last          bool            // the last row is selected, and stays so as rows are added
 
 	only    session.ID // the session to show; empty means all
 	refused bool       // show only refused accesses
@@ -112,7 +113,7 @@ type recheck struct{}
 // Init starts to watch the traffic and checks the locks.
 func (m *Model) Init() tea.Cmd {
 	sessions := m.sessions
-	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(session.Traffic) error) error {
+	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(auditlog.Traffic) error) error {
 		return sessions.WatchTraffic(ctx, history, put)
 	})
 	return tea.Batch(m.await(), m.checkLocks())
@@ -144,7 +145,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case recheck:
 		m.rechecks = false
 		return m.checkLocks()
-	case stream.Batch[session.Traffic]:
+	case stream.Batch[auditlog.Traffic]:
 		return m.takeTraffic(msg)
 	case hostChanged:
 		m.note.Say(msg.text, msg.err)
@@ -168,7 +169,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 }
 
 // takeTraffic adds new accesses to the log.
-func (m *Model) takeTraffic(batch stream.Batch[session.Traffic]) tea.Cmd {
+func (m *Model) takeTraffic(batch stream.Batch[auditlog.Traffic]) tea.Cmd {
 	for _, event := range batch.All {
 		if event.Access != nil {
 			m.log.Add(*event.Access)
@@ -200,15 +201,15 @@ func (m *Model) arrange() {
 			m.rows = append(m.rows, a)
 		}
 	}
-	sorting.StableFunc(m.rows, func(a, b *session.Access) int { return a.Time.Compare(b.Time) })
+	sorting.StableFunc(m.rows, func(a, b *auditlog.Access) int { return a.Time.Compare(b.Time) })
 	m.cursor.Fit(len(m.rows), m.listHeight())
 	if m.last {
 		m.cursor.Go(len(m.rows) - 1)
 		return
 	}
-	i := slices.IndexFunc(m.rows, func(a session.Access) bool { return sameAccess(a, m.at) })
+	i := slices.IndexFunc(m.rows, func(a auditlog.Access) bool { return sameAccess(a, m.at) })
 	if i < 0 { // hidden by the filter: select the next one
-		i = slices.IndexFunc(m.rows, func(a session.Access) bool { return !a.Time.Before(m.at.Time) })
+		i = slices.IndexFunc(m.rows, func(a auditlog.Access) bool { return !a.Time.Before(m.at.Time) })
 	}
 	if i >= 0 {
 		m.cursor.Go(i)
@@ -216,7 +217,7 @@ func (m *Model) arrange() {
 }
 
 // matches reports whether an access passes the filters.
-func (m *Model) matches(a session.Access, words []string) bool {
+func (m *Model) matches(a auditlog.Access, words []string) bool {
 	if m.only != "" && a.Session != m.only || m.refused && a.Allowed {
 		return false
 	}
@@ -228,7 +229,7 @@ func (m *Model) matches(a session.Access, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-func sameAccess(a, b session.Access) bool {
+func sameAccess(a, b auditlog.Access) bool {
 	return a.Session == b.Session && a.Time.Equal(b.Time) && a.What == b.What && a.Target == b.Target
 }
 
@@ -240,10 +241,10 @@ func (m *Model) keepSelection() {
 }
 
 // current returns the selected access.
-func (m *Model) current() (session.Access, bool) {
+func (m *Model) current() (auditlog.Access, bool) {
 	m.arrange()
 	if m.cursor.At() >= len(m.rows) {
-		return session.Access{}, false
+		return auditlog.Access{}, false
 	}
 	return m.rows[m.cursor.At()], true
 }

@@ -11,6 +11,7 @@ import (
 
 	"aibox/app/doctor"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/stream"
@@ -20,14 +21,14 @@ import (
 
 // scene is the traffic of two sessions.
 type scene struct {
-	traffic []session.Traffic
+	traffic []auditlog.Traffic
 	locks   doctor.Guard
 	err     error
 	changes []string // of policies
 	fails   error    // of the next change
 }
 
-func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(session.Traffic) error) error {
+func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(auditlog.Traffic) error) error {
 	for _, n := range s.traffic {
 		if err := visit(n); err != nil {
 			return err
@@ -46,19 +47,19 @@ func (s *scene) Locks(context.Context) (doctor.Guard, error) { return s.locks, s
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
 // asked adds an access, seconds after noon.
-func (s *scene) asked(after int, a session.Access) {
+func (s *scene) asked(after int, a auditlog.Access) {
 	a.Time, a.Times = noon.Add(time.Duration(after)*time.Second), 1
-	s.traffic = append(s.traffic, session.Traffic{Session: a.Session, Access: &a})
+	s.traffic = append(s.traffic, auditlog.Traffic{Session: a.Session, Access: &a})
 }
 
 func busy() *scene {
 	s := &scene{locks: doctor.Guard{Up: true, Bridges: 2}}
-	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "outside names are not resolved"})
-	s.asked(61, session.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: session.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
+	s.asked(60, auditlog.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "outside names are not resolved"})
+	s.asked(61, auditlog.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: auditlog.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
 	for i := range 30 {
-		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out"})
+		s.asked(i, auditlog.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out"})
 	}
-	s.traffic = append(s.traffic, session.Traffic{Session: "0aaaa-codex", Live: &session.Live{Refused: []session.Refusal{{What: "tcp", Target: "192.0.2.29:443", Reason: "the sandbox has no route out", Times: 12}}}})
+	s.traffic = append(s.traffic, auditlog.Traffic{Session: "0aaaa-codex", Live: &session.Live{Refused: []session.Refusal{{What: "tcp", Target: "192.0.2.29:443", Reason: "the sandbox has no route out", Times: 12}}}})
 	return s
 }
 
@@ -127,9 +128,9 @@ func TestTheSelectedAccessStaysSelected(t *testing.T) {
 	m := p.Page.(*Model)
 	p.Press("up", "up", "up")
 	at, _ := m.current()
-	late := session.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
-	early := session.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
-	p.Send(stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &late}, {Access: &early}}})
+	late := auditlog.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
+	early := auditlog.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
+	p.Send(stream.Batch[auditlog.Traffic]{All: []auditlog.Traffic{{Access: &late}, {Access: &early}}})
 	if now, _ := m.current(); !sameAccess(now, at) {
 		t.Errorf("at %+v, not %+v", now, at)
 	}
@@ -138,7 +139,7 @@ func TestTheSelectedAccessStaysSelected(t *testing.T) {
 	p.Sees("new.example")
 	later := late
 	later.Target, later.Time = "newer.example", noon.Add(2*time.Hour)
-	p.Send(stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &later}}})
+	p.Send(stream.Batch[auditlog.Traffic]{All: []auditlog.Traffic{{Access: &later}}})
 	p.Sees("newer.example")
 }
 
@@ -214,7 +215,7 @@ func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
 
 func TestNothingOfASandboxReachesTheTerminalRaw(t *testing.T) {
 	s := busy()
-	s.asked(99, session.Access{Session: "0aaaa-codex", What: "na\x1bme", Target: "\x1b]52;c;CANARY\x07", Why: "\u202e"})
+	s.asked(99, auditlog.Access{Session: "0aaaa-codex", What: "na\x1bme", Target: "\x1b]52;c;CANARY\x07", Why: "\u202e"})
 	p := newUser(t, s, "", 120, 40)
 	for _, bad := range []string{"\x1b]", "\x07", "\u202e"} {
 		if strings.Contains(p.Page.View(), bad) {
@@ -259,8 +260,8 @@ func FuzzKeys(f *testing.F) {
 // guarded is the traffic of a session with an allow list.
 func guarded() *scene {
 	s := &scene{locks: doctor.Guard{Up: true, Bridges: 1}}
-	s.asked(1, session.Access{Session: "0aaaa-codex", Allowed: true, What: session.AskedEgress, Target: "good.example:443", Rule: "good.example (--allow)", Event: session.EventID{Session: "0aaaa-codex", Number: 7}})
-	s.asked(2, session.Access{Session: "0aaaa-codex", What: session.AskedEgress, Target: "other.example:443", Why: "no entry of the allow list names this host", Event: session.EventID{Session: "0aaaa-codex", Number: 9}})
+	s.asked(1, auditlog.Access{Session: "0aaaa-codex", Allowed: true, What: auditlog.AskedEgress, Target: "good.example:443", Rule: "good.example (--allow)", Event: session.EventID{Session: "0aaaa-codex", Number: 7}})
+	s.asked(2, auditlog.Access{Session: "0aaaa-codex", What: auditlog.AskedEgress, Target: "other.example:443", Why: "no entry of the allow list names this host", Event: session.EventID{Session: "0aaaa-codex", Number: 9}})
 	return s
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
@@ -46,7 +46,7 @@ func (m *Model) columns() columns {
 }
 
 // shown returns the accesses on the screen.
-func (m *Model) shown() []session.Access {
+func (m *Model) shown() []auditlog.Access {
 	from, to := m.cursor.Window()
 	return m.rows[min(from, len(m.rows)):min(to, len(m.rows))]
 }
@@ -147,7 +147,7 @@ func (m *Model) line(c columns, here bool, cells ...string) string {
 }
 
 // row returns an access as a row of the table.
-func (m *Model) row(c columns, a session.Access, selected bool) string {
+func (m *Model) row(c columns, a auditlog.Access, selected bool) string {
 	w := traffic.Say(a)
 	what := w.Mark + " " + w.What
 	if selected {
@@ -175,7 +175,7 @@ func (m *Model) full() []string {
 	if a.Rule != "" {
 		text += " · rule " + termtext.Escape(a.Rule)
 	}
-	if id := a.Event.String(); id != "" && a.What == session.AskedEgress {
+	if id := a.Event.String(); id != "" && a.What == auditlog.AskedEgress {
 		text += " · " + id
 	}
 	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)

@@ -9,7 +9,7 @@ import (
 	"aibox/session/ports"
 )
 
-// Opener opens ports; *session.Sessions has it.
+// Opener opens ports; *manager.Manager has it.
 type Opener interface {
 	OpenPort(ctx context.Context, id session.ID, r ports.Request, visit func(ports.Update) error) error
 }

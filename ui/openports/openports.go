@@ -22,7 +22,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases of the screen; *session.Sessions has them.
+// Sessions are the use cases of the screen; *manager.Manager has them.
 type Sessions interface {
 	Ports(ctx context.Context, id session.ID) ([]ports.Listening, error)
 }

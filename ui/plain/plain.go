@@ -11,7 +11,8 @@ import (
 
 	"aibox/app/compose"
 	"aibox/app/run"
-	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 )
 
 // Answers are the lines that the user types.
@@ -20,10 +21,10 @@ type Answers interface {
 	Next(ctx context.Context) (string, error)
 }
 
-// Sessions are the use cases that list sessions; *session.Sessions has them.
+// Sessions are the use cases that list sessions; *manager.Manager has them.
 type Sessions interface {
-	Summaries() ([]session.Summary, error)
-	Repair(ctx context.Context) ([]session.Repaired, error)
+	Summaries() ([]summary.Summary, error)
+	Repair(ctx context.Context) ([]manager.Repaired, error)
 }
 
 // Places lists repositories.

@@ -13,12 +13,14 @@ import (
 	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
+	"aibox/session/summary"
 )
 
 // scene is a conversation with the answers of the user.
 type scene struct {
 	t       *testing.T
-	briefs  []session.Summary
+	briefs  []summary.Summary
 	answers []string
 	out     strings.Builder
 	done    []string // commands
@@ -38,8 +40,8 @@ func (s *scene) Next(ctx context.Context) (string, error) {
 	return answer, nil
 }
 
-func (s *scene) Summaries() ([]session.Summary, error)              { return s.briefs, s.broken }
-func (s *scene) Repair(context.Context) ([]session.Repaired, error) { return nil, s.broken }
+func (s *scene) Summaries() ([]summary.Summary, error)              { return s.briefs, s.broken }
+func (s *scene) Repair(context.Context) ([]manager.Repaired, error) { return nil, s.broken }
 func (s *scene) Recent(context.Context) ([]string, error) {
 	return []string{"/home/ann/shop", "/home/ann/\x1b[2Jblog"}, s.broken
 }
@@ -71,7 +73,7 @@ func (s *scene) runRequest(_ context.Context, request run.Request, form bool) er
 	return nil
 }
 
-func talked(t *testing.T, briefs []session.Summary, answers ...string) *scene {
+func talked(t *testing.T, briefs []summary.Summary, answers ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, briefs: briefs, answers: answers}
 	s.run(t.Context())
@@ -105,9 +107,9 @@ func (s *scene) did(commands ...string) {
 	}
 }
 
-func some() []session.Summary {
+func some() []summary.Summary {
 	now := time.Now()
-	return []session.Summary{
+	return []summary.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Branch: "dark", Task: "evil \x1b]0;title\x07 task", Created: now, Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Refused: 2},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Created: now, Phase: session.Ended, Failed: true},
 		{ID: "0cccc-shell", Agent: "shell", Repository: "/home/ann/shop", Created: now, Phase: session.Running, Interactive: true, Waiting: 1},
@@ -143,9 +145,9 @@ func TestSessionsAreDescribedInSentencesAndFoundByWords(t *testing.T) {
 }
 
 func TestManySessionsComeInParts(t *testing.T) {
-	var many []session.Summary
+	var many []summary.Summary
 	for i := range 25 {
-		many = append(many, session.Summary{ID: session.ID(fmt.Sprintf("0%03d-codex", i)), Phase: session.Ended, Changed: true})
+		many = append(many, summary.Summary{ID: session.ID(fmt.Sprintf("0%03d-codex", i)), Phase: session.Ended, Changed: true})
 	}
 	s := talked(t, many, "m", "m", "5", "1", "q", "a")
 	s.sees("these are 1 to 10, newest first", "these are 11 to 20", "these are 21 to 25")

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/sorting"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/summary"
 )
 
 // most is how many sessions are listed at once.
@@ -22,14 +23,14 @@ func (t *conversation) sessions() (list, error) {
 	if err != nil {
 		t.fail(err) // sessions that can be read are listed anyway
 	}
-	filter := session.ParseFilter(t.filter)
-	kept := make([]session.Summary, 0, len(all))
+	filter := summary.ParseFilter(t.filter)
+	kept := make([]summary.Summary, 0, len(all))
 	for i := range all {
 		if filter.Match(&all[i]) {
 			kept = append(kept, all[i])
 		}
 	}
-	sorting.Func(kept, session.NewestFirst)
+	sorting.Func(kept, summary.NewestFirst)
 	t.from = max(0, min(t.from, len(kept)-1))
 	shown := kept[t.from:min(len(kept), t.from+most)]
 	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to search for", top: true}
@@ -65,7 +66,7 @@ func (t *conversation) look(words string) error {
 }
 
 // title returns the number of sessions.
-func (t *conversation) title(all []session.Summary, kept, shown int) string {
+func (t *conversation) title(all []summary.Summary, kept, shown int) string {
 	if len(all) == 0 {
 		return "No sessions yet. n starts one; d checks whether this machine is ready."
 	}
@@ -89,7 +90,7 @@ func (t *conversation) title(all []session.Summary, kept, shown int) string {
 }
 
 // sentence describes a session in one line.
-func sentence(b *session.Summary) string {
+func sentence(b *summary.Summary) string {
 	place := termtext.Escape(b.Place())
 	if b.Branch != "" {
 		place += " on " + termtext.Escape(b.Branch)
@@ -114,7 +115,7 @@ func sentence(b *session.Summary) string {
 // session returns the actions of a session.
 func (t *conversation) session(id session.ID) (list, error) {
 	all, _ := t.Sessions.Summaries()
-	i := slices.IndexFunc(all, func(b session.Summary) bool { return b.ID == id })
+	i := slices.IndexFunc(all, func(b summary.Summary) bool { return b.ID == id })
 	if i < 0 {
 		t.say("%s is gone", id)
 		return list{}, errBack

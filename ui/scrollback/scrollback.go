@@ -23,7 +23,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen calls; *session.Sessions has them.
+// Sessions are the use cases that the screen calls; *manager.Manager has them.
 type Sessions interface {
 	Scrollback(ctx context.Context, id session.ID) (*output.Scrollback, error)
 }

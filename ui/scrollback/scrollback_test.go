@@ -12,6 +12,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
@@ -50,7 +51,7 @@ func scrolled(t testing.TB, past, shown string) *scene {
 			t.Fatal(err)
 		}
 	}
-	return &scene{Sessions: session.New(session.Deps{Dirs: dirs})}
+	return &scene{Sessions: manager.New(manager.Deps{Dirs: dirs})}
 }
 
 // steps is the output of an agent that did a few things.

@@ -7,6 +7,7 @@ import (
 	events "aibox/agents/conversation"
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 	"aibox/ui/conversation"
 	"aibox/ui/traffic"
@@ -71,7 +72,7 @@ func (e eventSource) Follow(ctx context.Context, visit func([]events.Event) erro
 
 // noteOf returns an event of the session's log as an entry of the conversation.
 func noteOf(id session.ID, e audit.Event) (conversation.Note, bool) {
-	if access, ok := session.AccessOf(id, e); ok {
+	if access, ok := auditlog.AccessOf(id, e); ok {
 		said := traffic.Event(access)
 		note := conversation.Note{Time: said.Time, Mark: "✓", Text: said.Name + " " + said.Text}
 		if said.Failed {

@@ -11,7 +11,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/conversation"
 	"aibox/audit"
-	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 )
 
@@ -33,7 +33,7 @@ func talking(t testing.TB, agent string, format conversation.Format) *scene {
 	}
 	s.event(audit.SessionStarted, nil)
 	s.event(audit.AgentStarted, nil)
-	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/messages", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321, Cost: 0.0123})
+	s.event(audit.ModelAnswered, auditlog.ModelCall{Method: "POST", Path: "/v1/messages", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321, Cost: 0.0123})
 	s.event(audit.DNSRefused, audit.Query{Name: "escape.example", Reason: "outside names are not resolved"})
 	s.event(audit.AgentEnded, map[string]int{"exit_code": 0})
 	s.events[2].Time = noon.Add(1900 * time.Millisecond)

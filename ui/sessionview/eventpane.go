@@ -7,6 +7,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/ui/traffic"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
@@ -28,7 +29,7 @@ type eventPane struct {
 func (p *eventPane) add(id session.ID, e audit.Event) {
 	if live, ok := session.LiveOf(e); ok {
 		p.traffic.Count(id, live)
-	} else if access, ok := session.AccessOf(id, e); ok {
+	} else if access, ok := auditlog.AccessOf(id, e); ok {
 		p.traffic.Add(access)
 	}
 	if entry, ok := describe(e); ok {
@@ -96,7 +97,7 @@ const (
 )
 
 // access returns a network access in two rows.
-func (p *eventPane) access(a session.Access, width int) []string {
+func (p *eventPane) access(a auditlog.Access, width int) []string {
 	w := traffic.Say(a)
 	style := p.theme.Bad
 	if a.Allowed {

@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
@@ -65,11 +66,11 @@ func (m *Model) current() keys {
 }
 
 // actions returns the actions that apply to the session; none before it is known.
-func (m *Model) actions() session.Actions {
+func (m *Model) actions() summary.Actions {
 	if !m.loaded {
-		return session.Actions{}
+		return summary.Actions{}
 	}
-	b := session.SummaryOf(&m.session)
+	b := summary.Of(&m.session)
 	return b.Actions()
 }
 

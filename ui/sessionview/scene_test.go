@@ -11,6 +11,7 @@ import (
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/output"
 	"aibox/ui/uitest"
 
@@ -132,7 +133,7 @@ func running() *scene {
 	s.usage = session.Usage{Memory: 312 << 20, MemoryLimit: 4 << 30, CPU: 45, Measured: noon}
 	s.event(audit.SessionStarted, nil)
 	s.event(audit.AgentStarted, map[string]string{"agent": "codex"})
-	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
+	s.event(audit.ModelAnswered, auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
 	s.event(audit.AccessRefused, session.Refusal{What: "name", Target: "registry.example", Reason: "outside names are not resolved", Times: 1})
 	s.event(audit.NoticeGiven, map[string]string{"text": "the model server answered 500: try again"})
 	s.event(audit.AccessRefused, session.Refusal{What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1})

@@ -20,7 +20,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases of the screen; *session.Sessions has them.
+// Sessions are the use cases of the screen; *manager.Manager has them.
 type Sessions interface {
 	logview.Sessions
 	Find(text string) (session.Session, error)

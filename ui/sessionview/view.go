@@ -9,6 +9,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
@@ -109,7 +110,7 @@ func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
 	if m.loaded {
-		b := session.SummaryOf(&m.session)
+		b := summary.Of(&m.session)
 		b.Waiting, b.Prompting = len(m.live.Requests), m.live.Waiting
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
@@ -166,7 +167,7 @@ func (m *Model) task() string {
 	if r := m.session.State.Result; r != nil && r.Fault != nil {
 		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
 	}
-	b := session.SummaryOf(&m.session)
+	b := summary.Of(&m.session)
 	if b.Queue != "" {
 		return m.theme.Warn.Render(ansi.Truncate("in the queue: "+termtext.Escape(b.Queue), m.width, "…"))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/cursor"
 
 	"charm.land/bubbles/v2/key"
@@ -17,14 +18,14 @@ type choice struct {
 }
 
 // setSandboxes stores the sandboxes that run. The selected one stays selected.
-func (m *Model) setSandboxes(all []session.Summary) {
+func (m *Model) setSandboxes(all []summary.Summary) {
 	var at session.ID
 	if i := m.choice.cursor.At(); i < len(m.sandboxes) {
 		at = m.sandboxes[i].ID
 	}
 	m.sandboxes = all
 	m.choice.cursor.Fit(len(all), m.listHeight())
-	if i := slices.IndexFunc(all, func(b session.Summary) bool { return b.ID == at }); i >= 0 {
+	if i := slices.IndexFunc(all, func(b summary.Summary) bool { return b.ID == at }); i >= 0 {
 		m.choice.cursor.Go(i)
 	}
 	m.choice.open = m.choice.open && len(all) > 0

@@ -9,6 +9,7 @@ import (
 
 	"aibox/session"
 	"aibox/session/snapshot"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -18,9 +19,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions lists the sandboxes that run; *session.Sessions has it.
+// Sessions lists the sandboxes that run; *manager.Manager has it.
 type Sessions interface {
-	Summaries() ([]session.Summary, error)
+	Summaries() ([]summary.Summary, error)
 }
 
 // Store are the use cases of the screen, for the user's own sandboxes.
@@ -53,7 +54,7 @@ type Model struct {
 	loaded        bool
 	all           []snapshot.Snapshot
 	cursor        cursor.Cursor
-	sandboxes     []session.Summary // that run
+	sandboxes     []summary.Summary // that run
 	choice        choice
 	busy          bool // an action is under way
 	ask           *dialog.Confirm
@@ -96,7 +97,7 @@ func (m *Model) Init() tea.Cmd {
 type (
 	listed struct {
 		all       []snapshot.Snapshot
-		sandboxes []session.Summary
+		sandboxes []summary.Summary
 		err       error
 		once      bool // it follows an action, and is not repeated
 	}
@@ -120,7 +121,7 @@ func (m *Model) read(once bool) tea.Cmd {
 			return listed{err: err, once: once}
 		}
 		running, err := sessions.Summaries()
-		running = slices.DeleteFunc(slices.Clone(running), func(b session.Summary) bool { return !b.Actions().Snapshot })
+		running = slices.DeleteFunc(slices.Clone(running), func(b summary.Summary) bool { return !b.Actions().Snapshot })
 		if len(running) > 0 {
 			err = nil // of damaged sessions, which the dashboard reports
 		}

@@ -14,6 +14,7 @@ import (
 	"aibox/session"
 	"aibox/session/process"
 	"aibox/session/snapshot"
+	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
@@ -26,12 +27,12 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // machine is a user's sandboxes and snapshots.
 type machine struct {
 	all     []snapshot.Snapshot
-	running []session.Summary
+	running []summary.Summary
 	fails   error // of each change
 	done    []string
 }
 
-func (m *machine) Summaries() ([]session.Summary, error) { return m.running, nil }
+func (m *machine) Summaries() ([]summary.Summary, error) { return m.running, nil }
 
 func (m *machine) Snapshots(context.Context) ([]snapshot.Snapshot, error) {
 	return slices.Clone(m.all), nil
@@ -71,7 +72,7 @@ func sample(id, name string, hours int) snapshot.Snapshot {
 func used() *machine {
 	return &machine{
 		all: []snapshot.Snapshot{sample("snap-7d2kqaaaabbbbccc", "warm \x1b[31mstart", 2), sample("snap-3xkqpaaaabbbbccc", "", 30), sample("snap-aakqpaaaabbbbccc", "before the update", 700)},
-		running: []session.Summary{
+		running: []summary.Summary{
 			{ID: "0dq4f-sandbox", Template: "code", Phase: session.Running, Task: "build \x1b[2J"},
 			{ID: "0dq5g-sandbox", Template: "browser", Phase: session.Running},
 			{ID: "0dq5h-sandbox", Template: "browser", Phase: session.Running, Paused: true},
@@ -115,7 +116,7 @@ func TestALongListShowsWhichSnapshotsAreHidden(t *testing.T) {
 	of := &machine{}
 	for i := range 70 {
 		of.all = append(of.all, sample(fmt.Sprintf("snap-%016d", i), "", i))
-		of.running = append(of.running, session.Summary{ID: session.ID(fmt.Sprintf("0dq%02d-sandbox", i)), Template: "code", Phase: session.Running})
+		of.running = append(of.running, summary.Summary{ID: session.ID(fmt.Sprintf("0dq%02d-sandbox", i)), Template: "code", Phase: session.Running})
 	}
 	p := newUser(t, of, "", 80, 24)
 	p.Scrolls(70, "end")

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // keep is the maximum number of accesses in a Log. When it is reached, the older half is
@@ -18,7 +19,7 @@ const keep = 20_000
 
 // Log is a list of accesses in order of arrival. The zero value is empty.
 type Log struct {
-	all []session.Access
+	all []auditlog.Access
 	at  map[refusal]int // the index of each refusal
 }
 
@@ -30,7 +31,7 @@ type refusal struct {
 
 // Add appends an access and reports whether older ones were dropped. A repeated refusal
 // only increases its count.
-func (l *Log) Add(a session.Access) (dropped bool) {
+func (l *Log) Add(a auditlog.Access) (dropped bool) {
 	if l.at == nil {
 		l.at = map[refusal]int{}
 	}
@@ -40,7 +41,7 @@ func (l *Log) Add(a session.Access) (dropped bool) {
 		return false
 	}
 	if dropped = len(l.all) >= keep; dropped {
-		l.all = append([]session.Access(nil), l.all[keep/2:]...)
+		l.all = append([]auditlog.Access(nil), l.all[keep/2:]...)
 		clear(l.at)
 		for i, a := range l.all {
 			if !a.Allowed {
@@ -65,7 +66,7 @@ func (l *Log) Count(id session.ID, live session.Live) {
 }
 
 // All returns every access, oldest first. The caller must not change the slice.
-func (l *Log) All() []session.Access { return l.all }
+func (l *Log) All() []auditlog.Access { return l.all }
 
 // Words describe an access. All fields are escaped.
 type Words struct {
@@ -85,7 +86,7 @@ func (w Words) String() string {
 }
 
 // Say describes an access.
-func Say(a session.Access) Words {
+func Say(a auditlog.Access) Words {
 	w := Words{
 		Time: a.Time.Local().Format(time.TimeOnly), Mark: "✗",
 		What: termtext.Escape(a.What), Target: termtext.Escape(a.Target), Detail: termtext.Escape(a.Why),
@@ -93,7 +94,7 @@ func Say(a session.Access) Words {
 	if a.Allowed {
 		w.Mark = "✓"
 	}
-	if a.What == session.AskedModel && a.Call.Status != 0 {
+	if a.What == auditlog.AskedModel && a.Call.Status != 0 {
 		w.Target, w.Detail = model(a.Call, w.Target), call(a)
 	}
 	if a.Times > 1 {
@@ -103,7 +104,7 @@ func Say(a session.Access) Words {
 }
 
 // model returns the model of a call, or target if the call names none.
-func model(c session.ModelCall, target string) string {
+func model(c auditlog.ModelCall, target string) string {
 	if c.Model == "" {
 		return target
 	}
@@ -111,7 +112,7 @@ func model(c session.ModelCall, target string) string {
 }
 
 // call returns the result of a model call.
-func call(a session.Access) string {
+func call(a auditlog.Access) string {
 	c := a.Call
 	took := (time.Duration(c.Millis) * time.Millisecond).Round(100 * time.Millisecond)
 	parts := []string{fmt.Sprint(c.Status), amount.Took(took)}
@@ -124,9 +125,9 @@ func call(a session.Access) string {
 		text += ": " + termtext.Escape(a.Why)
 	case c.Reason != "":
 		text += ": " + termtext.Escape(c.Reason)
-	case c.Outcome == session.GivenUp:
+	case c.Outcome == auditlog.GivenUp:
 		text += ": the agent hung up"
-	case c.Outcome == session.Blank:
+	case c.Outcome == auditlog.Blank:
 		text += ": an empty answer"
 	}
 	return text

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"aibox/session"
+	"aibox/session/auditlog"
 )
 
-func name(target string) session.Access {
-	return session.Access{Session: "0a-x", What: "name", Target: target, Why: "no", Times: 1}
+func name(target string) auditlog.Access {
+	return auditlog.Access{Session: "0a-x", What: "name", Target: target, Why: "no", Times: 1}
 }
 
 func TestTheSameRefusalIsOneWithANumber(t *testing.T) {
@@ -17,8 +18,8 @@ func TestTheSameRefusalIsOneWithANumber(t *testing.T) {
 	l.Add(name("a"))
 	l.Add(name("b"))
 	l.Add(name("a"))
-	l.Add(session.Access{Session: "0a-x", Allowed: true, What: session.AskedModel, Times: 1})
-	l.Add(session.Access{Session: "0a-x", Allowed: true, What: session.AskedModel, Times: 1})
+	l.Add(auditlog.Access{Session: "0a-x", Allowed: true, What: auditlog.AskedModel, Times: 1})
+	l.Add(auditlog.Access{Session: "0a-x", Allowed: true, What: auditlog.AskedModel, Times: 1})
 	if all := l.All(); len(all) != 4 || all[0].Times != 2 || all[1].Times != 1 {
 		t.Errorf("%+v", all)
 	}
@@ -49,21 +50,21 @@ func TestAFullLogDropsTheOldestAndContinuesCounting(t *testing.T) {
 
 func TestAnAccessIsPutInWordsThatAreSafe(t *testing.T) {
 	for _, test := range []struct {
-		access session.Access
+		access auditlog.Access
 		want   string
 	}{
-		{session.Access{What: "name", Target: "a\x1b]52;c;x\a", Why: "n\no", Times: 3}, `✗ name a\x1b]52;c;x\x07 ×3 n\no`},
+		{auditlog.Access{What: "name", Target: "a\x1b]52;c;x\a", Why: "n\no", Times: 3}, `✗ name a\x1b]52;c;x\x07 ×3 n\no`},
 		{
-			session.Access{Allowed: true, What: "model", Target: "POST /v1/x", Call: session.ModelCall{Model: "m\x1b", Status: 200, Millis: 1234, Input: 12_000, Output: 40}},
+			auditlog.Access{Allowed: true, What: "model", Target: "POST /v1/x", Call: auditlog.ModelCall{Model: "m\x1b", Status: 200, Millis: 1234, Input: 12_000, Output: 40}},
 			`✓ model m\x1b 200 1.2s 12k in 40 out`,
 		},
 		{
-			session.Access{What: "model", Target: "GET /x", Why: "no such path", Call: session.ModelCall{Status: 404, Error: "no such path", Outcome: session.Refused}},
+			auditlog.Access{What: "model", Target: "GET /x", Why: "no such path", Call: auditlog.ModelCall{Status: 404, Error: "no such path", Outcome: auditlog.Refused}},
 			"✗ model GET /x 404 0.0s: no such path",
 		},
-		{session.RefusedAccess(session.Refusal{What: "model", Target: "GET /x", Reason: "no such path", Times: 2}), "✗ model GET /x ×2 no such path"},
-		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 429, Reason: "slow down"}}, "✓ model GET /x 429 0.0s: slow down"},
-		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 499, Outcome: session.GivenUp}}, "✓ model GET /x 499 0.0s: the agent hung up"},
+		{auditlog.RefusedAccess(session.Refusal{What: "model", Target: "GET /x", Reason: "no such path", Times: 2}), "✗ model GET /x ×2 no such path"},
+		{auditlog.Access{Allowed: true, What: "model", Target: "GET /x", Call: auditlog.ModelCall{Status: 429, Reason: "slow down"}}, "✓ model GET /x 429 0.0s: slow down"},
+		{auditlog.Access{Allowed: true, What: "model", Target: "GET /x", Call: auditlog.ModelCall{Status: 499, Outcome: auditlog.GivenUp}}, "✓ model GET /x 499 0.0s: the agent hung up"},
 	} {
 		w := Say(test.access)
 		if got := strings.Join([]string{w.Mark, w.What, w.Target, w.Detail}, " "); got != test.want {

@@ -19,7 +19,7 @@ import (
 	"aibox/session"
 )
 
-// Sessions are the use cases that the manager needs; see session.Sessions.
+// Sessions are the use cases that the manager needs; see manager.Manager.
 type Sessions interface {
 	Load(id session.ID) (session.Session, error)
 	Live(id session.ID) (session.Live, error)

@@ -18,6 +18,7 @@ import (
 	"aibox/cli"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/process"
 )
 
@@ -65,7 +66,7 @@ func main() {
 // server serves calls.
 type server struct {
 	app      *app.App
-	sessions *session.Sessions
+	sessions *manager.Manager
 	service  *sandbox.Service
 	pool     *pool.Pool
 	stop     func()

@@ -7,7 +7,7 @@ import (
 	"aibox/session/output"
 )
 
-// Sessions are the use cases that read the log of a session; *session.Sessions has them.
+// Sessions are the use cases that read the log of a session; *manager.Manager has them.
 type Sessions interface {
 	Recorded(id session.ID) (int64, error)
 	Output(id session.ID, from int64, visit func(output.Chunk) error) (int64, error)

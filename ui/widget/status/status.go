@@ -3,7 +3,7 @@
 package status
 
 import (
-	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/theme"
 
 	"charm.land/lipgloss/v2"
@@ -15,32 +15,32 @@ type look struct {
 	style func(t *theme.Theme) lipgloss.Style
 }
 
-var looks = map[session.Status]look{
-	session.StatusAsks:      {"?", warn},
-	session.StatusWaiting:   {"◆", warn},
-	session.StatusQueued:    {"⋯", faint},
-	session.StatusStarting:  {"◌", live},
-	session.StatusRunning:   {"●", live},
-	session.StatusEnding:    {"○", live},
-	session.StatusComputing: {"◔", live},
-	session.StatusVerifying: {"◍", live},
-	session.StatusToReview:  {"▲", warn},
-	session.StatusPartly:    {"◐", warn},
-	session.StatusFailed:    {"✗", func(t *theme.Theme) lipgloss.Style { return t.Bad }},
-	session.StatusAccepted:  {"✓", func(t *theme.Theme) lipgloss.Style { return t.Good }},
-	session.StatusDiscarded: {"–", faint},
-	session.StatusContinued: {"→", faint},
-	session.StatusUnchanged: {"·", faint},
-	session.StatusWarm:      {"◇", faint},
-	session.StatusPaused:    {"‖", faint},
-	session.StatusEnded:     {"▪", faint},
+var looks = map[summary.Status]look{
+	summary.StatusAsks:      {"?", warn},
+	summary.StatusWaiting:   {"◆", warn},
+	summary.StatusQueued:    {"⋯", faint},
+	summary.StatusStarting:  {"◌", live},
+	summary.StatusRunning:   {"●", live},
+	summary.StatusEnding:    {"○", live},
+	summary.StatusComputing: {"◔", live},
+	summary.StatusVerifying: {"◍", live},
+	summary.StatusToReview:  {"▲", warn},
+	summary.StatusPartly:    {"◐", warn},
+	summary.StatusFailed:    {"✗", func(t *theme.Theme) lipgloss.Style { return t.Bad }},
+	summary.StatusAccepted:  {"✓", func(t *theme.Theme) lipgloss.Style { return t.Good }},
+	summary.StatusDiscarded: {"–", faint},
+	summary.StatusContinued: {"→", faint},
+	summary.StatusUnchanged: {"·", faint},
+	summary.StatusWarm:      {"◇", faint},
+	summary.StatusPaused:    {"‖", faint},
+	summary.StatusEnded:     {"▪", faint},
 }
 
 func warn(t *theme.Theme) lipgloss.Style  { return t.Warn }
 func live(t *theme.Theme) lipgloss.Style  { return t.Live }
 func faint(t *theme.Theme) lipgloss.Style { return t.Faint }
 
-func of(status session.Status) look {
+func of(status summary.Status) look {
 	if l, known := looks[status]; known {
 		return l
 	}
@@ -48,7 +48,7 @@ func of(status session.Status) look {
 }
 
 // Text returns the mark and the word.
-func Text(status session.Status) string { return of(status).mark + " " + string(status) }
+func Text(status summary.Status) string { return of(status).mark + " " + string(status) }
 
 // Style returns the style of a status.
-func Style(t *theme.Theme, status session.Status) lipgloss.Style { return of(status).style(t) }
+func Style(t *theme.Theme, status summary.Status) lipgloss.Style { return of(status).style(t) }

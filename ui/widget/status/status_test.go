@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"aibox/session"
+	"aibox/session/summary"
 	"aibox/ui/widget/theme"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
 func TestEveryStatusHasAMarkOfItsOwn(t *testing.T) {
-	marks := map[string]session.Status{}
+	marks := map[string]summary.Status{}
 	for status, l := range looks {
 		if ansi.StringWidth(l.mark) != 1 {
 			t.Errorf("%s has the mark %q", status, l.mark)
@@ -36,7 +37,7 @@ func TestASessionIsShownByItsMarkAndTheWord(t *testing.T) {
 		{decided(session.PartlyAccepted), "◐ part taken"},
 		{decided(""), "▲ to review"},
 	} {
-		b := session.SummaryOf(&test.session)
+		b := summary.Of(&test.session)
 		if got := Text(b.Status()); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
 		}
