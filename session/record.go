@@ -1,9 +1,9 @@
 // Package session holds the records of sessions and their store: what was asked for (Spec),
-// what has happened (State), the files below a session's folder, their formats and locks, and
-// the queue of sessions that wait. The packages below it do things with sessions: client
-// calls the supervisors of running sessions, auditlog reads and delivers the audit logs,
-// summary lists sessions, manager has the use cases, and supervisor owns a running session.
-// This package imports none of them, and starts, ends and reviews nothing.
+// what has happened (State), the files below a session's folder, their formats and locks. The
+// packages below it do things with sessions: queue decides which may start, client calls the
+// supervisors of running sessions, auditlog reads and delivers the audit logs, summary lists
+// sessions, manager has the use cases, and supervisor owns a running session. This package
+// imports none of them, and starts, ends and reviews nothing.
 package session
 
 import (
@@ -75,7 +75,7 @@ type Spec struct {
 	// description without credentials.
 	config.Run
 
-	// DefaultMemory reports that Memory is the built-in limit; see reservedMemory.
+	// DefaultMemory reports that Memory is the built-in limit; see package queue.
 	DefaultMemory bool `json:"default_memory,omitempty"`
 
 	// Sources are the origins of the lists by setting, such as "your settings" for "allow".

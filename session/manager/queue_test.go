@@ -12,6 +12,7 @@ import (
 	"aibox/config"
 	"aibox/internal/flock"
 	"aibox/session"
+	"aibox/session/queue"
 	"aibox/session/summary"
 )
 
@@ -39,7 +40,7 @@ func newQueuer(d *fixture, id session.ID) *queuer {
 // join joins the queue, and reports whether the session may start.
 func (q *queuer) join() bool {
 	q.t.Helper()
-	queue, err := q.store.JoinQueue(context.Background(), q.id, &q.spec, func(queue *session.Queue) error {
+	wait, err := queue.Join(context.Background(), q.store, q.id, &q.spec, func(queue *session.Queue) error {
 		state := session.State{Phase: session.Preparing}
 		if queue != nil {
 			queue.Detached = true
@@ -51,10 +52,10 @@ func (q *queuer) join() bool {
 		return q.store.WriteState(q.id, state)
 	})
 	q.must(err)
-	if queue != nil && !q.store.MustWait(queue) {
-		q.t.Errorf("%s need not wait for what it waits for: %+v", q.id, queue)
+	if wait != nil && !wait.Unchanged(q.store) {
+		q.t.Errorf("%s need not wait for what it waits for: %+v", q.id, wait)
 	}
-	return queue == nil
+	return wait == nil
 }
 
 func TestSessionsStartInTheOrderOfTheirCreation(t *testing.T) {

@@ -1,3 +1,5 @@
+// Package queue decides when a session may start: it limits how many run at once, and the
+// memory that they reserve. It starts nothing.
 package queue
 
 import (
@@ -6,57 +8,43 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/runtime/limit"
+	"aibox/session"
 )
 
 // Sessions that cannot start yet wait in a queue. No process manages it: each waiting
 // supervisor reads the records of the others, and decides while it holds the lock of
-// queueFile. A session takes its place by storing a phase other than Queued while it holds
+// lockFile. A session takes its place by storing a phase other than Queued while it holds
 // that lock. It releases the place when it stores that it has ended, or when its supervisor
 // dies and the kernel releases the session's lock. The queue is in the order of the ids.
 
-// queueFile is the file whose lock is held while a session joins the queue or leaves it.
-const queueFile = "queue.lock"
+// lockFile is the file whose lock is held while a session joins the queue or leaves it.
+const lockFile = "queue.lock"
 
-// queueTimeout is how long a session waits for the lock of queueFile. Another process holds
+// lockTimeout is how long a session waits for the lock of lockFile. Another process holds
 // it for a few milliseconds.
-const queueTimeout = 10 * time.Second
+const lockTimeout = 10 * time.Second
 
-// Resource is a resource that a queued session waits for.
-type Resource string
-
-// The resources.
-const (
-	ForPlace  Resource = "place"  // --max-parallel: too many sessions run
-	ForMemory Resource = "memory" // the limits of running sessions, or the machine, leave too little
-)
-
-// Queue is the state of a session that waits for its turn to start.
-type Queue struct {
-	Since time.Time `json:"since"`
-	For   Resource  `json:"for"`
-	Text  string    `json:"text"` // the reason for the wait, a clause
-	// Detached reports that no client waits, so that the session keeps its record even if its
-	// agent never starts.
-	Detached bool `json:"detached,omitempty"`
+// Wait is the wait of a session for its turn.
+type Wait struct {
+	session.Queue
 
 	// behind are the sessions for whose end it waits, and whether each of them is queued too.
-	behind map[ID]bool
+	behind map[session.ID]bool
 	short  bool // the machine has too little available memory
 }
 
-// queueMember is a session that runs or waits, or a sandbox with a memory limit.
-type queueMember struct {
-	id      ID
-	memory  int64  // bytes that it reserves
-	queue   *Queue // nil if it has a place
-	sandbox bool   // it takes no place, and sessions wait only for its memory
+// member is a session that runs or waits, or a sandbox with a memory limit.
+type member struct {
+	id      session.ID
+	memory  int64          // bytes that it reserves
+	queue   *session.Queue // nil if it has a place
+	sandbox bool           // it takes no place, and sessions wait only for its memory
 }
 
 // memoryFloor is an amount of memory in bytes. While less is available and others run, no
@@ -80,15 +68,15 @@ func memoryOfMachine() (machineMemory, error) {
 // short reports whether too little memory is available for one more session.
 func (m machineMemory) short() bool { return m.available < memoryFloor }
 
-// JoinQueue decides whether the session id may start. The caller holds the lock of its
-// folder. It returns nil if the session may start, otherwise what it has to wait for.
-// Before it returns, it passes the result to store, which must write the session's record,
-// while no other session can decide. A session that could never start is a Usage fault.
-// Sandboxes do not wait: their creators do.
-func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Queue) error) (*Queue, error) {
-	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
+// Join decides whether the session id may start. The caller holds the lock of its folder. It
+// returns nil if the session may start, otherwise what it has to wait for. Before it returns,
+// it passes the result to save, which must write the session's record, while no other session
+// can decide. A session that could never start is a Usage fault. Sandboxes do not wait: their
+// creators do.
+func Join(ctx context.Context, store session.Store, id session.ID, spec *session.Spec, save func(*session.Queue) error) (*Wait, error) {
+	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	path := filepath.Join(s.dirs.State, queueFile)
+	path := filepath.Join(store.Dirs().State, lockFile)
 	turn, err := flock.Wait(waiting, path, flock.Exclusive)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, fault.New(fault.Environment, "another process holds %s", path).
@@ -99,46 +87,49 @@ func (s Store) JoinQueue(ctx context.Context, id ID, spec *Spec, store func(*Que
 	}
 	defer turn.Close()
 	if spec.IsSandbox() {
-		return nil, store(nil)
+		return nil, save(nil)
 	}
 	machine, err := memoryOfMachine()
 	if err != nil {
 		return nil, err
 	}
-	queue, err := decideTurn(id, spec.MaxParallel, spec.reservedMemory(), s.queueMembers(id, spec, machine.short()), machine)
+	wait, err := decideTurn(id, spec.MaxParallel, reservedMemory(spec), members(store, id, spec, machine.short()), machine)
 	if err != nil {
 		return nil, err
 	}
-	return queue, store(queue)
+	if wait == nil {
+		return nil, save(nil)
+	}
+	return wait, save(&wait.Queue)
 }
 
-// queueMembers returns the other sessions that run or wait, oldest first. A session without
+// members returns the other sessions that run or wait, oldest first. A session without
 // anything to wait for does not need them.
-func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
-	if spec.MaxParallel == 0 && spec.reservedMemory() == 0 && !short {
+func members(store session.Store, id session.ID, spec *session.Spec, short bool) []member {
+	if spec.MaxParallel == 0 && reservedMemory(spec) == 0 && !short {
 		return nil
 	}
-	ids, _ := s.IDs() // if they cannot be read, it starts at once
-	var members []queueMember
+	ids, _ := store.IDs() // if they cannot be read, it starts at once
+	var all []member
 	for _, other := range ids {
-		if other == id || other.Hidden() || s.Ended(other) || !IsLocked(s.Dir(other)) {
+		if other == id || other.Hidden() || store.Ended(other) || !session.IsLocked(store.Dir(other)) {
 			continue
 		}
-		session, err := s.Load(other)
-		if errors.Is(err, fs.ErrNotExist) || session.State.Phase == Ended {
+		record, err := store.Load(other)
+		if errors.Is(err, fs.ErrNotExist) || record.State.Phase == session.Ended {
 			continue
 		}
-		member := queueMember{id: other, memory: session.reservedMemory(), sandbox: session.IsSandbox()} // a damaged record has a place
+		member := member{id: other, memory: reservedMemory(&record.Spec), sandbox: record.IsSandbox()} // a damaged record has a place
 		// A sandbox of an agent is within the limits of the agent's session.
-		if member.sandbox && (member.memory == 0 || session.ParentOf() != "") {
+		if member.sandbox && (member.memory == 0 || record.ParentOf() != "") {
 			continue
 		}
-		if session.State.Phase == Queued {
-			member.queue = session.State.Queue
+		if record.State.Phase == session.Queued {
+			member.queue = record.State.Queue
 		}
-		members = append(members, member)
+		all = append(all, member)
 	}
-	return members
+	return all
 }
 
 // decideTurn returns what the session has to wait for, or nil if it may start. limit is its
@@ -149,12 +140,12 @@ func (s Store) queueMembers(id ID, spec *Spec, short bool) []queueMember {
 // passes those that wait for a place, because it takes none, but not those that wait for
 // memory, which would otherwise never get it. A session that reserves no memory waits only
 // while the machine has hardly any available and a running session may release some.
-func decideTurn(id ID, limit int, memory int64, others []queueMember, machine machineMemory) (*Queue, error) {
+func decideTurn(id session.ID, limit int, memory int64, others []member, machine machineMemory) (*Wait, error) {
 	if memory > machine.total {
 		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
 			Hint("give it less with --memory")
 	}
-	var running, earlier, sandboxes []ID
+	var running, earlier, sandboxes []session.ID
 	var used int64
 	memoryQueued := false
 	for _, other := range others {
@@ -165,86 +156,64 @@ func decideTurn(id ID, limit int, memory int64, others []queueMember, machine ma
 			running, used = append(running, other.id), used+other.memory
 		case other.id < id:
 			earlier = append(earlier, other.id)
-			memoryQueued = memoryQueued || other.queue.For == ForMemory
+			memoryQueued = memoryQueued || other.queue.For == session.ForMemory
 		}
 	}
-	queue := &Queue{Since: Now(), behind: map[ID]bool{}}
+	wait := &Wait{Queue: session.Queue{Since: session.Now()}, behind: map[session.ID]bool{}}
 	switch free := machine.total - used; {
 	case limit > 0 && len(running) >= limit:
-		queue.For = ForPlace
-		queue.Text = fmt.Sprintf("%s running, and at most %d may (--max-parallel)", amount.Of(len(running), "session"), limit)
+		wait.For = session.ForPlace
+		wait.Text = fmt.Sprintf("%s running, and at most %d may (--max-parallel)", amount.Of(len(running), "session"), limit)
 	case memory > free:
-		queue.For = ForMemory
-		queue.Text = fmt.Sprintf("it may use %d MiB of memory, and running sessions leave %d of %d MiB", memory>>20, max(free, 0)>>20, machine.total>>20)
+		wait.For = session.ForMemory
+		wait.Text = fmt.Sprintf("it may use %d MiB of memory, and running sessions leave %d of %d MiB", memory>>20, max(free, 0)>>20, machine.total>>20)
 	case memory == 0 && machine.short() && len(running) > 0:
-		queue.For, queue.short = ForMemory, true
-		queue.Text = fmt.Sprintf("less than %d MiB of this machine's memory is available", memoryFloor>>20)
+		wait.For, wait.short = session.ForMemory, true
+		wait.Text = fmt.Sprintf("less than %d MiB of this machine's memory is available", memoryFloor>>20)
 	case limit > 0 && len(earlier) > 0:
-		queue.For, queue.Text = ForPlace, amount.Of(len(earlier), "session")+" came earlier"
+		wait.For, wait.Text = session.ForPlace, amount.Of(len(earlier), "session")+" came earlier"
 	case memory > 0 && memoryQueued:
-		queue.For, queue.Text = ForMemory, amount.Of(len(earlier), "session")+" came earlier"
+		wait.For, wait.Text = session.ForMemory, amount.Of(len(earlier), "session")+" came earlier"
 	default:
 		return nil, nil
 	}
 	if len(earlier) > 0 { // the last one of them will start first
-		queue.behind[earlier[len(earlier)-1]] = true
-		return queue, nil
+		wait.behind[earlier[len(earlier)-1]] = true
+		return wait, nil
 	}
-	if queue.For == ForMemory {
+	if wait.For == session.ForMemory {
 		running = append(running, sandboxes...)
 	}
 	for _, id := range running {
-		queue.behind[id] = false
+		wait.behind[id] = false
 	}
-	return queue, nil
+	return wait, nil
 }
 
 // reservedMemory returns the memory in bytes that the session or sandbox reserves: its
 // limit, if the user set one. The default limit is far above the needs of most sessions,
 // and reserves nothing.
-func (spec *Spec) reservedMemory() int64 {
+func reservedMemory(spec *session.Spec) int64 {
 	if spec.DefaultMemory {
 		return 0
 	}
 	return spec.Memory.Bytes()
 }
 
-// MustWait reports whether all sessions that a queued session waits for are unchanged, and
-// the machine's memory too if it waits for that, so that JoinQueue would return the same.
-// It must be fast, because queued sessions call it all the time.
-func (s Store) MustWait(queue *Queue) bool {
+// Unchanged reports whether all sessions that a queued session waits for are unchanged, and
+// the machine's memory too if it waits for that, so that Join would return the same. It must
+// be fast, because queued sessions call it all the time.
+func (w *Wait) Unchanged(store session.Store) bool {
 	first := true // first among those in the queue
-	for id, queued := range queue.behind {
+	for id, queued := range w.behind {
 		first = first && !queued
-		if s.Ended(id) || !IsLocked(s.Dir(id)) || s.IsQueued(id) != queued {
+		if store.Ended(id) || !session.IsLocked(store.Dir(id)) || store.IsQueued(id) != queued {
 			return false
 		}
 	}
-	if queue.short && first { // the others start one after the other
+	if w.short && first { // the others start one after the other
 		machine, err := memoryOfMachine()
 		return err == nil && machine.short()
 	}
 	return true
-}
-
-func (s Store) IsQueued(id ID) bool { return s.storedPhase(id) == Queued }
-
-// queuePosition returns the place of a queued session in the queue, from 1.
-func (s Store) queuePosition(id ID) int {
-	ids, _ := s.IDs()
-	position := 1
-	for _, other := range ids {
-		if other < id && !other.Hidden() && s.IsQueued(other) {
-			position++
-		}
-	}
-	return position
-}
-
-// FailedStart returns the result of a queued session whose agent never started because of
-// cause.
-func FailedStart(cause error, id ID) Result {
-	failed := FailureOf(cause)
-	failed.Hints = append(slices.Clone(failed.Hints), fmt.Sprintf("`aibox rerun %s` starts its task again", id))
-	return Result{ExitCode: -1, Fault: failed, Refused: []Refusal{}}
 }

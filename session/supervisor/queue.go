@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/queue"
 )
 
 // queuePoll is how often a queued session checks whether the sessions for which it waits
@@ -32,7 +33,7 @@ func (s *supervisor) joinQueue() error {
 		return store(nil)
 	}
 	var err error
-	s.queue, err = s.store.JoinQueue(context.Background(), s.id, &s.launch.Spec, store)
+	s.queue, err = queue.Join(context.Background(), s.store, s.id, &s.launch.Spec, store)
 	return err
 }
 
@@ -81,10 +82,10 @@ func (s *supervisor) awaitTurn(ctx context.Context) (*http.Server, error) {
 			return nil, s.endCause()
 		case <-tick.C:
 		}
-		if s.store.MustWait(s.queue) {
+		if s.queue.Unchanged(s.store) {
 			continue
 		}
-		s.queue, err = s.store.JoinQueue(ctx, s.id, &s.launch.Spec, func(queue *session.Queue) error {
+		s.queue, err = queue.Join(ctx, s.store, s.id, &s.launch.Spec, func(queue *session.Queue) error {
 			changed, err := s.saveTurn(queue)
 			if changed && queue != nil {
 				s.report.progress(queueStage, queue.Text)

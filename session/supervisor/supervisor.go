@@ -28,6 +28,7 @@ import (
 	"aibox/session/control"
 	"aibox/session/manager"
 	"aibox/session/output"
+	"aibox/session/queue"
 	"aibox/session/terminal"
 )
 
@@ -72,8 +73,8 @@ type supervisor struct {
 	files      *fileAccess
 	attention  attention
 	usage      usageMeter
-	held       *flock.Lock    // the session's lock, until the process ends
-	queue      *session.Queue // the session's wait in the queue; nil if it may start
+	held       *flock.Lock // the session's lock, until the process ends
+	queue      *queue.Wait // the session's wait in the queue; nil if it may start
 	scrollback *output.ScrollbackWriter
 	updates    broadcast // the published counters
 }

@@ -70,7 +70,7 @@ const wiring = "app"
 
 // sessionLayers are packages of sessions, from the records up. Each imports only those before
 // it.
-var sessionLayers = []string{"session", "session/client", "session/auditlog", "session/summary", "session/manager", "session/supervisor"}
+var sessionLayers = []string{"session", "session/queue", "session/client", "session/auditlog", "session/summary", "session/manager", "session/supervisor"}
 
 // owners are the folders that alone may import a module. None is for tests only.
 var owners = map[string][]string{

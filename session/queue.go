@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Resource is a resource that a queued session waits for.
+type Resource string
+
+// The resources.
+const (
+	ForPlace  Resource = "place"  // --max-parallel: too many sessions run
+	ForMemory Resource = "memory" // the limits of running sessions, or the machine, leave too little
+)
+
+// Queue is the state of a session that waits for its turn to start.
+type Queue struct {
+	Since time.Time `json:"since"`
+	For   Resource  `json:"for"`
+	Text  string    `json:"text"` // the reason for the wait, a clause
+	// Detached reports that no client waits, so that the session keeps its record even if its
+	// agent never starts.
+	Detached bool `json:"detached,omitempty"`
+}
+
+// IsQueued reports whether the session waits for its turn to start. False proves nothing.
+func (s Store) IsQueued(id ID) bool { return s.storedPhase(id) == Queued }
+
+// queuePosition returns the place of a queued session in the queue, from 1.
+func (s Store) queuePosition(id ID) int {
+	ids, _ := s.IDs()
+	position := 1
+	for _, other := range ids {
+		if other < id && !other.Hidden() && s.IsQueued(other) {
+			position++
+		}
+	}
+	return position
+}
+
+// FailedStart returns the result of a queued session whose agent never started because of
+// cause.
+func FailedStart(cause error, id ID) Result {
+	failed := FailureOf(cause)
+	failed.Hints = append(slices.Clone(failed.Hints), fmt.Sprintf("`aibox rerun %s` starts its task again", id))
+	return Result{ExitCode: -1, Fault: failed, Refused: []Refusal{}}
+}
