@@ -82,7 +82,7 @@ func (e Event) Kind() Kind {
 		}
 	}
 	for _, k := range kinds {
-		if slices.Contains(k.types, e.Type) {
+		if slices.Contains(k.types, e.Type.Today()) {
 			return k.kind
 		}
 	}
@@ -115,4 +115,15 @@ func ParseSelection(words []string) (s Selection, unknown string) {
 // Match reports whether the event is selected.
 func (s Selection) Match(e Event) bool {
 	return len(s.kinds)+len(s.types) == 0 || slices.Contains(s.types, e.Type) || slices.Contains(s.kinds, e.Kind())
+}
+
+// earlierTypes maps types in logs of earlier versions to those of today.
+var earlierTypes = map[Type]Type{"box.started": SandboxStarted, "box.destroyed": SandboxDestroyed}
+
+// Today returns the type that this version of aibox gives such an event.
+func (t Type) Today() Type {
+	if today, ok := earlierTypes[t]; ok {
+		return today
+	}
+	return t
 }

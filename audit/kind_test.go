@@ -63,3 +63,11 @@ func TestEventsAreSelectedByKindAndType(t *testing.T) {
 		}
 	}
 }
+
+func TestTypesOfEarlierVersionsAreOfTheSameKind(t *testing.T) {
+	for earlier, today := range earlierTypes {
+		if got := (Event{Type: earlier}).Kind(); got != KindLifecycle || earlier.Today() != today || today.Today() != today {
+			t.Errorf("%s is of the kind %q and is called %s today", earlier, got, earlier.Today())
+		}
+	}
+}

@@ -15,7 +15,7 @@ const (
 	SessionAdmitted   Type = "session.admitted" // it was queued, and its turn came
 	WorkspacePrepared Type = "workspace.prepared"
 	NetworkGuarded    Type = "network.guarded"
-	SandboxStarted    Type = "box.started"
+	SandboxStarted    Type = "sandbox.started"
 	ProbesRan         Type = "probes.ran"
 	AgentStarted      Type = "agent.started"
 	ProcessStarted    Type = "process.started" // a process of the user in the sandbox; comes before its start
@@ -50,7 +50,7 @@ const (
 	PortOpened        Type = "port.opened" // its data is a Port
 	PortClosed        Type = "port.closed" // its data is a PortEnd
 	AgentEnded        Type = "agent.ended"
-	SandboxDestroyed  Type = "box.destroyed"
+	SandboxDestroyed  Type = "sandbox.destroyed"
 	ChangesComputed   Type = "changes.computed"
 	WorkVerified      Type = "work.verified"
 	AcceptBegun       Type = "accept.begun" // comes before anything is delivered

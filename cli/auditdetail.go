@@ -78,7 +78,7 @@ var detailFields = map[audit.Type][]string{
 // fieldsDetail lists the data of an event.
 func fieldsDetail(e audit.Event) string {
 	fields := auditFields(e)
-	if names := detailFields[e.Type]; names != nil {
+	if names := detailFields[e.Type.Today()]; names != nil {
 		place := func(field []string) int { return slices.Index(names, field[0]) }
 		fields = slices.DeleteFunc(fields, func(field []string) bool { return place(field) < 0 })
 		slices.SortFunc(fields, func(a, b []string) int { return place(a) - place(b) })

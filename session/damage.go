@@ -57,7 +57,7 @@ func (s Store) History(id ID) History {
 			By      ID              `json:"by"`
 		}
 		_ = json.Unmarshal(e.Data, &data)
-		switch e.Type {
+		switch e.Type.Today() {
 		case audit.SessionStarted:
 			h.started = e
 		case audit.SandboxStarted:

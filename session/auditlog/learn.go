@@ -68,7 +68,7 @@ func (o *observed) of(host string, port int) *observedUse {
 }
 
 func (o *observed) add(e audit.Event) error {
-	switch e.Type {
+	switch e.Type.Today() {
 	case audit.EgressAllowed:
 		var request audit.Egress
 		if err := json.Unmarshal(e.Data, &request); err != nil {

@@ -80,7 +80,7 @@ func TestLearnedIncludesHostsOfRequestsThatAreOnlyCounted(t *testing.T) {
 	}
 	for name, log := range map[string][]logEntry{
 		"too many destinations": append(slices.Clone(counts), logEntry{audit.EgressCounted, audit.EgressCount{Others: true, Requests: 1}}),
-		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{audit.SandboxDestroyed, Totals{Egress: session.Egress{Allowed: 2}}}),
+		"an earlier version":    append(slices.Clone(counts[:2]), logEntry{"box.destroyed", Totals{Egress: session.Egress{Allowed: 2}}}),
 	} {
 		if _, incomplete := learned(t, log...); !incomplete {
 			t.Errorf("%s: the list counts as complete", name)

@@ -35,7 +35,7 @@ type Totals struct {
 
 // Add adds an event.
 func (a *Summary) Add(e audit.Event) {
-	switch e.Type {
+	switch e.Type.Today() {
 	case audit.EgressClosed:
 		var end audit.EgressEnd
 		if json.Unmarshal(e.Data, &end) == nil {

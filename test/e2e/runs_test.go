@@ -26,16 +26,16 @@ var (
 	runsPlain   = flag.Bool("runs.plain", false, "only runs that change nothing, to count failures of starts")
 )
 
-// errand is a kind of run: what it is given, and how its work ends.
-type errand struct {
+// task is a kind of run: what it is given, and how its work ends.
+type task struct {
 	name string
 	run  func(m *machine, repo string) []string
 	then func(id string) []string // nil where the run itself delivers
 	ref  bool                     // a branch of the user's repository is to be left
 }
 
-// errands end in every way that work can: nothing, accepted, discarded, made by a model.
-var errands = []errand{
+// tasks end in every way that work can: nothing, accepted, discarded, made by a model.
+var tasks = []task{
 	{name: "nothing", run: func(_ *machine, repo string) []string {
 		return []string{"shell", "--network", "none", "--repo", repo, "--", "true"}
 	}},
@@ -50,7 +50,7 @@ var errands = []errand{
 	}},
 }
 
-// tallied counts what went wrong with the runs of one errand.
+// tallied counts what went wrong with the runs of one task.
 type tallied struct {
 	runs, failed int
 	longest      time.Duration
@@ -67,9 +67,9 @@ type soak struct {
 
 // once runs one session in its own repository, from start to removal.
 func (s *soak) once(n int, repo string) {
-	e := errands[n%len(errands)]
+	e := tasks[n%len(tasks)]
 	if *runsPlain {
-		e = errands[0]
+		e = tasks[0]
 	}
 	o := s.m.exec(aibox, append([]string{"run", "--json"}, e.run(s.m, repo)...)...)
 	var r report
@@ -208,8 +208,8 @@ func (s *soak) left(firewall []string) map[string][]string {
 func (s *soak) table(left map[string][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nERRAND\tRUNS\tFAILED\tLONGEST")
-	for _, e := range errands {
+	fmt.Fprintln(w, "\nTASK\tRUNS\tFAILED\tLONGEST")
+	for _, e := range tasks {
 		t := s.counts[e.name]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%v\n", e.name, t.runs, t.failed, t.longest.Round(100*time.Millisecond))
 	}
@@ -228,7 +228,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := &soak{m: m, counts: map[string]*tallied{}}
-	for _, e := range errands {
+	for _, e := range tasks {
 		s.counts[e.name] = &tallied{}
 	}
 	repos := make([]string, max(*runsLanes, 1))

@@ -90,7 +90,7 @@ func TestWorkIsVerifiedInASeparateSandboxWithoutANetwork(t *testing.T) {
 	}
 	// The log of the verification outlives it.
 	id := m.archived("verify-")
-	if log := m.aibox(0, "audit", id).stdout; !strings.Contains(log, "box.started") || !strings.Contains(log, "session.removed") {
+	if log := m.aibox(0, "audit", id).stdout; !strings.Contains(log, "sandbox.started") || !strings.Contains(log, "session.removed") {
 		t.Errorf("the log of %s is\n%s", id, log)
 	}
 	m.aibox(0, "audit", "--verify")

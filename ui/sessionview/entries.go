@@ -52,7 +52,7 @@ type details struct {
 // describe describes an event; false for events that are not shown.
 func describe(e audit.Event) (logEntry, bool) {
 	h := logEntry{time: e.Time, mark: "·"}
-	if text, ok := plain[e.Type]; ok {
+	if text, ok := plain[e.Type.Today()]; ok {
 		h.text = text
 		return h, true
 	}

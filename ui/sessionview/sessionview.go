@@ -214,7 +214,7 @@ func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 	for _, e := range msg.All {
 		if live, ok := session.LiveOf(e); ok {
 			m.live = live
-		} else if stateChanges[e.Type] {
+		} else if stateChanges[e.Type.Today()] {
 			find = m.find()
 		}
 		m.events.add(m.id, e)
