@@ -28,8 +28,7 @@ func TestSSHLogins(t *testing.T) {
 }
 
 func TestTheSSHAgentHasItsOwnDestination(t *testing.T) {
-	d, err := ParseDestination("ssh-agent.aibox.internal:22")
-	if err != nil || d != SSHAgent() {
-		t.Errorf("%v, %v", d, err)
+	if d := destination(t, "ssh-agent.aibox.internal:22"); d != SSHAgent() {
+		t.Error(d)
 	}
 }

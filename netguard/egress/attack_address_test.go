@@ -201,14 +201,7 @@ func TestATunnelsConnectionIsForItsDestinationAlone(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	own, err := netguard.ParseDestination("good.example.org:80")
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign, err := netguard.ParseDestination("other.example.org:80")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own, foreign := egresstest.Destination(t, "good.example.org:80"), egresstest.Destination(t, "other.example.org:80")
 	ctx := context.WithValue(t.Context(), tunnelKey{}, &tunnel{flow: &flow{to: own}, upstream: &spare{conn: near}})
 	for _, other := range []netguard.Destination{{Host: own.Host, Port: 443}, foreign} {
 		if conn, _ := takeSpare(ctx, other); conn != nil {

@@ -45,8 +45,7 @@ func FuzzClientHello(f *testing.F) {
 		if name != hello.serverName {
 			t.Errorf("the server name is %q, and %q for crypto/tls", hello.serverName, name)
 		}
-		good, _ := netguard.ParseDestination("good.example.org:443")
-		if hello.check(good) == nil && !strings.EqualFold(name, "good.example.org") {
+		if hello.check(egresstest.Destination(t, "good.example.org:443")) == nil && !strings.EqualFold(name, "good.example.org") {
 			t.Errorf("%q passes as good.example.org", name)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 func TestPartsOfARequestThatParsersReadInDifferentWaysAreRefused(t *testing.T) {
@@ -16,10 +16,7 @@ func TestPartsOfARequestThatParsersReadInDifferentWaysAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", line, problem)
 		}
 	}
-	tunnel, err := netguard.ParseDestination("good.example.org:443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tunnel := egresstest.Destination(t, "good.example.org:443")
 	for target, valid := range map[string]bool{"/": true, "http://good.example.org:443/": false, "https://good.example.org/": false} {
 		h := head{method: "GET", target: target, host: "good.example.org", hasHost: true}
 		if _, problem := parseTarget(h, tunnel, true); (problem == nil) != valid {

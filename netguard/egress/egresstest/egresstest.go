@@ -137,6 +137,16 @@ func Serve(t testing.TB, proxy interface {
 	return listener.Addr().String()
 }
 
+// Destination parses a destination.
+func Destination(t testing.TB, text string) netguard.Destination {
+	t.Helper()
+	d, err := netguard.ParseDestination(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Allowlist returns a policy that allows only these entries.
 func Allowlist(t testing.TB, entries ...string) netguard.Policy {
 	t.Helper()

@@ -17,6 +17,7 @@ import (
 	"aibox/internal/redact"
 	"aibox/internal/secret"
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // inspectorOf returns an inspector of hosts with secrets, whose value is the canary.
@@ -36,15 +37,6 @@ func inspectorOf(t *testing.T, hosts []string, rules ...string) (*Inspector, err
 	return New(config)
 }
 
-func destination(t *testing.T, text string) netguard.Destination {
-	t.Helper()
-	d, err := netguard.ParseDestination(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 // If a server returns the secret in any part of a response, the client gets asterisks.
 func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 	for rule, https := range map[string]bool{"T=api.example.org:X-Key": true, "T=http://api.example.org:443:X-Key": false} {
@@ -56,7 +48,7 @@ func TestEveryPartOfAResponseIsRedacted(t *testing.T) {
 			StatusCode: 200, Status: "200 " + canary, Header: http.Header{"X-" + canary: {"one", canary}, "X-Other": {"a " + canary + " b"}},
 			Trailer: http.Header{"Y-" + canary: {canary}}, Body: io.NopCloser(strings.NewReader("body " + canary)),
 		}
-		if err := i.Response(destination(t, api), https, response); err != nil {
+		if err := i.Response(egresstest.Destination(t, api), https, response); err != nil {
 			t.Fatal(err)
 		}
 		have := dump(t, response)
@@ -76,13 +68,13 @@ func TestTheEncodedFormOfASecretIsRedactedInItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := httptest.NewRequest(http.MethodGet, "https://api.example.org/", nil)
-	if err := i.Request(destination(t, api), true, request); err != nil {
+	if err := i.Request(egresstest.Destination(t, api), true, request); err != nil {
 		t.Fatal(err)
 	}
 	pair := []byte(strings.TrimPrefix(request.Header.Get("Authorization"), "Basic "))
 	for _, encoded := range []string{hex.EncodeToString(pair), base64.StdEncoding.EncodeToString(pair)} {
 		response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {encoded}}}
-		if err := i.Response(destination(t, api), true, response); err != nil {
+		if err := i.Response(egresstest.Destination(t, api), true, response); err != nil {
 			t.Fatal(err)
 		}
 		if have := response.Header.Get("X-Echo"); len(have) != len(encoded) || strings.Count(have, "*") < len(encoded)-4 {
@@ -98,7 +90,7 @@ func TestOnlyTheSecretOfAHeaderIsRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	response := &http.Response{StatusCode: 200, Header: http.Header{"X-Echo": {prefix + canary}}}
-	if err := i.Response(destination(t, api), true, response); err != nil {
+	if err := i.Response(egresstest.Destination(t, api), true, response); err != nil {
 		t.Fatal(err)
 	}
 	if have := response.Header.Get("X-Echo"); have != prefix+strings.Repeat("*", len(canary)) {
@@ -113,7 +105,7 @@ func TestAResponseWithoutABodyStaysWithoutOne(t *testing.T) {
 	}
 	for _, body := range []io.ReadCloser{nil, http.NoBody} {
 		response := &http.Response{StatusCode: 204, Header: http.Header{}, Body: body}
-		if err := i.Response(destination(t, api), true, response); err != nil || response.Body != body {
+		if err := i.Response(egresstest.Destination(t, api), true, response); err != nil || response.Body != body {
 			t.Errorf("the body %v is %v now", body, response.Body)
 		}
 	}
@@ -129,7 +121,7 @@ func TestASecretReplacesEveryFormOfItsHeader(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "https://api.example.org/", nil)
 	request.Header = http.Header{"X-Key": {"of the sandbox", "and more"}}
 	request.Trailer = http.Header{"X-Key": {"of the sandbox"}, "X-Sum": {"1"}}
-	if err := i.Request(destination(t, api), true, request); err != nil {
+	if err := i.Request(egresstest.Destination(t, api), true, request); err != nil {
 		t.Fatal(err)
 	}
 	if values := request.Header["X-Key"]; len(values) != 1 || values[0] != canary || len(request.Header) != 2 {
@@ -186,7 +178,7 @@ func decrypt(ctx context.Context, t *testing.T, i *Inspector, d string, config *
 	if err != nil {
 		t.Fatal(err)
 	}
-	decrypted, server := i.Decrypt(ctx, destination(t, d), inside)
+	decrypted, server := i.Decrypt(ctx, egresstest.Destination(t, d), inside)
 	if server == nil {
 		_, _ = decrypted.Write([]byte("x"))
 		_ = decrypted.Close()
@@ -200,7 +192,7 @@ func TestWithoutInspectedHostsThereIsNoAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pem := i.Authority(); pem != nil || i.Inspects(destination(t, api)) {
+	if pem := i.Authority(); pem != nil || i.Inspects(egresstest.Destination(t, api)) {
 		t.Errorf("there is one:\n%s", pem)
 	}
 }
@@ -219,11 +211,11 @@ func TestOnlyInspectedConnectionsAreDecrypted(t *testing.T) {
 		t.Error("a host that is not inspected is decrypted")
 	}
 	for d, name := range map[string]string{api: "other.example.org", "9.9.9.9:443": "api.example.org"} {
-		if _, err := i.certificate(destination(t, d), name); err == nil {
+		if _, err := i.certificate(egresstest.Destination(t, d), name); err == nil {
 			t.Errorf("%s has a certificate for the server name %s", d, name)
 		}
 	}
-	if _, err := i.certificate(destination(t, "9.9.9.9:443"), ""); err != nil {
+	if _, err := i.certificate(egresstest.Destination(t, "9.9.9.9:443"), ""); err != nil {
 		t.Errorf("an address without a server name: %v", err)
 	}
 	old := insecure("api.example.org")

@@ -18,6 +18,7 @@ import (
 
 	"aibox/internal/secret"
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 const (
@@ -267,11 +268,7 @@ func TestTheCertificateIsForTheTunnelsHostAlone(t *testing.T) {
 		if err := conn.Handshake(); err == nil {
 			t.Errorf("the server name %q was accepted", name)
 		}
-		d, err := netguard.ParseDestination(api)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.inspector.certificate(d, name); err == nil {
+		if _, err := w.inspector.certificate(egresstest.Destination(t, api), name); err == nil {
 			t.Errorf("there is a certificate for the server name %q", name)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
 
 // packet returns a packet of SSH with this payload.
@@ -99,10 +99,7 @@ func TestAServerCannotHideItsKey(t *testing.T) {
 }
 
 func TestOnlySSHPasses(t *testing.T) {
-	d, err := netguard.ParseDestination("git.example.org:22")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := egresstest.Destination(t, "git.example.org:22")
 	for _, c := range []struct{ client, server string }{
 		{"GET / HTTP/1.1\r\nHost: git.example.org\r\n\r\n", ""},
 		{"SSH-1.5-x\r\n", ""},
@@ -119,6 +116,7 @@ func TestOnlySSHPasses(t *testing.T) {
 	} {
 		near, far := net.Pipe()
 		var refused []error
+		var err error
 		guarded := New().Guard(d, near, func(err error) { refused = append(refused, err) })
 		server := make(chan []byte)
 		go func() {

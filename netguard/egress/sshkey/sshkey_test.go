@@ -21,16 +21,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"aibox/netguard"
+	"aibox/netguard/egress/egresstest"
 )
-
-func destination(t testing.TB, text string) netguard.Destination {
-	t.Helper()
-	d, err := netguard.ParseDestination(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
 
 // newKey returns a host key of a type.
 func newKey(t testing.TB, kind string) ssh.Signer {
@@ -176,7 +168,7 @@ func TestAKnownServerPasses(t *testing.T) {
 			"glob":   knownhosts.Line([]string{"*.example.org"}, key.PublicKey()),
 		} {
 			server, attempts := serve(t, []ssh.Signer{key})
-			address, refusals := relay(t, known(t, line), destination(t, host), server)
+			address, refusals := relay(t, known(t, line), egresstest.Destination(t, host), server)
 			if err := connect(address, ssh.ClientConfig{}); err != nil || len(attempts) != 1 || len(refusals) != 0 {
 				t.Errorf("%s, %s: %v, %d attempts", kind, name, err, len(attempts))
 			}
@@ -193,7 +185,7 @@ func TestEveryKeyExchangeIsFollowed(t *testing.T) {
 	} {
 		for _, signer := range []ssh.Signer{key, other} {
 			server, attempts := serve(t, []ssh.Signer{signer}, method)
-			address, refusals := relay(t, known(t, line), destination(t, host), server)
+			address, refusals := relay(t, known(t, line), egresstest.Destination(t, host), server)
 			err := connect(address, ssh.ClientConfig{Config: ssh.Config{KeyExchanges: []string{method}}})
 			if signer == key && (err != nil || len(refusals) != 0) {
 				t.Errorf("%s: %v", method, err)
@@ -224,7 +216,7 @@ func TestAServerThatIsNotKnownIsCutOffBeforeAuthentication(t *testing.T) {
 		"malformed":    {[]string{public(key, "git.example.org"), "git.example.org ssh-ed25519 !!!"}, host, "cannot be read"},
 	} {
 		server, attempts := serve(t, []ssh.Signer{key})
-		address, refusals := relay(t, known(t, c.lines...), destination(t, c.host), server)
+		address, refusals := relay(t, known(t, c.lines...), egresstest.Destination(t, c.host), server)
 		err := connect(address, ssh.ClientConfig{})
 		if err == nil || !strings.Contains(err.Error(), "aibox: ") {
 			t.Errorf("%s: the client receives %v", name, err)
@@ -261,7 +253,7 @@ func TestCertificatesOfHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		server, attempts := serve(t, []ssh.Signer{signer})
-		address, _ := relay(t, known(t, "@cert-authority "+knownhosts.Line([]string{"*.example.org"}, authority.PublicKey())), destination(t, host), server)
+		address, _ := relay(t, known(t, "@cert-authority "+knownhosts.Line([]string{"*.example.org"}, authority.PublicKey())), egresstest.Destination(t, host), server)
 		err = connect(address, ssh.ClientConfig{})
 		if (err == nil) != c.pass || len(attempts) == 0 == c.pass {
 			t.Errorf("%s: %v", name, err)
@@ -273,7 +265,7 @@ func TestAKeyIsKnownAsSoonAsTheUserAddsIt(t *testing.T) {
 	key := newKey(t, ssh.KeyAlgoED25519)
 	k := known(t)
 	server, _ := serve(t, []ssh.Signer{key})
-	address, _ := relay(t, k, destination(t, host), server)
+	address, _ := relay(t, k, egresstest.Destination(t, host), server)
 	if err := connect(address, ssh.ClientConfig{}); err == nil {
 		t.Fatal("an unknown key passes")
 	}
@@ -288,17 +280,17 @@ func TestAKeyIsKnownAsSoonAsTheUserAddsIt(t *testing.T) {
 func TestLinesForTheSandbox(t *testing.T) {
 	a, b := newKey(t, ssh.KeyAlgoED25519), newKey(t, ssh.KeyAlgoECDSA256)
 	k := known(t, knownhosts.Line([]string{knownhosts.HashHostname("git.example.org")}, a.PublicKey()), knownhosts.Line([]string{"*.example.org"}, b.PublicKey()), knownhosts.Line([]string{"www.example.org"}, b.PublicKey()))
-	lines, err := k.Lines(destination(t, host))
+	lines, err := k.Lines(egresstest.Destination(t, host))
 	if err != nil || len(lines) != 2 {
 		t.Fatalf("%q, %v", lines, err)
 	}
 	sandbox := known(t, lines...)
 	for _, key := range []ssh.Signer{a, b} {
-		if err := sandbox.Check(destination(t, host), key.PublicKey()); err != nil {
+		if err := sandbox.Check(egresstest.Destination(t, host), key.PublicKey()); err != nil {
 			t.Error(err)
 		}
 	}
-	if lines, err := k.Lines(destination(t, "other.example.net:22")); err != nil || len(lines) != 0 {
+	if lines, err := k.Lines(egresstest.Destination(t, "other.example.net:22")); err != nil || len(lines) != 0 {
 		t.Errorf("%q, %v", lines, err)
 	}
 }
@@ -313,7 +305,7 @@ func TestOpenSSHPassesAndPrintsTheRefusal(t *testing.T) {
 	key, other := newKey(t, ssh.KeyAlgoED25519), newKey(t, ssh.KeyAlgoED25519)
 	server, _ := serve(t, []ssh.Signer{key})
 	run := func(k *KnownHosts) (string, error) {
-		address, _ := relay(t, k, destination(t, host), server)
+		address, _ := relay(t, k, egresstest.Destination(t, host), server)
 		name, port, _ := net.SplitHostPort(address)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
