@@ -167,6 +167,7 @@ func TestNoServerAnswerGivesTheKeyToTheAgent(t *testing.T) {
 		"split over chunks of a byte":      append(append([]string{chunked}, strings.SplitAfter(escape("1\r\n%c\r\n"), "")...), "0\r\n\r\n"),
 		"a trailer":                        {chunked, chunk("{}"), "0\r\nX-Trail: " + key + "\r\n\r\n"},
 		"a trailer that was not announced": {chunked, chunk("{}"), "0\r\nX-Other: " + key + "\r\nX-Request-Id: " + key + "\r\n\r\n"},
+		"the name of a trailer":            {strings.Replace(chunked, "X-Trail", "X-Canary+0123456789_abcdef", 1), chunk("{}"), "0\r\n\r\n"},
 		"the reason of a status":           {plain("200 "+key, "{}")},
 		"the reason of a failure":          {plain("599 "+key, "{}")},
 		"a request id":                     {plain("200 OK\r\nX-Request-Id: "+key, "{}")},
@@ -227,6 +228,26 @@ func TestAllowedResponseHeadersPassIfWellFormed(t *testing.T) {
 	}
 	if strings.Contains(answer, "More") || strings.Contains(answer, "Server") || !strings.HasSuffix(answer, "\r\n\r\n{}") {
 		t.Errorf("more or less came:\n%s", answer)
+	}
+}
+
+func TestAResponseHeaderOfAnotherFormIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"Retry-After: soon", "Retry-After-Ms: 7s", "X-Should-Retry: perhaps", "X-Request-Id: req 1", "Request-Id: " + strings.Repeat("a", 81),
+		"X-Ratelimit-Limit-Requests: 5000 of 6000", "X-Ratelimit-Reset-Tokens: tomorrow", "Anthropic-Ratelimit-Input-Tokens-Reset: 2026-01-01",
+	} {
+		answer, _ := received(t, answering(t, "HTTP/1.1 429 Too Many\r\n"+line+"\r\nContent-Length: 2\r\n\r\n{}"))
+		name, _, _ := strings.Cut(line, ":")
+		if strings.Contains(answer, name) || !strings.HasSuffix(answer, "\r\n\r\n{}") {
+			t.Errorf("%s reached the agent:\n%s", line, answer)
+		}
+	}
+	for _, kind := range []string{"text/csv", "application/json; charset=utf-16", "text/plain; boundary=x"} {
+		answer, _ := received(t, answering(t, "HTTP/1.1 200 OK\r\nContent-Type: "+kind+"\r\nContent-Length: 2\r\n\r\n{}"))
+		if strings.Contains(answer, kind) || !strings.Contains(answer, "Content-Type: application/octet-stream\r\n") {
+			t.Errorf("%s reached the agent:\n%s", kind, answer)
+		}
 	}
 }
 
