@@ -327,17 +327,20 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestAServerCannotSwitchProtocolsUnasked(t *testing.T) {
-	for name, asked := range map[string]string{"tunnel": "Connection: Upgrade\r\nUpgrade: tunnel\r\n", "websocket": ""} {
+	const connection = "Connection: Upgrade\r\n"
+	for _, c := range []struct{ name, asked string }{
+		{"tunnel", connection + "Upgrade: tunnel\r\n"}, {"tunnel", connection + "Upgrade: websocket\r\n"}, {"websocket", ""}, {"websocket", connection + "Upgrade: h2c\r\n"}, {"websocket", "Upgrade: websocket\r\n"},
+	} {
 		w := newWorld(t, attackPolicy(t), nil)
 		good := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 			conn, _, _ := http.NewResponseController(w).Hijack()
-			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+name+"\r\n\r\nhello")
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+c.name+"\r\n\r\nhello")
 			conn.Close()
 		})
 		w.Route("good.example.org", 80, good.address())
-		responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+asked+"\r\n", 1)
+		responses := w.say("GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+c.asked+"\r\n", 1)
 		if len(responses) != 1 || responses[0].StatusCode != http.StatusBadGateway {
-			t.Errorf("%s: %v", name, responses)
+			t.Errorf("%v: %v", c, responses)
 		}
 	}
 }

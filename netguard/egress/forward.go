@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -54,7 +55,7 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 	if problem := checkRequest(request); problem != nil {
 		return p.refuse(s, h, to, path, problem, keepAlive)
 	}
-	ctx, f, problem := p.begin(ctx, s, h, path, request.Header, to)
+	ctx, f, problem := p.begin(ctx, s, h, path, fieldsOf(request), to)
 	if problem != nil {
 		return p.refuse(s, h, to, path, problem, keepAlive)
 	}
@@ -66,6 +67,17 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 		return p.refuse(s, h, to, path, problem, e.reusable)
 	}
 	return problem == nil && e.reusable
+}
+
+// fieldsOf returns the header fields of a request, and those that it announces as trailers,
+// because some servers make no difference. Only announced ones are forwarded.
+func fieldsOf(request *http.Request) http.Header {
+	if len(request.Trailer) == 0 {
+		return request.Header
+	}
+	fields := maps.Clone(request.Header)
+	maps.Copy(fields, request.Trailer)
+	return fields
 }
 
 // checkRequest refuses requests that are never forwarded.
@@ -85,6 +97,7 @@ type exchange struct {
 	stream   *stream
 	flow     *flow
 	request  *http.Request
+	upgrades bool // the client asks for a WebSocket
 	begun    bool // the response has begun
 	reusable bool // the client can send another request
 }
@@ -173,10 +186,10 @@ func (e *exchange) outgoing(ctx context.Context) (*http.Request, *requestBody) {
 		out.Host = strings.TrimSuffix(out.Host, fmt.Sprintf(":%d", usual))
 	}
 	out.Close = false
-	websocket := httpguts.HeaderValuesContainsToken(in.Header["Connection"], "upgrade") && strings.EqualFold(in.Header.Get("Upgrade"), "websocket")
+	e.upgrades = httpguts.HeaderValuesContainsToken(in.Header["Connection"], "upgrade") && strings.EqualFold(in.Header.Get("Upgrade"), "websocket")
 	trailers := httpguts.HeaderValuesContainsToken(in.Header["Te"], "trailers")
 	removeHopByHop(out.Header)
-	if websocket {
+	if e.upgrades {
 		out.Header.Set("Connection", "Upgrade")
 		out.Header.Set("Upgrade", "websocket")
 	}

@@ -70,7 +70,7 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refuseHTTP2(w, r, p.explain(h, to, path, problem), problem)
 		return
 	}
-	ctx, f, problem := p.begin(r.Context(), &stream{tunnel: to, https: true, once: t.flow.once}, h, path, r.Header, to)
+	ctx, f, problem := p.begin(r.Context(), &stream{tunnel: to, https: true, once: t.flow.once}, h, path, fieldsOf(r), to)
 	if problem != nil {
 		p.refuseHTTP2(w, r, p.explain(h, to, path, problem), problem)
 		return

@@ -102,7 +102,7 @@ func (w *deadlineWriter) Write(p []byte) (int, error) {
 // upgrade passes a WebSocket through: the response's body is the connection.
 func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusal {
 	upstream, ok := response.Body.(io.ReadWriteCloser)
-	if !ok || !strings.EqualFold(response.Header.Get("Upgrade"), "websocket") || e.request.Header.Get("Upgrade") == "" {
+	if !ok || !strings.EqualFold(response.Header.Get("Upgrade"), "websocket") || !e.upgrades {
 		return forbid("upgrade", "the server switched to a protocol that was not asked for").withStatus(http.StatusBadGateway)
 	}
 	e.begun = true

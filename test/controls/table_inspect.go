@@ -29,6 +29,7 @@ func inspection() []control {
 		{name: "names of fields are redacted", file: secrets, text: `if clean != name {`, off: `if false {`, tests: "TestEveryPartOfAResponseIsRedacted"},
 		{name: "no CONNECT in HTTP/2", file: http2, text: `if r.Method == http.MethodConnect {`, off: `if false {`, tests: "TestATargetOfHTTP2IsAPathOfVisibleCharacters", in: in},
 		{name: "targets of HTTP/2 have visible characters", file: http2, text: `if !isVisible(r.RequestURI) {`, off: `if false {`, tests: "TestATargetOfHTTP2IsAPathOfVisibleCharacters", in: in},
+		{name: "a header announced as a trailer counts", file: "netguard/egress/forward.go", text: `if len(request.Trailer) == 0 {`, off: `if true {`, tests: "TestMethodsAndPathsAreRestricted", in: in},
 		{name: "a request of HTTP/2 is for the tunnel's host", file: http2, text: `case d != t.flow.to:`, off: `case false:`, tests: "TestAnotherHostInAnInspectedTunnelIsMisdirected", in: in},
 		{name: "interim responses are dropped", file: http2, text: `if status >= http.StatusOK {`, off: `if true {`, tests: "TestInterimResponsesDoNotReachTheSandbox", in: in},
 		{name: "the canonical path is forwarded", file: http2, text: `to.Path, to.RawPath = path, f.forward`, off: `_ = path`, tests: "TestMethodsAndPathsAreRestricted", in: in},

@@ -102,6 +102,9 @@ func TestMethodsAndPathsAreRestricted(t *testing.T) {
 			if response := w.send("GET", "/repos/a", http2, http.Header{name: {"DELETE"}}); response.StatusCode != 403 {
 				t.Errorf("%s: %s", name, response.Status)
 			}
+			if response := w.sendTrailer(name, http2); response.StatusCode != 403 {
+				t.Errorf("%s as a trailer: %s", name, response.Status)
+			}
 		}
 	}
 }
@@ -120,6 +123,23 @@ func (w *world) send(method, path string, useHTTP2 bool, header http.Header) *ht
 	if header != nil {
 		request.Header = header
 	}
+	return w.roundTrip(request, useHTTP2)
+}
+
+// sendTrailer sends a request for /repos/a with a trailer.
+func (w *world) sendTrailer(name string, useHTTP2 bool) *http.Response {
+	w.t.Helper()
+	request, err := http.NewRequest("GET", "https://api.example.org/repos/a", strings.NewReader("x"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	request.ContentLength, request.Trailer = -1, http.Header{name: {"DELETE"}}
+	return w.roundTrip(request, useHTTP2)
+}
+
+// roundTrip sends a request to api.example.org.
+func (w *world) roundTrip(request *http.Request, useHTTP2 bool) *http.Response {
+	w.t.Helper()
 	conn := w.tls(api, map[bool]string{true: "h2", false: "http/1.1"}[useHTTP2])
 	if !useHTTP2 {
 		if err := request.Write(conn); err != nil {
@@ -127,7 +147,7 @@ func (w *world) send(method, path string, useHTTP2 bool, header http.Header) *ht
 		}
 		response, err := http.ReadResponse(bufio.NewReader(conn), request)
 		if err != nil {
-			w.t.Fatalf("%s %s: %v", method, path, err)
+			w.t.Fatalf("%s %s: %v", request.Method, request.URL, err)
 		}
 		return response
 	}
@@ -137,7 +157,7 @@ func (w *world) send(method, path string, useHTTP2 bool, header http.Header) *ht
 	}
 	response, err := client.RoundTrip(request)
 	if err != nil {
-		w.t.Fatalf("%s %s: %v", method, path, err)
+		w.t.Fatalf("%s %s: %v", request.Method, request.URL, err)
 	}
 	return response
 }
