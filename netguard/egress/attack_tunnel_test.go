@@ -260,7 +260,22 @@ func TestASecondClientHelloIsChecked(t *testing.T) {
 			if closed := waitFor(t, w, Closed); closed.Code != attack.code {
 				t.Errorf("closed for %q, want %q", closed.Code, attack.code)
 			}
+			if code := w.code(); code != attack.code {
+				t.Errorf("refused for %q, want %q", code, attack.code)
+			}
 		})
+	}
+}
+
+// A client inside a tunnel gets no answer that could name the hint.
+func TestARefusalInsideATunnelIsRecordedWithItsHint(t *testing.T) {
+	w, _ := tunnelWorld(t, nil)
+	conn := w.connect("good.example.org:443")
+	_, _ = conn.Write(simpleHello(goodName, extension(extensionEncryptedClientHello, make([]byte, 9))))
+	_, _ = io.Copy(io.Discard, conn)
+	e := waitFor(t, w, Refused)
+	if e.Code != "encrypted-server-name" || e.Host != "good.example.org" || e.Rule != "good.example.org (--allow)" || !strings.Contains(e.Hint, "--disable-features=EncryptedClientHello") || e.Command != "" {
+		t.Errorf("%+v", e)
 	}
 }
 

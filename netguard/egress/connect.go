@@ -95,8 +95,7 @@ func (t *tunnel) serve(ctx context.Context) *refusal {
 	}
 	protocol, problem := t.check()
 	if problem != nil {
-		t.proxy.recordCut(t.flow, problem)
-		return problem
+		return t.cut(problem)
 	}
 	if protocol == nil {
 		return nil
@@ -164,14 +163,17 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 	if t.proxy.inspects(t.flow.to) {
 		return func(ctx context.Context) *refusal { return t.serveDecrypted(ctx, client) }, nil
 	}
-	client.second = &secondHello{t.flow.to, hello.earlyData}
+	client.second = &secondHello{t.flow.to, hello.earlyData, t.cut}
 	return func(ctx context.Context) *refusal { return t.pass(ctx, client, nil) }, nil
 }
 
 // pass relays the tunnel. guard wraps the connection to the server; nil does not.
 func (t *tunnel) pass(ctx context.Context, client net.Conn, guard func(net.Conn) net.Conn) *refusal {
 	if problem := t.flow.setOpaque(); problem != nil {
-		return problem
+		if guard == nil {
+			t.alert()
+		}
+		return t.cut(problem)
 	}
 	upstream := t.upstream.take()
 	if upstream == nil { // the flow has ended
@@ -241,17 +243,17 @@ func (t *tunnel) checkSSH() (protocol, *refusal) {
 	client := &bufferedConn{Conn: t.client.conn, stream: t.client}
 	guard := func(upstream net.Conn) net.Conn {
 		return keys.Guard(t.flow.to, upstream, func(why error) {
-			problem := forbid("host-key", "%v", why)
-			t.proxy.recordCut(t.flow, problem)
-			t.flow.stop(problem)
+			t.flow.stop(t.cut(forbid("host-key", "%v", why)))
 		})
 	}
 	return func(ctx context.Context) *refusal { return t.pass(ctx, client, guard) }, nil
 }
 
-// recordCut records that a tunnel was refused after it had been allowed by name.
-func (p *Proxy) recordCut(f *flow, problem *refusal) {
-	event := f.event(Refused)
-	event.Code, event.Reason = problem.code, problem.reason
-	p.recorder.add(event, false)
+// cut records that a tunnel is refused after it was allowed by name, and returns the reason.
+func (t *tunnel) cut(problem *refusal) *refusal {
+	event := t.flow.event(Refused)
+	event.Code, event.Reason, event.Hint = problem.code, problem.reason, problem.hint
+	event.Command = t.proxy.command(t.flow.method, t.flow.to, problem)
+	t.proxy.recorder.add(event, false)
+	return problem
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,19 +192,23 @@ func (p *Proxy) refuse(s *stream, h head, to netguard.Destination, path string, 
 func (p *Proxy) explain(h head, to netguard.Destination, path string, problem *refusal) refusalBody {
 	host := to.Host.String()
 	if to.Host.IsZero() {
-		host = h.target
+		host, _, _ = strings.Cut(h.target, "?") // no event has a query
 	}
-	var command string
-	if problem.verdict.Reason != 0 && p.config.Allow != nil {
-		request := netguard.Request{Destination: to, Method: h.method}
-		if problem.request != nil {
-			request = *problem.request
-		}
-		command = p.config.Allow(request, problem.verdict)
-	}
+	command := p.command(h.method, to, problem)
 	id, _ := p.recorder.add(Event{
 		Kind: Refused, Time: time.Now(), Destination: to, Host: host, Method: h.method, Path: path, Address: problem.address,
 		Rule: problem.rule, Code: problem.code, Reason: problem.reason, Command: command, Hint: problem.hint,
 	}, false)
 	return problem.body(h.method, to, id, command)
+}
+
+// command returns the command with which the user can allow a refused request, or "".
+func (p *Proxy) command(method string, to netguard.Destination, problem *refusal) string {
+	switch {
+	case problem.verdict.Reason == 0 || p.config.Allow == nil:
+		return ""
+	case problem.request != nil:
+		return p.config.Allow(*problem.request, problem.verdict)
+	}
+	return p.config.Allow(netguard.Request{Destination: to, Method: method}, problem.verdict)
 }

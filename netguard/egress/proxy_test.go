@@ -104,6 +104,18 @@ func TestAllowedRequestsPassInBothForms(t *testing.T) {
 	}
 }
 
+func TestNoEventHasTheQueryOfATarget(t *testing.T) {
+	for _, target := range []string{"/path?secret", "https://plain.example.org/?secret", "ftp://plain.example.org/?secret", "http://plain.example.org/?secret", "http://other.example.org/?secret"} {
+		w := newWorld(t, egresstest.Allowlist(t, "plain.example.org"), nil)
+		w.say("GET "+target+" HTTP/1.1\r\nHost: plain.example.org\r\n\r\n", 1)
+		for _, e := range append(w.recorded(Refused), w.recorded(Allowed)...) {
+			if strings.Contains(fmt.Sprintf("%+v", e), "secret") || e.Host == "" {
+				t.Errorf("%s is recorded as %+v", target, e)
+			}
+		}
+	}
+}
+
 func TestRefusalExplainsItself(t *testing.T) {
 	w := newWorld(t, egresstest.Allowlist(t, "plain.example.org"), nil)
 	conn, err := net.Dial("tcp", w.addr)

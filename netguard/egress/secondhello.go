@@ -15,7 +15,8 @@ const maxPlainRecords = 32
 // connection is relayed without checks.
 type secondHello struct {
 	to        netguard.Destination
-	earlyData bool // of the first ClientHello
+	earlyData bool                    // of the first ClientHello
+	cut       func(*refusal) *refusal // records a refusal and returns it
 }
 
 // recordSource reads and sends the records of a client.
@@ -42,11 +43,11 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		case kind == recordHandshake && header[5] == messageClientHello:
 			return f.check(r)
 		case kind == recordHandshake && length == 0:
-			return badHello()
+			return f.cut(badHello())
 		case kind != recordChangeCipherSpec && !(kind == recordApplicationData && f.earlyData):
 			return nil // the end of early data is not visible
 		case length > maxRecord:
-			return badHello()
+			return f.cut(badHello())
 		}
 		if _, more, problem = r.peek(5 + length); !more {
 			return problem
@@ -55,7 +56,7 @@ func (f *secondHello) follow(r recordSource) *refusal {
 			return problem
 		}
 	}
-	return badHello()
+	return f.cut(badHello())
 }
 
 func (f *secondHello) check(r recordSource) *refusal {
@@ -63,12 +64,12 @@ func (f *secondHello) check(r recordSource) *refusal {
 	var problem *refusal
 	switch {
 	case asRefusal(err, &problem):
-		return problem
+		return f.cut(problem)
 	case err != nil:
 		return errEnded
 	}
 	if problem := hello.check(f.to); problem != nil {
-		return problem
+		return f.cut(problem)
 	}
 	return r.send(raw)
 }
