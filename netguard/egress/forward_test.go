@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/netguard/egress/egresstest"
 )
 
 // forwardWorld has one server behind good.example.org:80.
@@ -240,14 +243,24 @@ func TestARefusalIsJSONForThoseWhoAcceptIt(t *testing.T) {
 	}
 }
 
-func TestARefusalEscapesTextOfTheSandbox(t *testing.T) {
-	w := newWorld(t, attackPolicy(t), nil)
-	conn := w.dialProxy()
-	_, _ = io.WriteString(conn, "CONNECT e\x1b[31mvil\u202e.example.net:443 HTTP/1.1\r\nX: <script>\r\n\r\n")
-	raw, _ := io.ReadAll(conn)
+// The reason can have text of the sandbox, or of a server, such as the names in its certificate.
+func TestARefusalEscapesForeignText(t *testing.T) {
+	foreign := "e\x1b[31mvil\u202e\r\nX-Evil: 1\r\n\r\n<script>"
+	problem := forbid("unreachable", "the certificate is for %s", foreign).withHint(foreign)
+	to := egresstest.Destination(t, "good.example.org:443")
+	raw := problem.response(problem.body("GET", to, "k3f9-codex/1", "aibox allow "+foreign), "", false)
+	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
+	if err != nil || response.Header.Get("X-Evil") != "" {
+		t.Errorf("%v, %v in %q", err, response, raw)
+	}
 	for _, c := range string(raw) {
 		if c < ' ' && c != '\r' && c != '\n' || c > '~' {
-			t.Fatalf("%q holds %q", raw, c)
+			t.Errorf("%q has %q", raw, c)
+		}
+	}
+	for line := range strings.Lines(string(raw)) {
+		if strings.HasPrefix(line, "X-Evil") || strings.HasPrefix(line, "<script>") {
+			t.Errorf("%q has the line %q", raw, line)
 		}
 	}
 }

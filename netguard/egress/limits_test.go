@@ -122,6 +122,31 @@ func TestBudgetsHoldForPlainRequests(t *testing.T) {
 	}
 }
 
+func TestDownloadBudgetsHoldForPlainRequests(t *testing.T) {
+	const limit = 100_000
+	for name, budgets := range map[string]Budgets{"download-budget": {Download: limit}, "download-budget-host": {DownloadPerHost: limit}} {
+		w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = budgets })
+		good := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3*limit)) })
+		w.Route("good.example.org", 80, good.address())
+		get := func() (status, size int) {
+			response, err := w.client().Get("http://good.example.org/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body, _ := io.ReadAll(response.Body)
+			return response.StatusCode, len(body)
+		}
+		status, size := get()
+		if closed := waitFor(t, w, Closed); status != http.StatusOK || size > limit || size < limit/2 || closed.Code != name {
+			t.Errorf("%s: %d with %d bytes, closed for %q", name, status, size, closed.Code)
+		}
+		if status, _ := get(); status != http.StatusForbidden || w.code() != name {
+			t.Errorf("%s: then %d, refused for %q", name, status, w.code())
+		}
+	}
+}
+
 func TestBudgetsHoldForManyConnectionsTogether(t *testing.T) {
 	const limit = 1 << 20
 	w, server := tunnelWorld(t, func(c *Config) { c.Budgets = Budgets{Upload: limit} })
@@ -276,13 +301,14 @@ func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
 		w, server := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Idle: idle} })
 		conn := w.connect("good.example.org:443")
 		_, _ = conn.Write(goodTLS)
+		const piece = "xxxxxx" // what the proxy needs to know that no ClientHello follows
 		var err error
 		var gap time.Duration // the longest between two writes
 		sent := 0
 		begin := time.Now()
 		for last := begin; err == nil && time.Since(begin) < 4*idle; time.Sleep(idle / 10) {
-			_, err = conn.Write([]byte("x"))
-			sent++
+			_, err = conn.Write([]byte(piece))
+			sent += len(piece)
 			gap, last = max(gap, time.Since(last)), time.Now()
 		}
 		conn.Close()
