@@ -306,6 +306,16 @@ func TestASecondRequestInATunnelIsDecided(t *testing.T) {
 	}
 }
 
+func TestARequestThatCannotBeReadInATunnelIsRecordedForItsHost(t *testing.T) {
+	w, _ := tunnelWorld(t, nil)
+	conn := w.connect("good.example.org:80")
+	_, _ = io.WriteString(conn, "GET ftp://evil.example.net/ HTTP/1.1\r\n"+goodHost+"\r\n")
+	answer, _ := io.ReadAll(conn)
+	if e := waitFor(t, w, Refused); e.Code != "bad-target" || e.Host != "good.example.org" || !strings.Contains(string(answer), "aibox refused good.example.org:80") {
+		t.Errorf("%+v, %s", e, answer)
+	}
+}
+
 func TestClientHelloInAnySegmentsPasses(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"whole":                goodTLS,

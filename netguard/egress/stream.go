@@ -83,6 +83,9 @@ func (p *Proxy) serveRequest(ctx context.Context, s *stream) bool {
 		to, problem = parseTarget(h, s.tunnel, s.https)
 	}
 	if problem != nil {
+		if to.Host.IsZero() {
+			to = s.tunnel
+		}
 		p.refuse(s, h, to, "", problem, false)
 		return false
 	}
