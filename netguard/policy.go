@@ -67,6 +67,9 @@ func (m *Matcher) Decide(d Destination) Verdict {
 	if rule := m.allow.find(d, Pattern.allowsPort); rule != nil {
 		return Verdict{Allowed: true, Reason: AllowedByRule, Rule: rule}
 	}
+	if rule := m.allow.narrowing(d); rule != nil {
+		return Verdict{Reason: RequestNotListed, Rule: rule}
+	}
 	beyond := m.allow.beyond(d)
 	if m.mode == Public {
 		usual := d.Port == portHTTPS || d.Port == portHTTP
@@ -140,7 +143,21 @@ func (x index) owned() index {
 // below a domain had one owner.
 func (x index) beyond(d Destination) *Rule {
 	x.isOwned, x.exact = false, nil
-	return x.find(d, Pattern.allowsPort)
+	if rule := x.find(d, Pattern.allowsPort); rule != nil {
+		return rule
+	}
+	return x.narrowing(d)
+}
+
+// narrowing returns the rule that allows some requests to d's host on the other usual port
+// and so keeps wider rules from deciding about d; nil if there is none.
+func (x index) narrowing(d Destination) *Rule {
+	for _, rule := range x.level(d, Pattern.allowsPort) {
+		if rule.Pattern.narrows(d.Port) {
+			return rule
+		}
+	}
+	return nil
 }
 
 // find returns the rule that decides about d. One that allows all requests comes before
@@ -162,7 +179,7 @@ func (x index) find(d Destination, hasPort func(Pattern, uint16) bool) *Rule {
 }
 
 // level returns the rules of the most specific patterns for d's host, of which at least one
-// must have the port. Rules for other ports are included.
+// must have the port or narrow it. Rules for other ports are included.
 func (x index) level(d Destination, hasPort func(Pattern, uint16) bool) []*Rule {
 	if rules := x.exact[d.Host]; anyHasPort(rules, d.Port, hasPort) {
 		return rules
@@ -184,7 +201,7 @@ func (x index) level(d Destination, hasPort func(Pattern, uint16) bool) []*Rule 
 
 func anyHasPort(rules []*Rule, port uint16, hasPort func(Pattern, uint16) bool) bool {
 	for _, rule := range rules {
-		if hasPort(rule.Pattern, port) {
+		if hasPort(rule.Pattern, port) || rule.Pattern.narrows(port) {
 			return true
 		}
 	}

@@ -154,6 +154,13 @@ func (q requestRule) allows(tls bool, method string) bool {
 // Restricted reports whether p allows only some requests, by method or path.
 func (p Pattern) Restricted() bool { return p.requests != requestRule{} }
 
+// narrows reports whether p restricts requests on the other one of the two usual ports. A
+// server mostly answers the same on both, so rules that allow every request must not decide
+// about either.
+func (p Pattern) narrows(port uint16) bool {
+	return p.Restricted() && (p.port == portHTTPS && port == portHTTP || p.port == portHTTP && port == portHTTPS)
+}
+
 // TLS reports whether p restricts requests inside TLS, which a proxy sees only if it
 // inspects the host.
 func (p Pattern) TLS() bool { return p.requests.scheme == "https" }
@@ -172,8 +179,8 @@ func (p Pattern) WholeHost() Pattern {
 const maxEntryPath = 512
 
 // ForRequest returns an entry that allows a request in addition to the requests that p allows. p
-// must restrict requests. The entry has the hosts and ports of p, because an entry for one host
-// would override all entries of a wildcard. An error reports that no entry can allow only that
+// must restrict requests. The entry has the hosts of p, because an entry for one host would
+// override all entries of a wildcard, and its ports unless p has the other usual one. An error reports that no entry can allow only that
 // path.
 func (p Pattern) ForRequest(r Request) (Pattern, error) {
 	path, err := canonicalPath(r.Path)
@@ -182,6 +189,9 @@ func (p Pattern) ForRequest(r Request) (Pattern, error) {
 		return Pattern{}, err
 	case strings.Contains(path, "*") || len(path) > maxEntryPath:
 		return Pattern{}, errors.New("the path cannot be an entry")
+	}
+	if p.narrows(r.Destination.Port) {
+		p.port = portMatch(r.Destination.Port)
 	}
 	p.requests = requestRule{scheme: "http", methods: r.Method, path: pathGlob(path)}
 	if r.TLS {

@@ -1,6 +1,10 @@
 package netguard
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestRequestEntriesPrintInTheirCanonicalForm(t *testing.T) {
 	for text, want := range map[string]string{
@@ -55,12 +59,12 @@ func TestDecideRequest(t *testing.T) {
 		{"GET", "api.example.org:443", "/repos/%2e%2e/admin", PathAmbiguous, ""},
 		{"get", "api.example.org:443", "/repos/a", RequestNotListed, ""},
 		{"DELETE", "api.example.org:443", "/x/..//%2e", AllowedByRule, "/x/..//%2e"}, // the path does not matter for the decision, so it is unchanged
-		{"GET", "api.example.org:80", "/x", AllowedByRule, "/x"},                     // the entry for port 443 leaves port 80 to the wildcard
+		{"GET", "api.example.org:80", "/x", RequestNotListed, "/x"},
 		{"PUT", "www.example.org:443", "/x//y", AllowedByRule, "/x//y"},
 		{"PUT", "bad.example.org:443", "/", DeniedByRule, "/"},
 		{"PUT", "open.example.net:443", "/b", AllowedByRule, "/b"},
 		{"GET", "plain.example.net:80", "/a/b", AllowedByRule, "/a/b"},
-		{"GET", "plain.example.net:443", "/a/b", PortNotListed, "/a/b"},
+		{"GET", "plain.example.net:443", "/a/b", RequestNotListed, "/a/b"},
 	} {
 		d := destination(t, c.url)
 		v, forwarded := m.DecideRequest(Request{Destination: d, TLS: d.Port == 443, Method: c.method, Path: c.path})
@@ -88,6 +92,67 @@ func TestARestrictedHostIsRestrictedInEveryForm(t *testing.T) {
 			r.Destination = d
 			if v, _ := m.DecideRequest(r); v.Allowed {
 				t.Errorf("%v, %s: allowed", mode, name)
+			}
+		}
+	}
+}
+
+func TestTheEntryForARefusedRequestAllowsOnlyThat(t *testing.T) {
+	for entry, requests := range map[string]map[string]string{
+		"GET https://*.example.org/a": {
+			"POST https://api.example.org:443/b": "POST https://*.example.org/b",
+			"POST http://api.example.org:80/b":   "POST http://*.example.org/b",
+		},
+		"GET http://api.example.org/a":       {"GET https://api.example.org:443/b": "GET https://api.example.org/b"},
+		"GET https://api.example.org:8443/a": {"GET https://api.example.org:8443/b": "GET https://api.example.org:8443/b"},
+	} {
+		allow := rules(t, ParseAllow, "--allow", entry)
+		for text, want := range requests {
+			method, url, _ := strings.Cut(text, " ")
+			scheme, rest, _ := strings.Cut(url, "://")
+			host, _, _ := strings.Cut(rest, "/")
+			r := Request{Destination: destination(t, host), TLS: scheme == "https", Method: method, Path: "/b"}
+			if v, _ := NewMatcher(Policy{Mode: Public, Allow: allow}).DecideRequest(r); v.Reason != RequestNotListed {
+				t.Errorf("%s with %s: %v", text, entry, v.Reason)
+			}
+			p, err := allow[0].Pattern.ForRequest(r)
+			if err != nil || p.String() != want {
+				t.Errorf("%s with %s: %s, %v", text, entry, p, err)
+				continue
+			}
+			m := NewMatcher(Policy{Mode: Public, Allow: append(slices.Clone(allow), Rule{Pattern: p})})
+			if v, _ := m.DecideRequest(r); !v.Allowed {
+				t.Errorf("%s with %s and %s: %v", text, entry, p, v.Reason)
+			}
+			r.Path = "/c"
+			if v, _ := m.DecideRequest(r); v.Allowed {
+				t.Errorf("%s and %s allow %s", entry, p, r.Path)
+			}
+		}
+	}
+}
+
+// Most servers answer the same on ports 443 and 80, and a wider entry or the policy public
+// would allow every request there.
+func TestAHostThatIsRestrictedOnOneUsualPortIsNotOpenOnTheOther(t *testing.T) {
+	for _, c := range []struct {
+		allow []string
+		host  string
+		want  map[Mode]Reason
+	}{
+		{[]string{"GET https://api.example.org/a"}, "api.example.org:80", map[Mode]Reason{Allowlist: RequestNotListed, Public: RequestNotListed}},
+		{[]string{"GET http://api.example.org/a"}, "api.example.org:443", map[Mode]Reason{Allowlist: RequestNotListed, Public: RequestNotListed}},
+		{[]string{"*.example.org", "GET https://api.example.org/a"}, "api.example.org:80", map[Mode]Reason{Allowlist: RequestNotListed, Public: RequestNotListed}},
+		{[]string{"*.example.org", "GET https://api.example.org/a"}, "www.example.org:80", map[Mode]Reason{Allowlist: AllowedByRule, Public: AllowedByRule}},
+		{[]string{"GET https://*.example.org/a"}, "api.example.org:80", map[Mode]Reason{Allowlist: RequestNotListed, Public: RequestNotListed}},
+		{[]string{"GET https://*.amazonaws.com/a"}, "bucket.s3.amazonaws.com:80", map[Mode]Reason{Allowlist: OtherOwner, Public: OtherOwner}},
+		{[]string{"api.example.org:80", "GET https://api.example.org/a"}, "api.example.org:80", map[Mode]Reason{Allowlist: AllowedByRule, Public: AllowedByRule}},
+		{[]string{"GET https://api.example.org:8443/a"}, "api.example.org:443", map[Mode]Reason{Allowlist: PortNotListed, Public: AllowedByPolicy}},
+	} {
+		for mode, want := range c.want {
+			m := NewMatcher(Policy{Mode: mode, Allow: rules(t, ParseAllow, "--allow", c.allow...)})
+			if v := m.Decide(destination(t, c.host)); v.Reason != want || v.Allowed != (want == AllowedByRule || want == AllowedByPolicy) || v.Restricted() {
+				t.Errorf("%v with %q, %s: %v (%s), want %v", mode, c.allow, c.host, v.Reason, v.Rule, want)
 			}
 		}
 	}
