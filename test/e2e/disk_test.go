@@ -50,7 +50,7 @@ func (d *disk) unmount() {
 	eventually(d.m.t, hung, "nobody uses the disk", func() bool {
 		return d.m.exec("fusermount3", "-u", d.folder).code == 0
 	})
-	eventually(d.m.t, hung, "fuse2fs has written the disk", func() bool {
+	eventually(d.m.t, 4*hung, "fuse2fs has written the disk", func() bool {
 		return !slices.ContainsFunc(glob(d.m.t, "/proc/[0-9]*/cmdline"), func(file string) bool {
 			line, _ := os.ReadFile(file)
 			return bytes.HasPrefix(line, []byte("fuse2fs\x00"+d.image+"\x00"))

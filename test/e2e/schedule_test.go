@@ -276,11 +276,13 @@ func (s *schedule) settle() (problems []string) {
 			return !r.State.Supervisor.Alive() && r.State.Supervisor.PID > 0 || time.Since(begin) > 10*time.Second && r.State.Supervisor.PID == 0
 		}
 		select {
-		case <-s.client.done: // nothing will be started now
-			return true
+		case <-s.client.done:
+			if !s.clientGone {
+				return true // nothing will be started now
+			}
 		default:
-			return s.clientGone && time.Since(begin) > 5*time.Second
 		}
+		return s.clientGone && time.Since(begin) > 5*time.Second // a supervisor may be about to make its record
 	}
 	patience := 60 * time.Second
 	for _, p := range s.stopped {
