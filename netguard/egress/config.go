@@ -70,6 +70,9 @@ type Inspector interface {
 	// Response may change the response to a request to d, or refuse it with an error, whose
 	// text is the reason that the client receives.
 	Response(d netguard.Destination, https bool, response *http.Response) error
+	// Error returns err, the failure of a request to d, without text that the client must not
+	// receive: it can quote the server.
+	Error(d netguard.Destination, https bool, err error) error
 	// Transport prepares the transport that forwards decrypted requests, for example with
 	// the certificate authorities to trust.
 	Transport(*http.Transport)

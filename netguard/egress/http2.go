@@ -190,8 +190,11 @@ func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) 
 		}
 	}}
 	response, err := f.proxy.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(out.Context(), trace)))
-	if err != nil || inspector == nil {
+	switch {
+	case inspector == nil:
 		return response, err
+	case err != nil:
+		return nil, inspector.Error(f.to, https, err)
 	}
 	if err := inspector.Response(f.to, https, response); err != nil {
 		_ = response.Body.Close()

@@ -180,6 +180,12 @@ func TestNoServerAnswerGivesTheKeyToTheAgent(t *testing.T) {
 		"a media type":                     {"HTTP/1.1 200 OK\r\nContent-Type: text/" + key + "\r\nContent-Length: 2\r\n\r\n{}"},
 		"a parameter of a media type":      {"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=" + key + "\r\nContent-Length: 2\r\n\r\n{}"},
 		"caching":                          {plain("200 OK\r\nCache-Control: private=\""+key[:half]+"\"\r\nDate: "+key[half:], "{}")},
+		"no HTTP":                          {key + "\r\n\r\n"},
+		"a version that is not HTTP's":     {"HTTP/" + key + " 200 OK\r\n\r\n"},
+		"a status that is no number":       {"HTTP/1.1 " + key + "\r\n\r\n"},
+		"a header that is none":            {"HTTP/1.1 200 OK\r\n" + key + "\r\n\r\n"},
+		"a length that is no number":       {"HTTP/1.1 200 OK\r\nContent-Length: " + key + "\r\n\r\n"},
+		"an unknown transfer encoding":     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + key + "\r\n\r\n"},
 		"a redirect":                       {plain("302 Found\r\nLocation: http://x/"+key, key)},
 		"a proxy's refusal":                {plain("407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="+key, key)},
 	} {

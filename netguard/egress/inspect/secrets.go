@@ -55,11 +55,30 @@ func (i *Inspector) Response(d netguard.Destination, https bool, response *http.
 	}
 	response.Status = injected.redact.Text(response.Status)
 	redactHeader(injected.redact, response.Header)
+	redactHeader(injected.redact, response.Trailer) // the announced names
 	if response.Body != nil && response.Body != http.NoBody {
 		response.Body = &redactedBody{injected.redact.Reader(response.Body), injected.redact, response}
 	}
 	return nil
 }
+
+// Error redacts the secrets for d in the error of a request to it, which quotes an answer that
+// cannot be read.
+func (i *Inspector) Error(d netguard.Destination, https bool, err error) error {
+	if injected := i.secrets[target{d, https}]; injected != nil {
+		return redactedError{err, injected.redact.Text(err.Error())}
+	}
+	return err
+}
+
+type redactedError struct {
+	error
+	text string
+}
+
+func (e redactedError) Error() string { return e.text }
+
+func (e redactedError) Unwrap() error { return e.error }
 
 // encoded reports whether a response has a body in another encoding than the one that
 // Request asks for.

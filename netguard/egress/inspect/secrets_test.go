@@ -234,3 +234,64 @@ func TestAWebSocketToAHostWithASecretIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// The error of an answer that is not HTTP quotes it.
+func TestAnAnswerThatCannotBeReadIsRedacted(t *testing.T) {
+	for _, answer := range []string{"%s\r\n\r\n", "HTTP/%s 200 OK\r\n\r\n", "HTTP/1.1 %s\r\n\r\n", "HTTP/1.1 200 OK\r\n%s\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n"} {
+		echo := func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, answer, r.Header.Get("X-Key"))
+		}
+		plain := httptest.NewServer(http.HandlerFunc(echo))
+		t.Cleanup(plain.Close)
+		w := newWorld(t, setup{
+			allow: []string{"api.example.org"}, inspect: []string{"api.example.org"}, secrets: []string{"T=api.example.org:X-Key", "T=http://api.example.org:X-Key"},
+			servers: map[string]*httptest.Server{api: secureServer(t, echo, false, "api.example.org"), "api.example.org:80": plain},
+		})
+		for _, target := range []string{"https://api.example.org/", "http://api.example.org/"} {
+			for _, http2 := range []bool{false, true} {
+				response, err := w.client(http2).Get(target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				have := dump(t, response)
+				w.findCanary(have)
+				if response.StatusCode != http.StatusBadGateway || !strings.Contains(have, "*****") {
+					t.Errorf("%q, %s: %s", answer, target, have)
+				}
+			}
+		}
+	}
+}
+
+// The proxy announces the names of trailers before the body.
+func TestTheNameOfATrailerIsRedacted(t *testing.T) {
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-"+r.Header.Get("X-Key"))
+		fmt.Fprint(w, "body")
+		_ = http.NewResponseController(w).Flush()
+		w.Header().Set("X-"+r.Header.Get("X-Key"), "value")
+	}
+	for _, outside := range []bool{false, true} {
+		w := newWorld(t, setup{
+			allow: []string{"api.example.org"}, inspect: []string{"api.example.org"}, secrets: []string{"T=api.example.org:X-Key"},
+			servers: map[string]*httptest.Server{api: secureServer(t, echo, outside, "api.example.org")},
+		})
+		for _, http2 := range []bool{false, true} {
+			response, err := w.client(http2).Get("https://api.example.org/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			announced := fmt.Sprint(response.Trailer)
+			have := announced + dump(t, response)
+			if strings.Contains(strings.ToLower(have), canary[2:]) || !strings.Contains(have, "body") || !strings.Contains(have, ": value") {
+				t.Errorf("HTTP/2 %v, %v: %q", http2, outside, have)
+			}
+		}
+	}
+}
