@@ -345,6 +345,28 @@ func TestAServerCannotSwitchProtocolsUnasked(t *testing.T) {
 	}
 }
 
+// Otherwise two goroutines would read from the client.
+func TestAServerCannotSwitchProtocolsWithinABody(t *testing.T) {
+	for body, want := range map[string]int{"all": http.StatusSwitchingProtocols, "al": http.StatusBadGateway} {
+		w := newWorld(t, attackPolicy(t), nil)
+		good := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			if body == "all" {
+				_, _ = io.ReadAll(r.Body)
+			}
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			conn.Close()
+		})
+		w.Route("good.example.org", 80, good.address())
+		conn := w.dialProxy()
+		_, _ = io.WriteString(conn, "GET http://good.example.org/ HTTP/1.1\r\n"+goodHost+"Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 3\r\n\r\n"+body)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != want {
+			t.Errorf("%d of 3 bytes: %v, %v", len(body), response, err)
+		}
+	}
+}
+
 // A server that reads names in another way than the proxy gets the decided one.
 func TestTheForwardedHostFieldIsCanonical(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)

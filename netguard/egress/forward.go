@@ -114,7 +114,7 @@ func (e *exchange) run(ctx context.Context) *refusal {
 	defer response.Body.Close()
 	defer context.AfterFunc(ctx, func() { _ = response.Body.Close(); _ = e.stream.conn.SetWriteDeadline(time.Unix(1, 0)) })()
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		return e.upgrade(ctx, response)
+		return e.upgrade(ctx, response, body)
 	}
 	err = e.respond(response, body)
 	if why := cause(ctx); why != nil {

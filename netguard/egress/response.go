@@ -99,11 +99,15 @@ func (w *deadlineWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// upgrade passes a WebSocket through: the response's body is the connection.
-func (e *exchange) upgrade(ctx context.Context, response *http.Response) *refusal {
+// upgrade passes a WebSocket through: the response's body is the connection. The relay reads
+// from the client, so nothing else may still read the request's body.
+func (e *exchange) upgrade(ctx context.Context, response *http.Response, body *requestBody) *refusal {
 	upstream, ok := response.Body.(io.ReadWriteCloser)
 	if !ok || !strings.EqualFold(response.Header.Get("Upgrade"), "websocket") || !e.upgrades {
 		return forbid("upgrade", "the server switched to a protocol that was not asked for").withStatus(http.StatusBadGateway)
+	}
+	if !body.stop() {
+		return forbid("upgrade", "the server switched to another protocol before the end of the request").withStatus(http.StatusBadGateway)
 	}
 	e.begun = true
 	var w strings.Builder

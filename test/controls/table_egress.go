@@ -76,6 +76,7 @@ func heads() []control {
 		{name: "fields of one hop are not forwarded", file: forward, text: `		header.Del(name)`, off: `		_ = name`, tests: private},
 		{name: "the Host field forwarded is the decided one", file: forward, text: `	out.Host = out.URL.Host`, off: `	_ = out.URL.Host`, tests: "TestTheForwardedHostFieldIsCanonical"},
 		{name: "no unasked protocol", file: "netguard/egress/response.go", text: `!e.upgrades`, off: `false`, tests: "TestAServerCannotSwitchProtocolsUnasked"},
+		{name: "no other protocol within a body", file: "netguard/egress/response.go", text: `if !body.stop() {`, off: `if false {`, tests: "TestAServerCannotSwitchProtocolsWithinABody"},
 		{name: "no other protocol than WebSocket", file: "netguard/egress/response.go", text: ` || !strings.EqualFold(response.Header.Get("Upgrade"), "websocket")`, off: ``, tests: "TestAServerCannotSwitchProtocolsUnasked"},
 	}
 }
