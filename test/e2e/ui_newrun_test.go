@@ -109,11 +109,12 @@ func TestTheScriptedModelReplacesAMissingOneOnAKey(t *testing.T) {
 func TestAMissingImageIsBakedForAStartOnAKey(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
+		agent     string // the tests share a daemon, and an image of another recipe is outdated
 		size      terminal.Size
 		triesOnce bool // without the image
 	}{
-		"at once":           {terminal.Size{Rows: 24, Cols: 80}, false},
-		"after one failure": {usualSize, true},
+		"at once":           {"unbaked", terminal.Size{Rows: 24, Cols: 80}, false},
+		"after one failure": {"unmade", usualSize, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,13 +122,13 @@ func TestAMissingImageIsBakedForAStartOnAKey(t *testing.T) {
 			repo := m.repo("shop", nil)
 			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "network = \"none\"\n")
 			// The folder makes the recipe one that was never baked.
-			m.customAgent("unbaked", bot("~/.bot")+fmt.Sprintf("[image]\nrun = ['echo %s > /opt/baked']\n", m.home))
+			m.customAgent(test.agent, bot("~/.bot")+fmt.Sprintf("[image]\nrun = ['echo %s > /opt/baked']\n", m.home))
 			p := m.opensTerminal(test.size, aibox)
 			p.sees(`No sessions yet`)
 			p.does("n")
 			p.asked(`Which repository`, repo, `▸ +\S*/shop +repository`, "enter")
 			p.asked(`Which branch to start from`, "", `▸`, "enter")
-			p.asked(`(?s)agent:.*unbaked +to bake`, "unbaked", `▸ +unbaked`, "enter")
+			p.asked(`(?s)agent:.*`+test.agent+` +to bake`, test.agent, `▸ +`+test.agent, "enter")
 			p.asked(`hat should the agent do`, "cp /opt/baked .", `cp /opt/baked`, "ctrl+s")
 			p.sees(`image +has to be baked first, some minutes; b bakes it and starts`)
 			if test.triesOnce {
@@ -139,7 +140,7 @@ func TestAMissingImageIsBakedForAStartOnAKey(t *testing.T) {
 			}
 			p.does("b")
 			p.sees(`(?s)▲ to review.*1 file changed`)
-			image := strings.TrimSpace(m.aibox(0, "bake", "unbaked").stdout)
+			image := strings.TrimSpace(m.aibox(0, "bake", test.agent).stdout)
 			t.Cleanup(func() { m.exec("docker", "rmi", "-f", image) })
 			if all := m.stored(); len(all) != 1 || m.read(all[0].State.Workspace.Path, "baked") != m.home+"\n" {
 				t.Errorf("the record has %+v", all)
