@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -277,6 +281,49 @@ func TestContextKeepsVariables(t *testing.T) {
 	}
 	if _, err := r.Run(t.Context(), "x", Request{Context: "context-99", Code: "1"}); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("an unknown context: %v", err)
+	}
+}
+
+// opening is a host that creates a file as soon as a process has got input.
+type opening struct {
+	*host
+	file string
+}
+
+func (o opening) ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error {
+	err := o.host.ProcessInput(ctx, id, number, in, end)
+	return errors.Join(err, os.WriteFile(filepath.Join(o.dir, o.file), nil, 0o600))
+}
+
+// A server that is killed leaves code running in a context. It does not end then, and what it
+// prints is not the output of the next request.
+func TestTheOutputOfAnEarlierServersCodeIsNotThatOfALaterRequest(t *testing.T) {
+	r, h := newHost(t)
+	for _, l := range installed(t) {
+		name, err := r.CreateContext(t.Context(), "x", l, Place{})
+		if err != nil {
+			t.Errorf("%s: %v", l, err)
+			continue
+		}
+		file := "go-" + string(l)
+		code := map[Language][2]string{
+			Python:     {"import os, sys\nx = 40\nwhile not os.path.exists('%s'): pass\nprint('early')\nprint('early', file=sys.stderr)", "print(x + 2)"},
+			JavaScript: {"const x = 40; while (!require('fs').existsSync('%s')); console.log('early'); console.error('early')", "console.log(x + 2)"},
+			Ruby:       {"x = 40\nsleep 0.01 until File.exist?('%s')\nputs 'early'\nwarn 'early'", "puts x + 2"},
+			Bash:       {"x=40; until [ -e %s ]; do :; done; echo early; echo early >&2", "echo $((x + 2))"},
+		}[l]
+		number, err := strconv.Atoi(strings.TrimPrefix(name, contextPrefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.ProcessInput(t.Context(), "x", number, requestOf(newNonce(), modeKeep, fmt.Sprintf(code[0], file)), false); err != nil {
+			t.Fatal(err)
+		}
+		next := NewRunner(opening{h, file})
+		result, err := next.Run(t.Context(), "x", Request{Context: name, Code: code[1], Timeout: 20 * time.Second})
+		if err != nil || result.Status != Completed || string(result.Stdout.Bytes) != "42\n" || len(result.Stderr.Bytes) > 0 {
+			t.Errorf("%s: %s, stdout %q, stderr %q: %v", l, result.Status, result.Stdout.Bytes, result.Stderr.Bytes, err)
+		}
 	}
 }
 

@@ -186,10 +186,11 @@ func (x *execution) runKept(ctx context.Context, code string, kept process.Info)
 // limit, and when ctx ends, it sends a signal, and in the end kills the process. The exit
 // is nil if the process still runs.
 func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (*process.Exit, error) {
-	marker := []byte("\x00" + x.nonce)
-	x.answers = [2]*splitter{
-		{marker: marker, output: func(p []byte) { x.stdout.keep(p, x.limit) }},
-		{marker: marker, output: func(p []byte) { x.stderr.keep(p, x.limit) }},
+	for i, out := range []*Output{&x.stdout, &x.stderr} {
+		x.answers[i] = newSplitter(x.nonce, func(p []byte) { out.keep(p, x.limit) })
+		if x.mode == modeKeep {
+			x.answers[i].awaitBegin(x.nonce, from == 1)
+		}
 	}
 	reading := context.WithoutCancel(ctx)
 	over := make(chan struct{})
@@ -222,6 +223,9 @@ func (x *execution) visit(frame process.Frame) error {
 	case process.Stderr:
 		x.answers[1].feed(frame.Data)
 	case process.Lost:
+		if x.answers[0].begin != nil && x.answers[1].begin != nil {
+			return nil // it was of an earlier request
+		}
 		gap, err := frame.Gap()
 		if err != nil {
 			return err

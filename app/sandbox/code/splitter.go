@@ -10,11 +10,29 @@ const maxAnswer = 2 << 20
 type splitter struct {
 	marker []byte
 	output func([]byte)
+	// begin announces the output of the request, in a context: code of an earlier request can
+	// still print, if the server was killed in it. It is nil once the request has begun.
+	begin []byte
+	early func([]byte) // receives what comes before begin
 
-	held   []byte // may be the beginning of the marker
+	held   []byte // may be the beginning of begin or of the marker
 	inside bool   // the marker was seen
 	answer []byte
 	done   bool // the answer is complete
+}
+
+// newSplitter returns the splitter for the request with a nonce.
+func newSplitter(nonce string, output func([]byte)) *splitter {
+	return &splitter{marker: []byte("\x00" + nonce), output: output}
+}
+
+// awaitBegin makes the splitter drop everything before the request begins, unless it is the
+// first one of its interpreter, which may print why it cannot start.
+func (s *splitter) awaitBegin(nonce string, isFirst bool) {
+	s.begin, s.early = []byte("\x00"+nonce+"\x00"), func([]byte) {}
+	if isFirst {
+		s.early = s.output
+	}
 }
 
 // feed adds bytes of the stream.
@@ -22,6 +40,11 @@ func (s *splitter) feed(p []byte) {
 	if s.done {
 		s.output(p)
 		return
+	}
+	if s.begin != nil {
+		if p = s.await(p); len(p) == 0 {
+			return
+		}
 	}
 	if s.inside {
 		s.collect(p)
@@ -40,6 +63,22 @@ func (s *splitter) feed(p []byte) {
 	s.collect(data[at+len(s.marker):])
 }
 
+// await adds bytes before the beginning of the request, and returns those after it.
+func (s *splitter) await(p []byte) []byte {
+	data := append(s.held, p...)
+	at := bytes.Index(data, s.begin)
+	if at < 0 {
+		keep := suffixLength(data, s.begin)
+		s.early(data[:len(data)-keep])
+		s.held = append([]byte(nil), data[len(data)-keep:]...)
+		return nil
+	}
+	s.early(data[:at])
+	rest := data[at+len(s.begin):]
+	s.held, s.begin = nil, nil
+	return rest
+}
+
 // collect adds bytes after the marker.
 func (s *splitter) collect(p []byte) {
 	end := bytes.IndexByte(p, 0)
@@ -56,7 +95,11 @@ func (s *splitter) collect(p []byte) {
 
 // finish ends the stream.
 func (s *splitter) finish() {
-	s.output(s.held)
+	if s.begin != nil {
+		s.early(s.held)
+	} else {
+		s.output(s.held)
+	}
 	s.held = nil
 }
 

@@ -19,6 +19,8 @@ while IFS=' ' read -r -u 3 __aibox_nonce __aibox_mode __aibox_size; do
 		exit
 		;;
 	*)
+		printf '\0%s\0' "$__aibox_nonce" >&4
+		printf '\0%s\0' "$__aibox_nonce" >&5
 		eval "$__aibox_code" 3<&- 4>&- 5>&-
 		printf '\0%s{"exit":%d}\0' "$__aibox_nonce" $? >&4
 		printf '\0%s\0' "$__aibox_nonce" >&5

@@ -19,6 +19,9 @@ const answer = (nonce, result) => {
   write(4, "\0" + nonce + JSON.stringify(result) + "\0");
   write(5, "\0" + nonce + "\0");
 };
+const begin = (nonce) => {
+  for (const fd of [4, 5]) write(fd, "\0" + nonce + "\0");
+};
 const shown = (e) => (e instanceof Error && e.stack ? e.stack.split("\n").filter((l) => !/\[eval\]|node:vm|evalmachine\.<anonymous>.*Function/.test(l)).join("\n") : "Uncaught " + util.inspect(e));
 
 let count = 0;
@@ -141,7 +144,9 @@ const serveKept = async (nonce, size) => {
     return b;
   };
   for (;;) {
-    const result = await run((await exactly(Number(size))).toString(), true);
+    const code = (await exactly(Number(size))).toString();
+    begin(nonce);
+    const result = await run(code, true);
     answer(nonce, result);
     let header = "";
     while (!header.endsWith("\n")) header += (await exactly(1)).toString("latin1");

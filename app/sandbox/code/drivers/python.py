@@ -28,6 +28,10 @@ def _driver(read, line):
         write(4, b"\0" + nonce + json.dumps(result).encode() + b"\0")
         write(5, b"\0" + nonce + b"\0")
 
+    def begin(nonce):
+        for fd in (4, 5):
+            write(fd, b"\0" + nonce + b"\0")
+
     def evaluate(code, name):
         nonlocal loop
         tree = ast.parse(code, name)
@@ -122,6 +126,8 @@ def _driver(read, line):
         if mode == "check":
             answer(nonce, check(code))
             return
+        if mode == "keep":
+            begin(nonce)
         result = run(code)
         if os.getpid() != pid:
             os._exit(result.get("exit", 1 if "error" in result else 0))

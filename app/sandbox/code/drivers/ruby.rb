@@ -14,6 +14,8 @@ answer = lambda do |nonce, result|
   results[1].write("\0#{nonce}\0")
 end
 
+start = lambda { |nonce| results.each { |io| io.write("\0#{nonce}\0") } }
+
 run = lambda do |code|
   count += 1
   begin
@@ -71,6 +73,7 @@ loop do
     answer.(nonce, check.(code))
     exit!(0)
   end
+  start.(nonce) if mode == "keep"
   result = run.(code)
   exit!(result[:exit] || (result[:error] ? 1 : 0)) if Process.pid != pid
   answer.(nonce, result)
