@@ -144,9 +144,9 @@ func (c *sandboxCopy) start(ctx context.Context, what process.Copy) (int, error)
 	return info.ID, err
 }
 
-// kill ends the process, since the copy has failed here.
-func (c *sandboxCopy) kill(ctx context.Context, number int) {
-	_ = c.service.SignalProcess(context.WithoutCancel(ctx), c.id, number, int(syscall.SIGKILL))
+// end ends the process, since the copy has failed here. It removes the file that it is writing.
+func (c *sandboxCopy) end(ctx context.Context, number int) {
+	_ = c.service.SignalProcess(context.WithoutCancel(ctx), c.id, number, int(syscall.SIGHUP))
 }
 
 // out copies out of the sandbox.
@@ -157,7 +157,7 @@ func (c *sandboxCopy) out(ctx context.Context, source, dest string, o archive.Op
 			return err
 		}
 		if err = c.follow(ctx, number, w); err != nil {
-			c.kill(ctx, number)
+			c.end(ctx, number)
 		}
 		return err
 	})
@@ -168,7 +168,7 @@ func (c *sandboxCopy) into(ctx context.Context, source, dest string) error {
 	started := make(chan int, 1)
 	packed, err := c.pack(source, func() {
 		if number, ok := <-started; ok {
-			c.kill(ctx, number) // an incomplete archive must not look complete
+			c.end(ctx, number) // an incomplete archive must not look complete
 		}
 	})
 	if err != nil {
@@ -186,7 +186,7 @@ func (c *sandboxCopy) into(ctx context.Context, source, dest string) error {
 	}()
 	err = packed.end(ctx, c.follow(ctx, number, io.Discard))
 	if ctx.Err() != nil {
-		c.kill(ctx, number)
+		c.end(ctx, number)
 	}
 	return err
 }

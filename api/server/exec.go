@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
@@ -79,7 +80,7 @@ func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecReq
 	exit, err := ran.run(ctx, p.cases, id, request)
 	if err != nil {
 		if ran.info.ID != 0 {
-			p.kill(ctx, id, ran.info.ID)
+			p.end(ctx, id, ran.info.ID, syscall.SIGKILL)
 		}
 		return nil, err
 	}

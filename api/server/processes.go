@@ -321,9 +321,9 @@ func checkSignal(signal int32) error {
 	return nil
 }
 
-// kill ends a process whose caller has disconnected.
-func (p *processes) kill(ctx context.Context, id session.ID, number int) {
+// end sends a signal to a process whose caller has disconnected.
+func (p *processes) end(ctx context.Context, id session.ID, number int, signal syscall.Signal) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	_ = p.cases.SignalProcess(ctx, id, number, int(syscall.SIGKILL))
+	_ = p.cases.SignalProcess(ctx, id, number, int(signal))
 }

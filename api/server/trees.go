@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"syscall"
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/api/httpbody"
@@ -75,7 +76,7 @@ func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequ
 		return send(&httpbody.HttpBody{ContentType: "application/x-tar", Data: data})
 	})
 	if err != nil {
-		p.kill(ctx, id, number)
+		p.end(ctx, id, number, syscall.SIGKILL)
 	}
 	return err
 }
@@ -111,12 +112,35 @@ func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequ
 	if err != nil {
 		return err
 	}
-	err = p.cases.ProcessInput(ctx, id, number, in, true)
-	if err == nil || errors.Is(err, session.ErrWrongState) { // the process has ended, and has the reason
-		err = followCopy(ctx, p, id, number, func([]byte) error { return nil })
+	return feedCopy(ctx, p, id, number, in)
+}
+
+// feedCopy passes an archive on to a process, and returns once the process has ended. It reads
+// the process all the time, since that ends when nothing has read it for a while.
+func feedCopy(ctx context.Context, p *processes, id session.ID, number int, in io.Reader) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	fed := make(chan error, 1)
+	go func() {
+		err := p.cases.ProcessInput(ctx, id, number, in, true)
+		if errors.Is(err, session.ErrWrongState) { // the process has ended, and has the reason
+			err = nil
+		}
+		if err != nil {
+			stop() // the process waits for the rest
+		}
+		fed <- err
+	}()
+	err := followCopy(ctx, p, id, number, func([]byte) error { return nil })
+	isBroken := ctx.Err() != nil
+	stop()
+	inputErr := <-fed
+	switch {
+	case err == nil:
+		return nil
+	case isBroken && inputErr != nil:
+		err = inputErr
 	}
-	if err != nil {
-		p.kill(ctx, id, number)
-	}
+	p.end(ctx, id, number, syscall.SIGHUP) // it removes the file that it is writing
 	return err
 }

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -67,6 +69,27 @@ func TestATreeIsStoredWhileItIsUploaded(t *testing.T) {
 	defer response.Body.Close()
 	if data, err := io.ReadAll(response.Body); response.StatusCode != 200 || !strings.Contains(string(data), `"tree"`) || err != nil {
 		t.Errorf("%d %s: %v", response.StatusCode, data, err)
+	}
+}
+
+// A process without a reader is ended after a while, and an archive can take longer.
+func TestACopyIsReadWhileItsArchiveArrives(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.sandbox("a")
+	stream := aiboxv1connect.NewFilesClient(h2c(), s.url, connect.WithGRPC()).Upload(t.Context())
+	stream.RequestHeader().Set("Authorization", "Bearer "+s.token("a"))
+	_ = stream.Send(&aiboxv1.UploadFilesRequest{SandboxId: id, Path: "/x", Name: "f", Archive: &httpbody.HttpBody{Data: make([]byte, 1<<10)}})
+	for begin := time.Now(); ; {
+		p, err := s.m.program("00001-sandbox", 1)
+		if err == nil && p.record.Idle().IsZero() {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("nothing reads the copy: %v", err)
+		}
+	}
+	if _, err := stream.CloseAndReceive(); err != nil {
+		t.Error(err)
 	}
 }
 
