@@ -17,6 +17,7 @@ import (
 	"aibox/api/store"
 	"aibox/api/templates"
 	"aibox/app"
+	"aibox/app/agentsession"
 	"aibox/app/sandbox"
 	"aibox/app/sandbox/code"
 	"aibox/app/template"
@@ -37,6 +38,7 @@ type apiServer struct {
 	e2b       *e2b.Server
 	enforcer  *quota.Enforcer
 	creations *creation.Recorder
+	trees     agentsession.Trees
 }
 
 // openAPI opens the API. complete may change its options first.
@@ -64,6 +66,7 @@ func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*api
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	s.trees = trees
 	enforcer.Volumes, enforcer.Trees = sandboxes.Volumes.Bytes, trees.Bytes
 	enforcer.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, enforcer.SnapshotRoom
 	sandboxes.Defaults = s.store.Defaults
@@ -103,7 +106,7 @@ func (s *apiServer) settle(ctx context.Context, id session.ID) (stays bool, err 
 // templatesHandler serves the service Templates.
 func templatesHandler(a *app.App) *templates.Handler {
 	return &templates.Handler{
-		Set: a.TenantTemplates, Store: app.TenantTemplateStore,
+		Set: a.TenantTemplates, Store: app.TenantTemplateStore, CheckDefaults: sandbox.CheckTemplate,
 		Images: func(ctx context.Context) (map[string]templates.Image, error) {
 			built, err := a.BuiltImages(ctx)
 			images := map[string]templates.Image{}

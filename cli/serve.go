@@ -164,14 +164,16 @@ func (o *serveOptions) exportMetrics(ctx context.Context, api *apiServer, to otl
 	return func() { cancel(); <-done }
 }
 
-// endAbandoned ends creations that killed servers have left unfinished. stop waits for it.
+// endAbandoned ends creations that killed servers have left unfinished, and removes the remains of
+// their uploads. stop waits for it.
 func (o *serveOptions) endAbandoned(ctx context.Context, api *apiServer) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := api.EndAbandoned(ctx); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(o.err, "%s a sandbox of a server that was killed could not be ended: %s\n", o.errTerm.warn("!"), safe(err.Error()))
+		err := errors.Join(api.EndAbandoned(ctx), api.trees.Sweep())
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(o.err, "%s what a server that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(err.Error()))
 		}
 	}()
 	return func() { cancel(); <-done }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -162,20 +161,4 @@ func fromCreate(tenant session.Tenant, m *aiboxv1.CreateSandboxRequest) (sandbox
 		r.Volumes = append(r.Volumes, session.VolumeMount{Volume: mount.GetVolume(), Path: mount.GetPath(), ReadOnly: mount.GetReadOnly()})
 	}
 	return r, nil
-}
-
-// fromFilters returns metadata from KEY=VALUE entries.
-func fromFilters(entries []string) (map[string]string, error) {
-	metadata := map[string]string{}
-	for _, entry := range entries {
-		key, value, ok := strings.Cut(entry, "=")
-		if !ok || key == "" {
-			return nil, fault.New(fault.Usage, "a filter for metadata is KEY=VALUE, not %q", entry)
-		}
-		if earlier, ok := metadata[key]; ok && earlier != value {
-			return nil, fault.New(fault.Usage, "the filters for the metadata %q contradict each other", key)
-		}
-		metadata[key] = value
-	}
-	return metadata, nil
 }

@@ -64,7 +64,7 @@ func respond(s sandbox.Sandbox, err error) (*connect.Response[aiboxv1.Sandbox], 
 }
 
 func (s *sandboxes) List(ctx context.Context, r *connect.Request[aiboxv1.ListSandboxesRequest]) (*connect.Response[aiboxv1.ListSandboxesResponse], error) {
-	metadata, err := fromFilters(r.Msg.GetMetadata())
+	metadata, err := setting.FromFilters(r.Msg.GetMetadata())
 	if err != nil {
 		return nil, err
 	}

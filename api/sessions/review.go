@@ -154,11 +154,16 @@ func chooseFiles(ctx context.Context, cases *agentsession.Service, id session.ID
 	if err != nil {
 		return err
 	}
+	named := map[review.Path]bool{}
 	for _, file := range chosen {
 		change := changes.Set.Named(file.GetPath())
 		if change == nil {
 			return fault.New(fault.Usage, "no changed file is called %q", file.GetPath())
 		}
+		if named[change.Path] {
+			return fault.New(fault.Usage, "files has %q more than once", file.GetPath()).Hint("give all its hunks in one entry")
+		}
+		named[change.Path] = true
 		if change.Risky() {
 			to.Risky = append(to.Risky, change.Path.Raw())
 		}

@@ -15,6 +15,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/api/creation"
+	"aibox/api/setting"
 	"aibox/app/agentsession"
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -112,13 +113,17 @@ func (h *Handler) List(ctx context.Context, r *connect.Request[aiboxv1.ListSessi
 			return nil, fault.New(fault.Usage, "this is not the token of a page")
 		}
 	}
+	metadata, err := setting.FromFilters(r.Msg.GetMetadata())
+	if err != nil {
+		return nil, err
+	}
 	out := &aiboxv1.ListSessionsResponse{}
 	for _, s := range cases.List() {
 		if before != "" && s.ID >= before {
 			continue
 		}
 		shown := toSession(&s)
-		if !matches(r.Msg, shown) {
+		if !matches(r.Msg, metadata, shown) {
 			continue
 		}
 		if len(out.Sessions) == size {
@@ -131,15 +136,14 @@ func (h *Handler) List(ctx context.Context, r *connect.Request[aiboxv1.ListSessi
 }
 
 // matches reports whether all filters match.
-func matches(filter *aiboxv1.ListSessionsRequest, s *aiboxv1.Session) bool {
+func matches(filter *aiboxv1.ListSessionsRequest, metadata map[string]string, s *aiboxv1.Session) bool {
 	states := filter.GetStates()
 	for _, state := range states {
 		if state == s.GetState() {
 			states = nil
 		}
 	}
-	for _, entry := range filter.GetMetadata() {
-		key, value, _ := strings.Cut(entry, "=")
+	for key, value := range metadata {
 		if found, ok := s.GetMetadata()[key]; !ok || found != value {
 			return false
 		}
@@ -152,6 +156,9 @@ const alive = 15 * time.Second
 
 // Events streams the events of a session.
 func (h *Handler) Events(ctx context.Context, r *connect.Request[aiboxv1.SessionEventsRequest], stream *connect.ServerStream[aiboxv1.SessionEvent]) error {
+	if r.Msg.GetFromSeq() < 0 {
+		return fault.New(fault.Usage, "from_seq is the number of an event, not %d", r.Msg.GetFromSeq())
+	}
 	cases, err := h.cases(ctx)
 	if err != nil {
 		return err

@@ -16,9 +16,12 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/app/agentsession"
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/review"
 	"aibox/session"
+	"aibox/session/feedback"
 )
 
 // edited has two hunks in a.txt.
@@ -136,6 +139,7 @@ func TestAcceptRefusesUnreadAndUnnamedChanges(t *testing.T) {
 		"another digest": {&aiboxv1.AcceptChangesRequest{Digest: strings.Repeat("0", 40)}, fault.Conflict},
 		"no such file":   {&aiboxv1.AcceptChangesRequest{Files: []*aiboxv1.FileSelection{{Path: "no"}}}, fault.Usage},
 		"no such hunk":   {&aiboxv1.AcceptChangesRequest{Files: []*aiboxv1.FileSelection{{Path: "a.txt", Hunks: []int32{3}}}}, fault.Usage},
+		"a file twice":   {&aiboxv1.AcceptChangesRequest{Files: []*aiboxv1.FileSelection{{Path: "a.txt"}, {Path: "a.txt", Hunks: []int32{1}}}}, fault.Usage},
 		"a hunk below 1": {&aiboxv1.AcceptChangesRequest{Files: []*aiboxv1.FileSelection{{Path: "a.txt", Hunks: []int32{-1}}}}, fault.Usage},
 		"a branch there": {&aiboxv1.AcceptChangesRequest{Target: branch, Branch: "main"}, fault.Conflict},
 		"no branch name": {&aiboxv1.AcceptChangesRequest{Branch: "--upload-pack=x"}, fault.Usage},
@@ -240,7 +244,7 @@ func TestEventsAreReadAgainFromAnyNumber(t *testing.T) {
 		f.must(err)
 	}
 	f.must(log.Close())
-	for from, want := range map[int64][]int64{0: {1, 2, 3, 4, 5}, 1: {1, 2, 3, 4, 5}, 4: {4, 5}, 6: nil, -3: {1, 2, 3, 4, 5}} {
+	for from, want := range map[int64][]int64{0: {1, 2, 3, 4, 5}, 1: {1, 2, 3, 4, 5}, 4: {4, 5}, 6: nil} {
 		stream, err := f.as("ann").Events(bounded(t), ask(&aiboxv1.SessionEventsRequest{SessionId: "00001-codex", FromSeq: from}))
 		f.must(err)
 		var got []int64
@@ -254,6 +258,33 @@ func TestEventsAreReadAgainFromAnyNumber(t *testing.T) {
 		if stream.Err() != nil || !slices.Equal(got, want) {
 			t.Errorf("from %d: %v, %v", from, got, stream.Err())
 		}
+	}
+	stream, err := f.as("ann").Events(bounded(t), ask(&aiboxv1.SessionEventsRequest{SessionId: "00001-codex", FromSeq: -3}))
+	f.must(err)
+	if stream.Receive() || !strings.Contains(stream.Err().Error(), "from_seq") {
+		t.Errorf("from -3: %v, %v", stream.Msg(), stream.Err())
+	}
+}
+
+// A call is repeated if the server was killed in it, before the next session was started.
+func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
+	f := newFixture(t)
+	f.ended("00001-codex", map[string]string{"a.txt": edited})
+	all := session.New(session.Deps{Dirs: f.dirs})
+	cases := &agentsession.Service{Sessions: all, Policy: agentsession.Policy{Tenant: "ann", AnyRepository: true}}
+	var hunk review.HunkID
+	f.must(cases.Files(bounded(t), "00001-codex", nil, func(file review.FileDiff) error {
+		hunk = file.Hunks[0].ID
+		return nil
+	}))
+	given := []feedback.Comment{{Text: " shorter, please "}, {Text: "here", Path: "a.txt", Line: 1}, {Text: "here", Path: "a.txt", Line: 2}, {Text: "here", Hunk: hunk[:12]}, {Text: "here"}}
+	for range 2 {
+		f.must(cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given}))
+	}
+	stored, err := all.Feedback("00001-codex")
+	f.must(err)
+	if len(stored.Comments) != len(given) {
+		t.Errorf("stored are %+v", stored.Comments)
 	}
 }
 
@@ -277,13 +308,13 @@ func TestListsHaveFiltersAndPages(t *testing.T) {
 		t.Errorf("the pages are %v, %v %q", first, rest, end)
 	}
 	for want, r := range map[string]*aiboxv1.ListSessionsRequest{
-		"[00002]": {Metadata: []string{"job=00002"}}, "[]": {Metadata: []string{"job=00002", "job=00001"}}, "[00003 00002 00001]": {Agent: "codex", States: []aiboxv1.SessionState{aiboxv1.SessionState_SESSION_STATE_DONE}},
+		"[00002]": {Metadata: []string{"job=00002"}}, "[]": {Metadata: []string{"job=00009"}}, "[00003 00002 00001]": {Agent: "codex", States: []aiboxv1.SessionState{aiboxv1.SessionState_SESSION_STATE_DONE}},
 	} {
 		if got, _ := list(r); fmt.Sprint(got) != want {
 			t.Errorf("%v lists %v", r, got)
 		}
 	}
-	for _, r := range []*aiboxv1.ListSessionsRequest{{PageSize: -1}, {PageSize: 1001}, {PageToken: "../x"}} {
+	for _, r := range []*aiboxv1.ListSessionsRequest{{PageSize: -1}, {PageSize: 1001}, {PageToken: "../x"}, {Metadata: []string{"job=00002", "job=00001"}}, {Metadata: []string{"job"}}} {
 		if _, err := f.as("ann").List(bounded(t), ask(r)); err == nil {
 			t.Errorf("%v is accepted", r)
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -23,6 +24,23 @@ func FromDuration(field string, d *durationpb.Duration) (time.Duration, error) {
 		return 0, fault.New(fault.Usage, "%s is not a length of time that is 0 or more", field)
 	}
 	return d.AsDuration(), nil
+}
+
+// FromFilters returns the metadata that a list is filtered by, from KEY=VALUE entries of the
+// schema.
+func FromFilters(entries []string) (map[string]string, error) {
+	metadata := map[string]string{}
+	for _, entry := range entries {
+		key, value, ok := strings.Cut(entry, "=")
+		if !ok || key == "" {
+			return nil, fault.New(fault.Usage, "a filter for metadata is KEY=VALUE, not %q", entry)
+		}
+		if earlier, ok := metadata[key]; ok && earlier != value {
+			return nil, fault.New(fault.Usage, "the filters for the metadata %q contradict each other", key)
+		}
+		metadata[key] = value
+	}
+	return metadata, nil
 }
 
 // Reader reads settings from the fields of a request. Absent fields give nothing. After a

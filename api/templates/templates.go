@@ -17,6 +17,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/app/template"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -39,6 +40,8 @@ type Handler struct {
 	// Build builds the image of a template of the machine's user, which need not be stored.
 	// log receives the lines of its output, from one goroutine; they are escaped.
 	Build func(ctx context.Context, t template.Template, log func(line string)) error
+	// CheckDefaults refuses settings that contradict each other.
+	CheckDefaults func(defaults config.RunOverrides) error
 }
 
 // tenantOf returns the caller's tenant. A call without one is refused.
@@ -102,6 +105,9 @@ func (h *Handler) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateT
 	set := h.Set(tenant)
 	t, err := template.Check(set, r.Msg.GetName(), definition)
 	if err != nil {
+		return err
+	}
+	if err := h.CheckDefaults(t.Defaults); err != nil {
 		return err
 	}
 	if definition.Dockerfile != "" { // store it only if it can be built

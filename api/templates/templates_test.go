@@ -17,6 +17,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
+	"aibox/app/sandbox"
 	"aibox/app/template"
 	"aibox/session"
 )
@@ -40,8 +41,9 @@ func (w *world) client(tenant session.Tenant, rights ...aiboxv1.Right) aiboxv1co
 			store, _ := w.store(tenant)
 			return store.AddTo(template.NewSet(agents.Builtin()))
 		},
-		Store:  w.store,
-		Images: func(context.Context) (map[string]Image, error) { return map[string]Image{"code": {"sha256:1", 7}}, nil },
+		Store:         w.store,
+		Images:        func(context.Context) (map[string]Image, error) { return map[string]Image{"code": {"sha256:1", 7}}, nil },
+		CheckDefaults: sandbox.CheckTemplate,
 		Build: func(_ context.Context, t template.Template, log func(string)) error {
 			w.built = append(w.built, t.Name)
 			log("RUN true")
@@ -173,6 +175,7 @@ func TestBadTemplatesAreRefusedAndNothingIsStored(t *testing.T) {
 		"a negative time":                {Name: "x", Defaults: &aiboxv1.TemplateDefaults{Timeout: durationpb.New(-1)}},
 		"a NUL character":                {Name: "x", Dockerfile: "RUN \x00"},
 		"a program that is no program":   {Name: "x", Defaults: &aiboxv1.TemplateDefaults{Start: []string{"a b"}}},
+		"a list without a way out":       {Name: "x", Defaults: &aiboxv1.TemplateDefaults{Network: &aiboxv1.NetworkPolicy{Mode: aiboxv1.NetworkMode_NETWORK_MODE_NONE, Allow: &aiboxv1.HostList{}}}},
 		"an unknown mode of the network": {Name: "x", Defaults: &aiboxv1.TemplateDefaults{Network: &aiboxv1.NetworkPolicy{Mode: 77}}},
 	} {
 		if _, _, err := create(t, local, m); err == nil {

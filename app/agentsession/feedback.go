@@ -2,6 +2,8 @@ package agentsession
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"aibox/internal/fault"
 	"aibox/review"
@@ -26,7 +28,15 @@ func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback
 	if len(given.Comments)+len(given.Reject) == 0 {
 		return fault.New(fault.Usage, "there is no feedback in the request").Hint("give a comment, or hunks to reject")
 	}
+	stored, err := s.Sessions.Feedback(id)
+	if err != nil {
+		return err
+	}
+	open := stored.Open()
 	for _, comment := range given.Comments {
+		if slices.ContainsFunc(open.Comments, func(c feedback.Comment) bool { return isSame(c, comment) }) {
+			continue // a call is repeated whose session was not started
+		}
 		if _, err := s.Sessions.Comment(ctx, id, comment); err != nil {
 			return err
 		}
@@ -35,4 +45,15 @@ func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback
 		return nil
 	}
 	return s.Sessions.Reject(ctx, id, given.Reject, given.Reason)
+}
+
+// isSame reports whether a stored comment is the one that is given.
+func isSame(stored, given feedback.Comment) bool {
+	if stored.Text != strings.TrimSpace(given.Text) {
+		return false
+	}
+	if given.Hunk != "" {
+		return strings.HasPrefix(string(stored.Hunk), string(given.Hunk))
+	}
+	return stored.Hunk == "" && stored.Path == given.Path && stored.Line == given.Line
 }

@@ -16,6 +16,7 @@ import (
 	"aibox/internal/archive"
 	"aibox/internal/diskuse"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
 	"aibox/internal/undo"
@@ -30,6 +31,16 @@ const (
 	treeLife       = time.Hour // for a tree without a session
 	maxTrees       = 100       // for one tenant
 )
+
+// A tree is extracted in a draft, whose lock shows that its process lives.
+const (
+	draftPrefix = ".new-"
+	draftLock   = "lock"
+	draftTree   = "tree"
+)
+
+// draftTime is how long a new draft may exist without a lock.
+const draftTime = time.Minute
 
 // Trees are source trees that tenants have uploaded, each as a repository that aibox owns.
 type Trees struct {
@@ -65,13 +76,19 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 		return Tree{}, err
 	}
 	id := strings.ToLower(rand.Text()[:20])
-	dir := filepath.Join(folder, id)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return Tree{}, err
-	}
+	draft := filepath.Join(folder, draftPrefix+id)
+	dir := filepath.Join(draft, draftTree)
 	var undone undo.Stack
 	defer func() { err = errors.Join(err, undone.Run(ctx, 0)) }()
-	undone.Add(func(context.Context) error { return os.RemoveAll(dir) })
+	undone.Add(func(context.Context) error { return os.RemoveAll(draft) })
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Tree{}, err
+	}
+	lock, err := flock.Try(filepath.Join(draft, draftLock), flock.Exclusive)
+	if err != nil {
+		return Tree{}, err
+	}
+	undone.Add(func(context.Context) error { return lock.Close() })
 	_, err = archive.Extract(in, dir, "", archive.Options{IsGit: gitname.IsDotGit, MaxBytes: min(maxTreeBytes, room), MaxEntries: maxTreeEntries})
 	switch {
 	case errors.Is(err, archive.ErrTooLarge):
@@ -85,8 +102,10 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	if _, err := t.room(ctx, tenant); err != nil { // it takes more space than its files, and others may have been added
 		return Tree{}, err
 	}
-	undone.Release()
-	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil
+	if err := os.Rename(dir, filepath.Join(folder, id)); err != nil {
+		return Tree{}, err
+	}
+	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil // without its draft
 }
 
 // room returns how many more bytes the trees of a tenant may use. It refuses a tenant whose
@@ -154,7 +173,23 @@ func (t Trees) holds(tenant session.Tenant, repository string) bool {
 	return t.Dir != "" && session.IsName(string(tenant)) && filepath.Dir(repository) == filepath.Join(t.Dir, string(tenant))
 }
 
-// sweep removes a tenant's trees that are old and not used by a session.
+// Sweep removes what uploads of dead processes have left, and old trees without a session, of
+// all tenants.
+func (t Trees) Sweep() error {
+	tenants, err := os.ReadDir(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, tenant := range tenants {
+		if sweepErr := t.sweep(filepath.Join(t.Dir, tenant.Name())); fault.KindOf(sweepErr) != fault.Limit {
+			err = errors.Join(err, sweepErr)
+		}
+	}
+	return err
+}
+
+// sweep removes what uploads of dead processes have left of a tenant's trees, and trees that
+// are old and not used by a session.
 func (t Trees) sweep(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -167,9 +202,16 @@ func (t Trees) sweep(folder string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil && time.Since(info.ModTime()) > treeLife && !t.InUse(dir) {
+		isOld, isDraft := err == nil && time.Since(info.ModTime()) > treeLife, strings.HasPrefix(entry.Name(), draftPrefix)
+		switch {
+		case err == nil && isDraft:
+			var isAlive bool
+			if isAlive, err = sweepDraft(dir, info.ModTime()); isAlive {
+				count++
+			}
+		case isOld && !t.InUse(dir):
 			err = os.RemoveAll(dir)
-		} else {
+		default:
 			count++
 		}
 		if err != nil {
@@ -180,4 +222,22 @@ func (t Trees) sweep(folder string) error {
 		return fault.New(fault.Limit, "there are %d uploaded trees, the maximum", count).Hint("delete sessions that are not needed any more")
 	}
 	return nil
+}
+
+// sweepDraft removes a draft unless its process lives.
+func sweepDraft(draft string, created time.Time) (isAlive bool, err error) {
+	path := filepath.Join(draft, draftLock)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && time.Since(created).Abs() < draftTime {
+		return true, nil // its process is about to lock it
+	}
+	lock, err := flock.Try(path, flock.Exclusive)
+	switch {
+	case errors.Is(err, flock.ErrHeld):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist): // its process has ended the upload
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return false, errors.Join(os.RemoveAll(draft), lock.Close())
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/session"
 )
 
@@ -153,6 +154,49 @@ func TestOldTreesWithoutASessionAreRemoved(t *testing.T) {
 	}
 	if _, err := s.Trees.Repository("ann", ids[1]); err == nil {
 		t.Error("the old one is kept")
+	}
+}
+
+func TestWhatUploadsOfDeadProcessesHaveLeftIsRemoved(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	draft := func(name string) string {
+		t.Helper()
+		folder := filepath.Join(s.Trees.Dir, "ann", draftPrefix+name)
+		if err := os.MkdirAll(filepath.Join(folder, draftTree), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return folder
+	}
+	if err := s.Trees.Sweep(); err != nil { // nothing was ever uploaded
+		t.Fatal(err)
+	}
+	alive, dead, created, old := draft("alive"), draft("dead"), draft("created"), draft("old")
+	lock, err := flock.Try(filepath.Join(alive, draftLock), flock.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := os.WriteFile(filepath.Join(dead, draftLock), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-2 * draftTime)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Trees.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]bool{alive: true, created: true, dead: false, old: false} {
+		if _, err := os.Stat(folder); (err == nil) != want {
+			t.Errorf("%s: %v", filepath.Base(folder), err)
+		}
+	}
+	added, err := s.Trees.Add(t.Context(), "ann", tree(t, map[string]string{"a": "a"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(s.Trees.Dir, "ann")); len(left) != 3 {
+		t.Errorf("the tree %s and two drafts are %v", added.ID, left)
 	}
 }
 

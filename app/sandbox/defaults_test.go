@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"aibox/app/template"
@@ -91,6 +92,25 @@ func TestDefaultsWithWhichNoSandboxCouldBeCreatedAreRefused(t *testing.T) {
 	for _, pairs := range [][]string{{}, {"allow=a.example", "deny=b.example", "memory=512"}, {"timeout=5m", "disk=100"}, {"network=none"}} {
 		if err := f.CheckDefaults(t.Context(), "acme", settings(t, pairs...)); err != nil {
 			t.Errorf("%q: %v", pairs, err)
+		}
+	}
+}
+
+func TestDefaultsOfATemplateThatContradictEachOtherAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"network=none allow=a.example": "an allow list has no effect", "network=none deny=a.example": "a deny list has no effect",
+		"network=none egress-upload=1": "a limit of traffic has no effect", "network=none model=m": "reaches no model",
+		"": "", "deny=a.example": "", "allow=a.example": "", "network=public deny=a.example": "", "network=none memory=100": "", "model=m": "",
+	} {
+		var defaults config.RunOverrides
+		for _, word := range strings.Fields(text) {
+			key, value, _ := strings.Cut(word, "=")
+			if err := defaults.Set(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := CheckTemplate(defaults); (err == nil) != (want == "") || err != nil && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -175,6 +175,17 @@ func (s *Service) CheckDefaults(ctx context.Context, tenant session.Tenant, defa
 	return errors.Join(checkLimits(&spec), checkContradictions(&r, &spec))
 }
 
+// CheckTemplate refuses defaults of a template that contradict each other.
+func CheckTemplate(defaults config.RunOverrides) error {
+	policy, err := policyOf(defaults)
+	if err != nil || policy == "" { // the creation of a sandbox chooses it
+		return err
+	}
+	r, spec := Request{Settings: defaults}, session.Spec{Sandbox: &session.SandboxSpec{}}
+	spec.Network = policy
+	return checkContradictions(&r, &spec)
+}
+
 // without returns the words of list that are not in others.
 func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(word string) bool { return slices.Contains(others, word) })
