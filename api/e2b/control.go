@@ -12,14 +12,15 @@ import (
 	"connectrpc.com/connect"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/server"
 )
 
 // maxBody is the maximum size of a body of the control plane in bytes.
 const maxBody = 1 << 20
 
-// routeControl adds the control plane.
-func (s *Server) routeControl() {
-	for pattern, handle := range map[string]func(w http.ResponseWriter, r *http.Request) error{
+// calls are the calls of the control plane, by their patterns.
+func (s *Server) calls() map[string]func(w http.ResponseWriter, r *http.Request) error {
+	return map[string]func(w http.ResponseWriter, r *http.Request) error{
 		"POST /sandboxes":                 s.createSandbox,
 		"POST /v2/sandboxes":              s.createSandbox,
 		"GET /sandboxes":                  s.listRunning,
@@ -44,14 +45,45 @@ func (s *Server) routeControl() {
 		"GET /volumes":                    s.listVolumes,
 		"GET /volumes/{name}":             s.getVolume,
 		"DELETE /volumes/{name}":          s.deleteVolume,
-	} {
-		s.routes.HandleFunc(pattern, control(handle))
+	}
+}
+
+// routeControl adds the control plane.
+func (s *Server) routeControl() {
+	for pattern, handle := range s.calls() {
+		s.routes.HandleFunc(pattern, control(func(w http.ResponseWriter, r *http.Request) error {
+			if err := checkQuery(r, queries[pattern]); err != nil {
+				return err
+			}
+			return handle(w, r)
+		}))
 	}
 	for pattern, reason := range refusals {
 		s.routes.HandleFunc(pattern, control(func(http.ResponseWriter, *http.Request) error {
 			return &apiError{http.StatusNotImplemented, reason}
 		}))
 	}
+}
+
+// listQuery are the parameters of lists of sandboxes.
+var listQuery = []string{"metadata", "state", "template", "limit", "nextToken", "order", "startedAfter"}
+
+// queries are the parameters of the calls that have some.
+var queries = map[string][]string{
+	"GET /sandboxes":              listQuery,
+	"GET /v2/sandboxes":           listQuery,
+	"GET /sandboxes/metrics":      {"sandbox_ids"},
+	"GET /sandboxes/{id}/metrics": {"start", "end"}, // there are only current values
+	"GET /snapshots":              {"sandboxID", "name", "limit", "nextToken"},
+}
+
+// checkQuery refuses a query with parameters that are unknown or given more than once: a filter
+// must not silently have no effect.
+func checkQuery(r *http.Request, known []string) error {
+	if err := server.CheckQuery(r, known...); err != nil {
+		return &apiError{http.StatusBadRequest, err.Error()}
+	}
+	return nil
 }
 
 // refusals are the calls of the packages for which aibox has no use case, with the reasons.

@@ -9,6 +9,7 @@ import (
 
 	"aibox/api/e2b/filesystempb"
 	"aibox/api/e2b/processpb"
+	"aibox/api/server"
 )
 
 // Headers of the packages for calls inside a sandbox.
@@ -27,12 +28,16 @@ const (
 	maxAnswer = 64 << 20
 )
 
+// insideQuery are the parameters of calls inside a sandbox. userOf and signatureOf read them for
+// every call.
+var insideQuery = []string{"path", "username", "signature", "signature_expiration"}
+
 // routeInside adds the routes to the inside of a sandbox.
 func (s *Server) routeInside(routes *http.ServeMux) {
-	limit := connect.WithReadMaxBytes(maxMessage)
-	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, limit)
+	options := append(server.Strict(), connect.WithReadMaxBytes(maxMessage))
+	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, options...)
 	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
-	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, limit)
+	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, options...)
 	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
 	routes.HandleFunc("GET "+filesPath, s.enter(s.readFile))
 	routes.HandleFunc("POST "+filesPath, s.enter(s.writeFiles))
@@ -49,6 +54,9 @@ func (s *Server) routeInside(routes *http.ServeMux) {
 func (s *Server) enter(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.admit(r)
+		if err == nil {
+			err = checkQuery(r, insideQuery)
+		}
 		if err != nil {
 			writeError(w, err)
 			return

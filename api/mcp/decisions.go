@@ -87,6 +87,9 @@ func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbac
 	}
 	given := agentsession.Feedback{Reason: in.Reason}
 	for _, comment := range in.Comments {
+		if comment.Hunk != "" && (comment.Path != "" || comment.Line != 0) {
+			return nil, fault.New(fault.Usage, "a comment is about a hunk, or about a path and a line, not both").Hint("leave out path and line")
+		}
 		given.Comments = append(given.Comments, feedback.Comment{
 			Text: comment.Text, Path: review.Path(comment.Path), Line: comment.Line, Hunk: review.HunkID(comment.Hunk),
 		})

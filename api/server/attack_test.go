@@ -42,21 +42,28 @@ func methods(t *testing.T) []protoreflect.MethodDescriptor {
 	return all
 }
 
-// framed returns the path, the type and the body of a call of a method over Connect with JSON.
-func framed(method protoreflect.MethodDescriptor, message string) (path, contentType, body string) {
+// framed returns the path, the type and the body of a call of a method over Connect, with a
+// message in an encoding: json or proto.
+func framed(method protoreflect.MethodDescriptor, encoding, message string) (path, contentType, body string) {
 	path = "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
 	if !method.IsStreamingClient() && !method.IsStreamingServer() {
-		return path, "application/json", message
+		return path, "application/" + encoding, message
 	}
 	envelope := append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(message)))...)
-	return path, "application/connect+json", string(envelope) + message
+	return path, "application/connect+" + encoding, string(envelope) + message
 }
 
 // call calls a method over Connect with JSON, and returns the code of its error; empty for
 // success.
 func (s *site) call(method protoreflect.MethodDescriptor, message string, headers ...string) (code, answer string) {
 	s.t.Helper()
-	path, contentType, body := framed(method, message)
+	return s.callAs(method, "json", message, headers...)
+}
+
+// callAs is call with the encoding of the message.
+func (s *site) callAs(method protoreflect.MethodDescriptor, encoding, message string, headers ...string) (code, answer string) {
+	s.t.Helper()
+	path, contentType, body := framed(method, encoding, message)
 	got := s.request("POST", path, body, append(headers, "Content-Type: "+contentType, "Connect-Protocol-Version: 1")...)
 	if !method.IsStreamingClient() && !method.IsStreamingServer() {
 		if got.status == http.StatusOK {

@@ -59,6 +59,9 @@ func (a *auditLogs) List(ctx context.Context, r *connect.Request[aiboxv1.ListAud
 	if size < 0 || size > maxPage {
 		return nil, fault.New(fault.Usage, "a page has up to %d events, not %d", maxPage, size)
 	}
+	if r.Msg.GetFromSeq() < 0 {
+		return nil, fault.New(fault.Usage, "from_seq is the number of an event, not %d", r.Msg.GetFromSeq())
+	}
 	if size == 0 {
 		size = defaultPage
 	}

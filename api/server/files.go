@@ -224,48 +224,6 @@ func (f *fileService) read(ctx context.Context, m *aiboxv1.ReadFileRequest, send
 	return sendPieces(in, "application/octet-stream", send)
 }
 
-// pieces reads the pieces of a stream of messages as one.
-type pieces struct {
-	next func() ([]byte, error) // io.EOF at the end
-	rest []byte
-}
-
-func (p *pieces) Read(to []byte) (int, error) {
-	for len(p.rest) == 0 {
-		var err error
-		if p.rest, err = p.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(to, p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
-}
-
-// receiver returns a reader of a stream whose first message was received already.
-func receiver[T any](stream *connect.ClientStream[T], first []byte, data func(*T) []byte) io.Reader {
-	return &pieces{rest: first, next: func() ([]byte, error) {
-		if stream.Receive() {
-			return data(stream.Msg()), nil
-		}
-		if err := stream.Err(); err != nil {
-			return nil, err
-		}
-		return nil, io.EOF
-	}}
-}
-
-// firstOf receives the first message of a stream.
-func firstOf[T any](stream *connect.ClientStream[T]) (*T, error) {
-	if stream.Receive() {
-		return stream.Msg(), nil
-	}
-	if err := stream.Err(); err != nil {
-		return nil, err
-	}
-	return nil, fault.New(fault.Usage, "the call has no message")
-}
-
 func (f *fileService) Write(ctx context.Context, stream *connect.ClientStream[aiboxv1.WriteFileRequest]) (*connect.Response[aiboxv1.FileInfo], error) {
 	first, err := firstOf(stream)
 	if err != nil {

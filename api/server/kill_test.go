@@ -306,7 +306,7 @@ func TestAServerThatIsKilledInAnyCallServesItAgain(t *testing.T) {
 		if isRead(method) {
 			continue
 		}
-		path, contentType, body := framed(method, sample(t, method, id))
+		path, contentType, body := framed(method, "json", sample(t, method, id))
 		for _, at := range []string{"called", "answering"} {
 			k.kill()
 			k.start(at, "")

@@ -79,14 +79,13 @@ const compressSize = 4 << 10
 
 // addServices adds the services of the schema, in all protocols.
 func (s *Server) addServices() error {
-	options := []connect.HandlerOption{
+	options := append(strictCodecs(),
 		connect.WithInterceptors(&interceptor{s}),
 		connect.WithReadMaxBytes(int(s.options.Limits.Message)),
-		connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}),
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, reason any) error {
 			return s.recovered(ctx, reason)
 		}),
-	}
+	)
 	// Answers with bytes of a sandbox are not compressed: on most connections that takes more
 	// time than it saves, and many are compressed already.
 	streaming := append(slices.Clone(options), connect.WithCompressMinBytes(math.MaxInt))
@@ -117,11 +116,12 @@ func (s *Server) addServices() error {
 	add(aiboxv1connect.NewPortsHandler(ports, options...))
 	add(aiboxv1connect.NewSessionsHandler(orUnimplemented[aiboxv1connect.SessionsHandler](o.Sessions, aiboxv1connect.UnimplementedSessionsHandler{}), options...))
 	add(aiboxv1connect.NewTemplatesHandler(orUnimplemented[aiboxv1connect.TemplatesHandler](o.Templates, aiboxv1connect.UnimplementedTemplatesHandler{}), options...))
-	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST))
+	rules := restRules()
+	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST(rules)))
 	if err != nil {
 		return err
 	}
-	s.mux.Handle("/v1/", s.guard(Route{Pattern: "/v1/", Handler: restErrors(rest), checked: true}))
+	s.mux.Handle("/v1/", s.guard(Route{Pattern: "/v1/", Handler: checkREST(rules, restErrors(rest)), checked: true}))
 	s.mux.Handle("/", s.guard(Route{Pattern: "/", Handler: http.HandlerFunc(s.unknown), checked: true}))
 	return nil
 }

@@ -39,12 +39,10 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, r, fault.New(fault.NotFound, "%q is not a process", r.PathValue("process_id")))
 		return
 	}
-	var from int64
-	if text := r.URL.Query().Get("from_seq"); text != "" {
-		if from, err = strconv.ParseInt(text, 10, 64); err != nil {
-			WriteError(w, r, fault.New(fault.Usage, "from_seq is a number, not %q", text))
-			return
-		}
+	from, binary, err := socketOptions(r)
+	if err != nil {
+		WriteError(w, r, err)
+		return
 	}
 	id, info, err := p.find(r.Context(), r.PathValue("sandbox_id"), int32(number))
 	if err == nil {
@@ -70,7 +68,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
 		// Not with the context of following: its end would cut the connection, and the client
 		// would not get the reason.
-		return p.send(r.Context(), conn, event, r.URL.Query().Get("format") == "proto")
+		return p.send(r.Context(), conn, event, binary)
 	})
 	if following.Err() != nil {
 		err = <-commands // why the client's commands have ended
@@ -80,6 +78,28 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = conn.CloseNow()
 	<-commands //nolint:errcheck // the connection has ended
 	stop()
+}
+
+// socketOptions returns the number of the first event, and whether events are sent as
+// Protobuf.
+func socketOptions(r *http.Request) (from int64, binary bool, err error) {
+	if err := CheckQuery(r, "from_seq", "format"); err != nil {
+		return 0, false, err
+	}
+	query := r.URL.Query()
+	if text := query.Get("from_seq"); text != "" {
+		if from, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, false, fault.New(fault.Usage, "from_seq is a number, not %q", text)
+		}
+	}
+	switch format := query.Get("format"); format {
+	case "", "json":
+		return from, false, nil
+	case "proto":
+		return from, true, nil
+	default:
+		return 0, false, fault.New(fault.Usage, "format is json or proto, not %q", format)
+	}
 }
 
 // send sends an event.
@@ -113,6 +133,9 @@ func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id sessi
 		}
 		if err := decode(data, &command); err != nil {
 			return fault.New(fault.Usage, "a message is not a ProcessCommand: %w", err)
+		}
+		if err := checkKnown(&command); err != nil {
+			return err
 		}
 		begin, method := time.Now(), methodOf(&command)
 		err = p.do(ctx, id, number, &command)

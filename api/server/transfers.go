@@ -21,6 +21,9 @@ import (
 // hold a whole body in memory.
 func (s *Server) addUploads(f *fileService) {
 	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Write", aiboxv1.Right_RIGHT_EXECUTE, func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		if err := CheckQuery(r, "path", "user", "mode"); err != nil {
+			return nil, err
+		}
 		query := r.URL.Query()
 		var mode uint64
 		if text := query.Get("mode"); text != "" {
@@ -38,6 +41,9 @@ func (s *Server) addUploads(f *fileService) {
 		return toFile(entry), nil
 	})
 	s.addUpload("PUT /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Upload", aiboxv1.Right_RIGHT_EXECUTE, func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		if err := CheckQuery(r, "path", "user", "name"); err != nil {
+			return nil, err
+		}
 		query := r.URL.Query()
 		return &emptypb.Empty{}, f.upload(ctx, &aiboxv1.UploadFilesRequest{
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Name: query.Get("name"),
@@ -58,6 +64,9 @@ func (s *Server) addTrees() {
 		return
 	}
 	s.addUpload("POST /v1/trees", "aibox.v1.Sessions/UploadTree", aiboxv1.Right_RIGHT_SESSIONS, func(ctx context.Context, r *http.Request) (proto.Message, error) {
+		if err := CheckQuery(r); err != nil {
+			return nil, err
+		}
 		return trees.AddTree(ctx, r.Body)
 	})
 }
@@ -65,6 +74,9 @@ func (s *Server) addTrees() {
 // addDownloads adds the downloads of REST.
 func (s *Server) addDownloads(f *fileService) {
 	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Read", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+		if err := CheckQuery(r, "path", "user", "offset", "length"); err != nil {
+			return err
+		}
 		query := r.URL.Query()
 		var numbers [2]int64
 		for i, name := range []string{"offset", "length"} {
@@ -80,6 +92,9 @@ func (s *Server) addDownloads(f *fileService) {
 		}, send)
 	})
 	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Download", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+		if err := CheckQuery(r, "path", "user"); err != nil {
+			return err
+		}
 		query := r.URL.Query()
 		return f.download(r.Context(), &aiboxv1.DownloadFilesRequest{SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user")}, send)
 	})
