@@ -46,6 +46,7 @@ type Server struct {
 	backend *backend
 	tokens  *tokens
 	watches *watchers
+	forks   forkNames
 	domains []string
 	routes  *http.ServeMux // of both planes
 	inside  *http.ServeMux // only for requests to the inside of a sandbox
@@ -57,7 +58,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("the key for tokens has a wrong size")
 	}
 	s := &Server{
-		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(),
+		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(), forks: newForkNames(c.Key),
 		domains: c.Domains, routes: http.NewServeMux(), inside: http.NewServeMux(),
 	}
 	if len(s.domains) == 0 {

@@ -324,7 +324,12 @@ func (f *fakeFiles) Read(ctx context.Context, r *connect.Request[aiboxv1.ReadFil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for rest := f.content[r.Msg.Path]; len(rest) > 0; {
+	whole := f.content[r.Msg.Path]
+	rest := whole[min(r.Msg.Offset, int64(len(whole))):]
+	if r.Msg.Length > 0 {
+		rest = rest[:min(r.Msg.Length, int64(len(rest)))]
+	}
+	for len(rest) > 0 {
 		piece := rest[:min(len(rest), 1<<16)]
 		rest = rest[len(piece):]
 		if err := out.Send(&aiboxv1.ReadFileResponse{Content: &httpbody.HttpBody{Data: piece}}); err != nil {

@@ -32,9 +32,18 @@ const (
 // readFile sends a file. A browser that opens the URL stores it, and runs nothing of it.
 func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	pieces, err := s.backend.files.Read(ctx, connect.NewRequest(&aiboxv1.ReadFileRequest{
-		SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: r.URL.Query().Get("path"),
-	}))
+	request := &aiboxv1.ReadFileRequest{SandboxId: callerOf(ctx).sandbox, User: callerOf(ctx).user, Path: r.URL.Query().Get("path")}
+	part, err := s.partOf(r, request)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	if part != nil && part.size == 0 {
+		w.Header().Set("Content-Range", part.header())
+		writeError(w, &apiError{http.StatusRequestedRangeNotSatisfiable, "the file ends before the range"})
+		return
+	}
+	pieces, err := s.backend.files.Read(ctx, connect.NewRequest(request))
 	if err != nil {
 		writeError(w, s.fileError(ctx, err))
 		return
@@ -50,10 +59,18 @@ func (s *Server) readFile(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Disposition", "attachment")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", "sandbox")
-	if !more {
+	header.Set("Accept-Ranges", "bytes")
+	status := http.StatusOK
+	switch {
+	case part != nil:
+		// net/http cuts the connection if the file has become shorter.
+		header.Set("Content-Range", part.header())
+		header.Set("Content-Length", strconv.FormatInt(part.size, 10))
+		status = http.StatusPartialContent
+	case !more:
 		header.Set("Content-Length", "0")
 	}
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	for ; more; more = pieces.Receive() {
 		if _, err := w.Write(pieces.Msg().GetContent().GetData()); err != nil {
 			return // the caller has gone

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 )
@@ -16,9 +15,6 @@ import (
 // snapshotPrefix begins the ids of snapshots. The packages name a snapshot in place of a
 // template.
 const snapshotPrefix = "snap-"
-
-// maxForks is the maximum number of sandboxes of one fork.
-const maxForks = 16
 
 // snapshotJSON is a snapshot in the packages' format.
 type snapshotJSON struct {
@@ -65,12 +61,12 @@ func (s *Server) snapshot(ctx context.Context, id, name string) (*aiboxv1.Snapsh
 // listSnapshots lists snapshots, newest first, on one page.
 func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	all, err := s.backend.sandboxes.ListSnapshots(r.Context(), connect.NewRequest(&aiboxv1.ListSnapshotsRequest{SandboxId: query.Get("sandboxID")}))
+	all, err := s.snapshots(r.Context(), query.Get("sandboxID"))
 	if err != nil {
 		return err
 	}
 	found := []snapshotJSON{}
-	for _, one := range all.Msg.Snapshots {
+	for _, one := range all {
 		if name := query.Get("name"); name == "" || name == one.Name || name == one.SnapshotId {
 			found = append(found, describeSnapshot(one))
 		}
@@ -94,6 +90,22 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// snapshots returns the caller's snapshots of a sandbox, or of all, without those of forks. It
+// deletes those of forks in which the server was killed.
+func (s *Server) snapshots(ctx context.Context, sandbox string) ([]*aiboxv1.Snapshot, error) {
+	all, err := s.backend.sandboxes.ListSnapshots(ctx, connect.NewRequest(&aiboxv1.ListSnapshotsRequest{SandboxId: sandbox}))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all.Msg.Snapshots, func(one *aiboxv1.Snapshot) bool {
+		isFork, isLeft := s.forks.check(one.SandboxId, one.Name)
+		if isLeft { // a caller without the right for it leaves it to another one
+			_, _ = s.backend.sandboxes.DeleteSnapshot(ctx, connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: one.SnapshotId}))
+		}
+		return isFork
+	}), nil
+}
+
 // parseOffset reads the token of a page: the number of the snapshots before it.
 func parseOffset(text string, most int) (int, error) {
 	if text == "" {
@@ -112,11 +124,11 @@ func (s *Server) snapshotID(ctx context.Context, name string) (string, error) {
 	if !strings.HasPrefix(name, snapshotPrefix) {
 		return "", nil
 	}
-	all, err := s.backend.sandboxes.ListSnapshots(ctx, connect.NewRequest(&aiboxv1.ListSnapshotsRequest{}))
+	all, err := s.snapshots(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	if slices.ContainsFunc(all.Msg.Snapshots, func(one *aiboxv1.Snapshot) bool { return one.SnapshotId == name }) {
+	if slices.ContainsFunc(all, func(one *aiboxv1.Snapshot) bool { return one.SnapshotId == name }) {
 		return name, nil
 	}
 	return "", nil
@@ -126,56 +138,4 @@ func (s *Server) snapshotID(ctx context.Context, name string) (string, error) {
 // the permissions of its processes.
 func continueFrom(id string, request *aiboxv1.CreateSandboxRequest) {
 	request.SnapshotId, request.Template, request.Permissions = id, "", nil
-}
-
-// forkJSON is one sandbox of a fork, or the reason why it could not be created.
-type forkJSON struct {
-	Sandbox *accessJSON    `json:"sandbox,omitempty"`
-	Error   map[string]any `json:"error,omitempty"`
-}
-
-// forkSandbox creates sandboxes that continue from the state of another.
-func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
-	var body struct {
-		timeoutBody
-		Count *int `json:"count"`
-	}
-	if err := readBody(w, r, &body); err != nil {
-		return err
-	}
-	count := 1
-	if body.Count != nil {
-		count = *body.Count
-	}
-	if count < 1 || count > maxForks {
-		return &apiError{http.StatusBadRequest, "the count is between 1 and " + strconv.Itoa(maxForks)}
-	}
-	taken, err := s.snapshot(r.Context(), r.PathValue("id"), "")
-	if err != nil {
-		return err
-	}
-	request := &aiboxv1.CreateSandboxRequest{SnapshotId: taken.SnapshotId}
-	if body.Timeout != nil {
-		timeout, err := body.duration()
-		if err != nil {
-			return err
-		}
-		request.Timeout = durationpb.New(timeout)
-	}
-	var made []forkJSON
-	for range count {
-		one, err := s.backend.sandboxes.Create(r.Context(), connect.NewRequest(request))
-		if err != nil {
-			made = append(made, forkJSON{Error: map[string]any{"code": statusOf(err), "message": sentence(err)}})
-			continue
-		}
-		access := s.access(r, one.Msg)
-		made = append(made, forkJSON{Sandbox: &access})
-	}
-	_, err = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusCreated, made)
-	return nil
 }

@@ -1,0 +1,110 @@
+package e2b
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	aiboxv1 "aibox/api/aibox/v1"
+)
+
+// maxForks is the maximum number of sandboxes of one fork.
+const maxForks = 16
+
+// forkPrefix begins the names of snapshots that exist only during a fork.
+const forkPrefix = "fork-"
+
+// forkNames makes and recognizes the names of snapshots that exist only during a fork. No
+// caller can make such a name, so no caller's own snapshot is taken for one.
+type forkNames struct {
+	key    []byte
+	server string // identifies this process
+}
+
+func newForkNames(key []byte) forkNames {
+	return forkNames{key: derive(key, "fork"), server: rand.Text()}
+}
+
+// name returns the name of a snapshot of a sandbox.
+func (f forkNames) name(sandbox string) string {
+	return forkPrefix + f.server + "-" + f.code(f.server, sandbox)
+}
+
+func (f forkNames) code(server, sandbox string) string {
+	mac := hmac.New(sha256.New, f.key)
+	mac.Write([]byte(server + "\x00" + sandbox))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// check reports whether a snapshot of a sandbox is that of a fork, and whether a server that was
+// killed has left it.
+func (f forkNames) check(sandbox, name string) (isFork, isLeft bool) {
+	text, isFork := strings.CutPrefix(name, forkPrefix)
+	server, code, _ := strings.Cut(text, "-")
+	isFork = isFork && hmac.Equal([]byte(code), []byte(f.code(server, sandbox)))
+	return isFork, isFork && server != f.server
+}
+
+// forkJSON is one sandbox of a fork, or the reason why it could not be created.
+type forkJSON struct {
+	Sandbox *accessJSON    `json:"sandbox,omitempty"`
+	Error   map[string]any `json:"error,omitempty"`
+}
+
+// forkSandbox creates sandboxes that continue from the state of another.
+func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		timeoutBody
+		Count *int `json:"count"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	count := 1
+	if body.Count != nil {
+		count = *body.Count
+	}
+	if count < 1 || count > maxForks {
+		return &apiError{http.StatusBadRequest, "the count is between 1 and " + strconv.Itoa(maxForks)}
+	}
+	request := &aiboxv1.CreateSandboxRequest{}
+	if body.Timeout != nil {
+		timeout, err := body.duration()
+		if err != nil {
+			return err
+		}
+		request.Timeout = durationpb.New(timeout)
+	}
+	if _, err := s.snapshots(r.Context(), ""); err != nil { // what a fork has left may use up the quota
+		return err
+	}
+	taken, err := s.snapshot(r.Context(), r.PathValue("id"), s.forks.name(r.PathValue("id")))
+	if err != nil {
+		return err
+	}
+	request.SnapshotId = taken.SnapshotId
+	var made []forkJSON
+	for range count {
+		one, err := s.backend.sandboxes.Create(r.Context(), connect.NewRequest(request))
+		if err != nil {
+			made = append(made, forkJSON{Error: map[string]any{"code": statusOf(err), "message": sentence(err)}})
+			continue
+		}
+		access := s.access(r, one.Msg)
+		made = append(made, forkJSON{Sandbox: &access})
+	}
+	_, err = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, made)
+	return nil
+}
