@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -18,12 +19,16 @@ import (
 	"aibox/api/aibox/v1/aiboxv1connect"
 )
 
-// authorizedBy sends a token with each request.
-type authorizedBy string
+// authorized sends a token with each request.
+type authorized struct {
+	http.RoundTripper
 
-func (a authorizedBy) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.Header.Set("Authorization", "Bearer "+string(a))
-	return http.DefaultTransport.RoundTrip(r)
+	token string
+}
+
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	return a.RoundTripper.RoundTrip(r)
 }
 
 // follow reads the events of a session from a number on, most of them, or all if most is 0, and
@@ -62,7 +67,7 @@ func TestAProgramRunsAgentsOverTheAPI(t *testing.T) {
 	m := newMachine(t)
 	s := m.serve("local")
 	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
-	c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
+	c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorized{http.DefaultTransport, token}}, s.url)
 	ctx, cancel := context.WithTimeout(context.Background(), longest())
 	defer cancel()
 
@@ -151,7 +156,7 @@ func TestAStartAndAnAcceptAreRepeatedAfterTheirServerWasKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest())
 	defer cancel()
 	client := func() aiboxv1connect.SessionsClient {
-		return aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorizedBy(token)}, s.url)
+		return aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorized{http.DefaultTransport, token}}, s.url)
 	}
 	call := func() (string, error) {
 		answer, err := client().Start(ctx, connect.NewRequest(start))
@@ -205,5 +210,34 @@ func TestAStartAndAnAcceptAreRepeatedAfterTheirServerWasKilled(t *testing.T) {
 	}
 	if got := m.git(repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the repository has %q", got)
+	}
+
+	feedback := func() (string, error) {
+		answer, err := client().Feedback(ctx, connect.NewRequest(&aiboxv1.SessionFeedbackRequest{SessionId: id, Comments: []*aiboxv1.Comment{{Text: "shorter, please"}}}))
+		if err != nil {
+			return "", err
+		}
+		return answer.Msg.GetSessionId(), nil
+	}
+	go func() { _, err := feedback(); lost <- err }()
+	eventually(t, hung, "the next session is being started", func() bool { return len(m.stored()) > 1 })
+	_ = s.Process.Kill()
+	s.ends(-1)
+	t.Logf("the feedback: %v", <-lost)
+	s.start()
+	next, err := feedback()
+	t.Logf("the feedback after that: %q, %v", next, err)
+	eventually(t, 2*hung, "the agents have ended", func() bool { return len(m.alive()) == 0 })
+	var continued []string
+	for _, r := range m.stored() {
+		if r.ID != id && r.State.Result != nil && r.State.Result.Fault == nil {
+			continued = append(continued, r.ID)
+			if n := strings.Count(m.read(m.sessions(), r.ID, "spec.json"), "shorter, please"); n != 1 {
+				t.Errorf("the prompt of %s has the comment %d times", r.ID, n)
+			}
+		}
+	}
+	if len(continued) != 1 || next != "" && next != continued[0] || next == "" && !strings.Contains(fmt.Sprint(err), continued[0]) {
+		t.Errorf("the session is continued by %q, and the answer is %q, %v", continued, next, err)
 	}
 }

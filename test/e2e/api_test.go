@@ -228,7 +228,7 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	if signed := m.aibox(0, "sandbox", "open", id, "3000").stdout; !strings.HasPrefix(signed, "http://3000-"+id+".localhost:"+port+"/?") {
 		t.Errorf("the URL for a browser is %s, and the server's %s", signed, s.url)
 	}
-	body, _ := s.curl("-d", `{"argv":["sh","-c","for i in $(seq 200); do echo $i; sleep 0.05; done"]}`, s.url+"/v1/sandboxes/"+id+"/processes")
+	body, _ := s.curl("-d", `{"argv":["sh","-c","echo begun; until test -e /tmp/over; do sleep 0.1; done"]}`, s.url+"/v1/sandboxes/"+id+"/processes")
 	if !strings.Contains(body, `"processId":1`) {
 		t.Fatal(body)
 	}
@@ -272,6 +272,7 @@ func TestSandboxesOutliveTheirServer(t *testing.T) {
 	if got != "by the command line\n" {
 		t.Errorf("%q", got)
 	}
+	s.curl("-d", `{"argv":["touch","/tmp/over"]}`, s.url+"/v1/sandboxes/"+id+":exec")
 	eventually(t, hung, "the process that outlived its servers ends", func() bool {
 		body, status := s.curl(s.url + "/v1/sandboxes/" + id + "/processes/1")
 		return status == "200" && strings.Contains(body, `"exit"`) && strings.Contains(body, `"lastSeq"`)

@@ -74,14 +74,18 @@ func TestTheUnchangedPackageE2BWorks(t *testing.T) {
 		}
 	})
 	url := s.url + "/e2b"
+	index := newOutside(t, m.registries())
 
 	run := in("check.mjs")
-	run.Env = append(run.Env, "E2B_API_URL="+url, "E2B_SANDBOX_URL="+url, "E2B_VALIDATE_API_KEY=false", "E2B_API_KEY="+s.token)
+	run.Env = append(run.Env, "INDEX_HOST="+index.Name, "INDEX_CA="+index.CA, "E2B_API_URL="+url, "E2B_SANDBOX_URL="+url, "E2B_VALIDATE_API_KEY=false", "E2B_API_KEY="+s.token)
 	out, err := run.Output()
 	if err != nil {
 		t.Fatalf("the checks: %v %s", err, out)
 	}
 	checkE2BTable(t, string(out))
+	if !index.requested("/small-1.0-py3-none-any.whl") {
+		t.Errorf("the index was asked for %q", index.asked())
+	}
 }
 
 // checkE2BTable compares what the package reported with the table of docs/e2b.md.

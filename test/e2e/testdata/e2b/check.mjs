@@ -56,6 +56,22 @@ const works = [
     await sandbox.updateNetwork({ allowOut: ['b.example'] })
     assert.deepEqual((await sandbox.getInfo()).network.allowOut, ['b.example'])
   }],
+  ['a package from a host of `network.allowOut`; other hosts are refused with the reason', async () => {
+    const host = process.env.INDEX_HOST
+    const envs = { PIP_INDEX_URL: `https://${host}/pip/`, PIP_CERT: '/home/user/ca.pem', PIP_RETRIES: '1' }
+    for (const allowed of [host, 'a.example']) {
+      const box = await Sandbox.create({ timeoutMs: 600_000, envs, network: { allowOut: [allowed] } })
+      await box.files.write('ca.pem', process.env.INDEX_CA)
+      const installed = box.commands.run('pip install --disable-pip-version-check --user small && python3 -m small', { timeoutMs: 300_000 })
+      if (allowed === host) {
+        assert.match((await installed).stdout, /small from pip/)
+      } else {
+        await assert.rejects(installed, (e) => e instanceof e2b.CommandExitError && e.stderr.includes('403'))
+        assert.match((await box.commands.run(`curl -sS http://${host}/hello`)).stdout, /no entry of the allow list names this host/)
+      }
+      await box.kill()
+    }
+  }],
   ['`getMetrics`: only the current values', async () => assert.ok((await sandbox.getMetrics())[0].memUsed > 0)],
   ['`commands.run` with `cwd`, `envs`, `onStdout` and `onStderr`', async () => {
     let heard = ''
