@@ -22,6 +22,7 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/session/manager"
 )
 
 // edited has two hunks in a.txt.
@@ -270,7 +271,7 @@ func TestEventsAreReadAgainFromAnyNumber(t *testing.T) {
 func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
 	f := newFixture(t)
 	f.ended("00001-codex", map[string]string{"a.txt": edited})
-	all := session.New(session.Deps{Dirs: f.dirs})
+	all := manager.New(manager.Deps{Dirs: f.dirs})
 	cases := &agentsession.Service{Sessions: all, Policy: agentsession.Policy{Tenant: "ann", AnyRepository: true}}
 	var hunk review.HunkID
 	f.must(cases.Files(bounded(t), "00001-codex", nil, func(file review.FileDiff) error {
