@@ -380,7 +380,7 @@ func (s *schedule) check() (problems []string) {
 		}
 	}
 	left := (&soak{m: m}).left(nil)
-	for deadline := time.Now().Add(hung); len(left["containers"]) > 0 && time.Now().Before(deadline); left = (&soak{m: m}).left(nil) {
+	for deadline := time.Now().Add(4 * hung); len(left["containers"]) > 0 && time.Now().Before(deadline); left = (&soak{m: m}).left(nil) {
 		s.note("a list removes %q", left["containers"]) // the daemon was late
 		if o := m.exec(aibox, "ls"); o.code != 0 {
 			wrong("ls: %s", o)
