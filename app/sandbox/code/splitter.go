@@ -42,7 +42,12 @@ func (s *splitter) feed(p []byte) {
 		return
 	}
 	if s.begin != nil {
-		if p = s.await(p); len(p) == 0 {
+		rest, found := s.pass(p, s.begin, s.early)
+		if !found {
+			return
+		}
+		s.begin = nil
+		if p = rest; len(p) == 0 {
 			return
 		}
 	}
@@ -50,33 +55,26 @@ func (s *splitter) feed(p []byte) {
 		s.collect(p)
 		return
 	}
-	data := append(s.held, p...)
-	at := bytes.Index(data, s.marker)
-	if at < 0 {
-		keep := suffixLength(data, s.marker)
-		s.output(data[:len(data)-keep])
-		s.held = append([]byte(nil), data[len(data)-keep:]...)
-		return
+	if rest, found := s.pass(p, s.marker, s.output); found {
+		s.inside = true
+		s.collect(rest)
 	}
-	s.output(data[:at])
-	s.held, s.inside = nil, true
-	s.collect(data[at+len(s.marker):])
 }
 
-// await adds bytes before the beginning of the request, and returns those after it.
-func (s *splitter) await(p []byte) []byte {
+// pass passes what comes before mark to out, and returns what comes after it. Until mark is
+// found, it holds back bytes that may be its beginning.
+func (s *splitter) pass(p, mark []byte, out func([]byte)) (rest []byte, found bool) {
 	data := append(s.held, p...)
-	at := bytes.Index(data, s.begin)
+	at := bytes.Index(data, mark)
 	if at < 0 {
-		keep := suffixLength(data, s.begin)
-		s.early(data[:len(data)-keep])
+		keep := suffixLength(data, mark)
+		out(data[:len(data)-keep])
 		s.held = append([]byte(nil), data[len(data)-keep:]...)
-		return nil
+		return nil, false
 	}
-	s.early(data[:at])
-	rest := data[at+len(s.begin):]
-	s.held, s.begin = nil, nil
-	return rest
+	out(data[:at])
+	s.held = nil
+	return data[at+len(mark):], true
 }
 
 // collect adds bytes after the marker.
