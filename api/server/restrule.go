@@ -71,8 +71,7 @@ func restRuleOf(method protoreflect.MethodDescriptor) (rule restRule, ok bool) {
 }
 
 // matches reports whether a request has the path of the rule.
-func (rule *restRule) matches(verb, path string) bool {
-	segments := strings.Split(path, "/")
+func (rule *restRule) matches(verb string, segments []string) bool {
 	if verb != rule.verb || len(segments) != len(rule.segments) {
 		return false
 	}
@@ -134,7 +133,8 @@ func errTwice(name string) error {
 func checkREST(rules []restRule, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := parseQuery(r)
-		if i := slices.IndexFunc(rules, func(rule restRule) bool { return rule.matches(r.Method, r.URL.EscapedPath()) }); err == nil && i >= 0 {
+		segments := strings.Split(r.URL.EscapedPath(), "/")
+		if i := slices.IndexFunc(rules, func(rule restRule) bool { return rule.matches(r.Method, segments) }); err == nil && i >= 0 {
 			err = rules[i].check(query)
 		}
 		if err != nil {
