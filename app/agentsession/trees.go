@@ -15,8 +15,8 @@ import (
 
 	"aibox/internal/archive"
 	"aibox/internal/diskuse"
+	"aibox/internal/draft"
 	"aibox/internal/fault"
-	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
 	"aibox/internal/undo"
@@ -35,12 +35,8 @@ const (
 // A tree is extracted in a draft, whose lock shows that its process lives.
 const (
 	draftPrefix = ".new-"
-	draftLock   = "lock"
 	draftTree   = "tree"
 )
-
-// draftTime is how long a new draft may exist without a lock.
-const draftTime = time.Minute
 
 // Trees are source trees that tenants have uploaded, each as a repository that aibox owns.
 type Trees struct {
@@ -76,15 +72,15 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 		return Tree{}, err
 	}
 	id := strings.ToLower(rand.Text()[:20])
-	draft := filepath.Join(folder, draftPrefix+id)
-	dir := filepath.Join(draft, draftTree)
+	made := filepath.Join(folder, draftPrefix+id)
+	dir := filepath.Join(made, draftTree)
 	var undone undo.Stack
 	defer func() { err = errors.Join(err, undone.Run(ctx, 0)) }()
-	undone.Add(func(context.Context) error { return os.RemoveAll(draft) })
+	undone.Add(func(context.Context) error { return os.RemoveAll(made) })
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Tree{}, err
 	}
-	lock, err := flock.Try(filepath.Join(draft, draftLock), flock.Exclusive)
+	lock, err := draft.Lock(made)
 	if err != nil {
 		return Tree{}, err
 	}
@@ -206,7 +202,7 @@ func (t Trees) sweep(folder string) error {
 		switch {
 		case err == nil && isDraft:
 			var isAlive bool
-			if isAlive, err = sweepDraft(dir, info.ModTime()); isAlive {
+			if isAlive, err = draft.RemoveDead(dir, info.ModTime()); isAlive {
 				count++
 			}
 		case isOld && !t.InUse(dir):
@@ -222,22 +218,4 @@ func (t Trees) sweep(folder string) error {
 		return fault.New(fault.Limit, "there are %d uploaded trees, the maximum", count).Hint("delete sessions that are not needed any more")
 	}
 	return nil
-}
-
-// sweepDraft removes a draft unless its process lives.
-func sweepDraft(draft string, created time.Time) (isAlive bool, err error) {
-	path := filepath.Join(draft, draftLock)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && time.Since(created).Abs() < draftTime {
-		return true, nil // its process is about to lock it
-	}
-	lock, err := flock.Try(path, flock.Exclusive)
-	switch {
-	case errors.Is(err, flock.ErrHeld):
-		return true, nil
-	case errors.Is(err, fs.ErrNotExist): // its process has ended the upload
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return false, errors.Join(os.RemoveAll(draft), lock.Close())
 }

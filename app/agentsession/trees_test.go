@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/session"
@@ -159,7 +160,7 @@ func TestOldTreesWithoutASessionAreRemoved(t *testing.T) {
 
 func TestWhatUploadsOfDeadProcessesHaveLeftIsRemoved(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann"})
-	draft := func(name string) string {
+	begun := func(name string) string {
 		t.Helper()
 		folder := filepath.Join(s.Trees.Dir, "ann", draftPrefix+name)
 		if err := os.MkdirAll(filepath.Join(folder, draftTree), 0o700); err != nil {
@@ -170,16 +171,16 @@ func TestWhatUploadsOfDeadProcessesHaveLeftIsRemoved(t *testing.T) {
 	if err := s.Trees.Sweep(); err != nil { // nothing was ever uploaded
 		t.Fatal(err)
 	}
-	alive, dead, created, old := draft("alive"), draft("dead"), draft("created"), draft("old")
-	lock, err := flock.Try(filepath.Join(alive, draftLock), flock.Exclusive)
+	alive, dead, created, old := begun("alive"), begun("dead"), begun("created"), begun("old")
+	lock, err := flock.Try(filepath.Join(alive, draft.LockFile), flock.Exclusive)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := os.WriteFile(filepath.Join(dead, draftLock), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dead, draft.LockFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	past := time.Now().Add(-2 * draftTime)
+	past := time.Now().Add(-2 * draft.LockTime)
 	if err := os.Chtimes(old, past, past); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/diskerr"
+	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
@@ -48,7 +49,7 @@ func (s Store) Begin(tenant session.Tenant, id string) (*Draft, error) {
 	if err := os.Mkdir(d.folder, 0o700); err != nil {
 		return nil, s.explain(err)
 	}
-	if d.lock, err = flock.Try(filepath.Join(d.folder, lockFile), flock.Exclusive); err == nil {
+	if d.lock, err = draft.Lock(d.folder); err == nil {
 		err = os.Mkdir(d.State(), 0o700)
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
@@ -64,15 +65,12 @@ const format = 1
 const (
 	manifestFile = "manifest.json"
 	stateFolder  = "state" // what the runtime has written
-	lockFile     = "lock"
+	lockFile     = draft.LockFile
 	maxManifest  = 8 << 20
 	// The names of drafts and of the remains of removed snapshots begin with this prefix,
 	// which no id does.
 	draftPrefix = ".new-"
 )
-
-// lockTime is how long a new draft may exist without a lock.
-const lockTime = time.Minute
 
 // Store keeps snapshots under one private folder. It is safe for concurrent use.
 type Store struct{ root string }
@@ -220,19 +218,11 @@ func (s Store) sweep(tenant session.Tenant) error {
 		if !strings.HasPrefix(entry.Name(), draftPrefix) {
 			continue
 		}
-		path := filepath.Join(dir, entry.Name(), lockFile)
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			if info, err := entry.Info(); err != nil || time.Since(info.ModTime()).Abs() < lockTime {
-				continue // its owner is about to lock it
-			}
+		info, err := entry.Info()
+		if err != nil {
+			continue // it is gone
 		}
-		lock, err := flock.Try(path, flock.Exclusive)
-		if errors.Is(err, flock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
-			continue // it has an owner, or is gone
-		}
-		if err == nil {
-			err = errors.Join(os.RemoveAll(filepath.Join(dir, entry.Name())), lock.Close())
-		}
+		_, err = draft.RemoveDead(filepath.Join(dir, entry.Name()), info.ModTime())
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

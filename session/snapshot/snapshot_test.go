@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aibox/config"
+	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/runtime"
@@ -242,7 +243,7 @@ func TestADraftWithoutALockIsRemovedWhenItsOwnerHadTimeToLockIt(t *testing.T) {
 		}
 		return path
 	}
-	young, old := folder(0), folder(2*lockTime)
+	young, old := folder(0), folder(2*draft.LockTime)
 	if err := s.Sweep(); err != nil {
 		t.Fatal(err)
 	}
