@@ -20,6 +20,7 @@ import (
 	"aibox/api/otlp"
 	"aibox/api/server"
 	"aibox/api/store"
+	"aibox/api/wiring"
 	"aibox/audit"
 	"aibox/internal/fault"
 
@@ -117,22 +118,22 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer api.close()
-	defer api.addMCP(ctx, o.cli)()
-	if err := o.checkTokens(ctx, api.store); err != nil {
+	defer api.Close()
+	defer api.AddMCP(ctx)()
+	if err := o.checkTokens(ctx, api.Store); err != nil {
 		return err
 	}
-	if err := api.addE2B(ctx, o.names(names)); err != nil {
+	if err := api.AddE2B(ctx, o.names(names)); err != nil {
 		return err
 	}
-	socket := server.SocketPath(api.dirs)
+	socket := server.SocketPath(api.Dirs)
 	listener, unlock, err := server.ListenUnix(socket)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	// Only the server that has the socket writes the log.
-	if log, err = calllog.Open(filepath.Join(api.dirs.State, "api", "audit.jsonl")); err != nil {
+	if log, err = calllog.Open(filepath.Join(api.Dirs.State, "api", "audit.jsonl")); err != nil {
 		return errors.Join(fault.New(fault.Environment, "the log of calls cannot be used: %w", err), listener.Close())
 	}
 	defer log.Close()
@@ -148,7 +149,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 
 // exportMetrics sends the metrics of the server to an OpenTelemetry collector, if the
 // environment names one. stop sends them once more.
-func (o *serveOptions) exportMetrics(ctx context.Context, api *apiServer, to otlp.Settings) (stop func()) {
+func (o *serveOptions) exportMetrics(ctx context.Context, api *wiring.API, to otlp.Settings) (stop func()) {
 	if to.URL == "" {
 		return func() {}
 	}
@@ -166,12 +167,12 @@ func (o *serveOptions) exportMetrics(ctx context.Context, api *apiServer, to otl
 
 // endAbandoned ends creations that killed servers have left unfinished, and removes the remains of
 // their uploads. stop waits for it.
-func (o *serveOptions) endAbandoned(ctx context.Context, api *apiServer) (stop func()) {
+func (o *serveOptions) endAbandoned(ctx context.Context, api *wiring.API) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := errors.Join(api.EndAbandoned(ctx), api.trees.Sweep())
+		err := errors.Join(api.EndAbandoned(ctx), api.Trees.Sweep())
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(o.err, "%s what a server that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(err.Error()))
 		}
@@ -180,7 +181,7 @@ func (o *serveOptions) endAbandoned(ctx context.Context, api *apiServer) (stop f
 }
 
 // serve serves all listeners until ctx ends.
-func (o *serveOptions) serve(ctx context.Context, api *apiServer, socket net.Listener, config *tls.Config) error {
+func (o *serveOptions) serve(ctx context.Context, api *wiring.API, socket net.Listener, config *tls.Config) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	listeners, configs := []net.Listener{socket}, []*tls.Config{nil}

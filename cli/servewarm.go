@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"aibox/api/wiring"
 	"aibox/app/pool"
 	"aibox/internal/fault"
 )
 
 // keepWarm keeps sandboxes warm until stop is called, which also ends them.
-func (o *serveOptions) keepWarm(ctx context.Context, api *apiServer) (stop func(), err error) {
+func (o *serveOptions) keepWarm(ctx context.Context, api *wiring.API) (stop func(), err error) {
 	if len(o.warm) == 0 {
 		return func() {}, nil
 	}
 	if o.warmMemory < 0 {
 		return nil, fault.New(fault.Usage, "--warm-memory cannot be negative")
 	}
-	kept, err := o.app.WarmPool(ctx, api.sandboxes, o.warm, pool.Options{
+	kept, err := o.app.WarmPool(ctx, api.Sandboxes, o.warm, pool.Options{
 		Memory: int64(o.warmMemory) << 20,
 		Log:    func(text string) { fmt.Fprintln(o.err, text) },
 	})

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/api/store"
 	"aibox/internal/fault"
-	"aibox/session"
 )
 
 func TestTheDefaultsOfATenantAreShownAndChanged(t *testing.T) {
@@ -36,36 +34,5 @@ func TestTheDefaultsOfATenantAreShownAndChanged(t *testing.T) {
 	}
 	if out, _, err := run("token defaults ci --unset network,allow"); err != nil || out != "" {
 		t.Errorf("without defaults, it printed %q, %v", out, err)
-	}
-}
-
-func TestTheServerCreatesSandboxesWithTheDefaultsOfTheirTenant(t *testing.T) {
-	s := newMCPServer(t)
-	err := withStore(t.Context(), func(db *store.Store) error {
-		now, err := s.api.sandboxes.Defaults(t.Context(), "ci")
-		if err == nil {
-			err = now.Set("memory", "512")
-		}
-		if err != nil {
-			return err
-		}
-		return db.SetDefaults(t.Context(), "ci", now)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, _, _ := testApp(t)
-	for tenant, want := range map[session.Tenant]string{"ci": "512", "other": ""} {
-		got, err := s.api.sandboxes.Defaults(t.Context(), tenant)
-		if err != nil || got.Text("memory") != want {
-			t.Errorf("sandboxes of %s: %q, %v", tenant, got.Keys(), err)
-		}
-		agents, err := s.api.agents(a, agentPolicy(tenant))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err = agents.Defaults(t.Context(), tenant); err != nil || got.Text("memory") != want {
-			t.Errorf("sessions of %s: %q, %v", tenant, got.Keys(), err)
-		}
 	}
 }

@@ -1,14 +1,16 @@
-package cli
+// Package wiring opens the API with everything that it uses: the database, sessions, sandboxes,
+// quotas, templates and agents, the routes of MCP and E2B. It serves nothing itself, and prints
+// nothing.
+package wiring
 
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"slices"
 
-	"aibox/api/client"
 	"aibox/api/creation"
 	"aibox/api/e2b"
 	"aibox/api/forward"
@@ -27,78 +29,91 @@ import (
 	"aibox/session/manager"
 )
 
-// apiServer is the API with everything that it uses. close must be called.
-type apiServer struct {
+// Config is what the API is opened with.
+type Config struct {
+	App     *app.App
+	Version string    // of aibox, for callers
+	Log     io.Writer // for errors of the server itself, as lines of text
+
+	// Complete changes the options before the server is made. May be nil.
+	Complete func(*server.Options)
+}
+
+// API is the API with everything that it uses. close must be called.
+type API struct {
 	*server.Server
 
-	dirs      paths.Dirs
-	store     *store.Store
+	Dirs      paths.Dirs
+	Store     *store.Store
+	Sandboxes *sandbox.Service
+	Trees     agentsession.Trees // that tenants uploaded
+
+	app       *app.App
+	version   string
 	sessions  *manager.Manager
-	sandboxes *sandbox.Service
 	e2b       *e2b.Server
 	enforcer  *quota.Enforcer
 	creations *creation.Recorder
-	trees     agentsession.Trees
 }
 
-// openAPI opens the API. complete may change its options first.
-func (a *cli) openAPI(ctx context.Context, complete func(*server.Options)) (*apiServer, error) {
+// Open opens the API.
+func Open(ctx context.Context, c Config) (*API, error) {
 	dirs, err := paths.Default()
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := a.app.Sessions()
+	sessions, err := c.App.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	sandboxes, err := a.app.Sandboxes(sessions)
+	sandboxes, err := c.App.Sandboxes(sessions)
 	if err != nil {
 		return nil, err
 	}
-	s := &apiServer{dirs: dirs, sessions: sessions, sandboxes: sandboxes}
-	if s.store, err = store.Open(ctx, store.Path(dirs)); err != nil {
+	s := &API{Dirs: dirs, Sandboxes: sandboxes, app: c.App, version: c.Version, sessions: sessions}
+	if s.Store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}
-	s.creations = &creation.Recorder{Store: s.store, Settle: s.settle}
-	enforcer := &quota.Enforcer{Store: s.store, Sessions: sessions, Agents: s.agentsOf}
+	s.creations = &creation.Recorder{Store: s.Store, Settle: s.settle}
+	enforcer := &quota.Enforcer{Store: s.Store, Sessions: sessions, Agents: s.agentsOf}
 	s.enforcer = enforcer
-	trees, err := a.app.Trees(sessions)
+	trees, err := c.App.Trees(sessions)
 	if err != nil {
-		return nil, errors.Join(err, s.store.Close())
+		return nil, errors.Join(err, s.Store.Close())
 	}
-	s.trees = trees
+	s.Trees = trees
 	enforcer.Volumes, enforcer.Trees = sandboxes.Volumes.Bytes, trees.Bytes
 	enforcer.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, enforcer.SnapshotRoom
-	sandboxes.Defaults = s.store.Defaults
+	sandboxes.Defaults = s.Store.Defaults
 	sandboxes.Launch = enforcer.Limit(sandbox.LimitStarts(sandboxes.Launch))
-	key, err := s.store.Key(ctx, "ports")
+	key, err := s.Store.Key(ctx, "ports")
 	if err != nil {
-		return nil, errors.Join(err, s.store.Close())
+		return nil, errors.Join(err, s.Store.Close())
 	}
 	o := server.Options{
-		Ports: &server.Ports{Sessions: sessions, Callers: s.store, Key: forward.Key(key)},
+		Ports: &server.Ports{Sessions: sessions, Callers: s.Store, Key: forward.Key(key)},
 		Services: server.Services{
-			Sandboxes: sandboxes, Processes: sessions, Quotas: enforcer, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(a), Templates: templatesHandler(a.app),
+			Sandboxes: sandboxes, Processes: sessions, Quotas: enforcer, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(), Templates: templatesHandler(c.App),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },
 			Code:  server.NewCode(code.NewRunner(sessions)),
 		},
-		Tokens:  s.store,
-		Log:     slog.New(slog.NewTextHandler(a.err, nil)),
-		Version: version(),
+		Tokens:  s.Store,
+		Log:     slog.New(slog.NewTextHandler(c.Log, nil)),
+		Version: c.Version,
 	}
-	if complete != nil {
-		complete(&o)
+	if c.Complete != nil {
+		c.Complete(&o)
 	}
 	if s.Server, err = server.New(o); err != nil {
-		return nil, errors.Join(err, s.store.Close())
+		return nil, errors.Join(err, s.Store.Close())
 	}
 	return s, nil
 }
 
 // settle settles the creation of a sandbox or of an agent's session; see creation.Recorder.
-func (s *apiServer) settle(ctx context.Context, id session.ID) (stays bool, err error) {
+func (s *API) settle(ctx context.Context, id session.ID) (stays bool, err error) {
 	if id.Agent() == session.SandboxAgent {
-		return false, s.sandboxes.Abandon(ctx, id)
+		return false, s.Sandboxes.Abandon(ctx, id)
 	}
 	return s.sessions.Settle(ctx, id)
 }
@@ -134,10 +149,10 @@ func (l buildLog) Handle(e bakery.Event) {
 	}
 }
 
-// addE2B adds the calls of the packages named e2b, for callers that reach the server by one of
+// AddE2B adds the calls of the packages named e2b, for callers that reach the server by one of
 // the names.
-func (s *apiServer) addE2B(ctx context.Context, names []string) error {
-	key, err := s.store.Key(ctx, "e2b")
+func (s *API) AddE2B(ctx context.Context, names []string) error {
+	key, err := s.Store.Key(ctx, "e2b")
 	if err != nil {
 		return err
 	}
@@ -149,34 +164,12 @@ func (s *apiServer) addE2B(ctx context.Context, names []string) error {
 	return nil
 }
 
-// close closes everything that the API uses.
-func (s *apiServer) close() error {
+// Close closes everything that the API uses.
+func (s *API) Close() error {
 	s.Server.Close()
 	var err error
 	if s.e2b != nil {
 		err = s.e2b.Close()
 	}
-	return errors.Join(err, s.store.Close())
-}
-
-// api returns a client of this user's server, or of the API in this process if no server
-// runs, and what closes it.
-func (a *cli) api(ctx context.Context) (*client.Client, func(), error) {
-	dirs, err := paths.Default()
-	if err != nil {
-		return nil, nil, err
-	}
-	if path := server.SocketPath(dirs); server.Listens(path) {
-		c := client.Unix(path)
-		return c, c.Close, nil
-	}
-	s, err := a.openAPI(ctx, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.EndAbandoned(ctx); err != nil {
-		fmt.Fprintf(a.err, "%s a sandbox of a command that was killed could not be ended: %s\n", a.errTerm.warn("!"), safe(err.Error()))
-	}
-	c, end := client.InProcess(server.WithLocal(context.WithoutCancel(ctx)), s)
-	return c, func() { end(); _ = s.close() }, nil
+	return errors.Join(err, s.Store.Close())
 }

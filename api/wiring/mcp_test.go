@@ -1,4 +1,4 @@
-package cli
+package wiring
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/api/server"
+	"aibox/app"
 	"aibox/session"
 )
 
 // mcpServer serves the API with /mcp on loopback, with real tokens and records.
 type mcpServer struct {
 	t   *testing.T
-	app *cli
-	api *apiServer
+	api *API
 	url string
 
 	mu    sync.Mutex
@@ -33,30 +33,30 @@ type mcpServer struct {
 
 func newMCPServer(t *testing.T) *mcpServer {
 	t.Helper()
-	a, _, _ := testApp(t)
 	home := t.TempDir()
+	t.Setenv("HOME", home)
 	for _, name := range []string{"STATE", "DATA", "CONFIG", "CACHE"} {
 		t.Setenv("XDG_"+name+"_HOME", filepath.Join(home, name))
 	}
-	s := &mcpServer{t: t, app: a}
-	api, err := a.openAPI(t.Context(), func(o *server.Options) {
+	s := &mcpServer{t: t}
+	api, err := Open(t.Context(), Config{App: app.New(nil), Version: "1", Log: io.Discard, Complete: func(o *server.Options) {
 		o.Hosts = []string{"127.0.0.1", "box.example.org"}
 		o.Record = func(call server.Call) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.calls = append(s.calls, call)
 		}
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := api.addMCP(context.WithoutCancel(t.Context()), a)
+	end := api.AddMCP(context.WithoutCancel(t.Context()))
 	web := httptest.NewServer(api)
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
 		end()
-		_ = api.close()
+		_ = api.Close()
 	})
 	s.api, s.url = api, web.URL+"/mcp"
 	return s
@@ -70,7 +70,7 @@ type mcpCaller struct {
 
 func (s *mcpServer) caller(tenant session.Tenant, rights ...aiboxv1.Right) *mcpCaller {
 	s.t.Helper()
-	secret, token, err := s.api.store.CreateToken(s.t.Context(), tenant, "test", rights, time.Time{})
+	secret, token, err := s.api.Store.CreateToken(s.t.Context(), tenant, "test", rights, time.Time{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestMCPRefusesWebPagesAndOtherHosts(t *testing.T) {
 	if status, answer, _ := ann.send("POST", strings.NewReader(initialize), "Mcp-Session-Id", "", "Host", "box.example.org"); status != 200 {
 		t.Errorf("a name of the server is refused: %d %s", status, answer)
 	}
-	if err := s.api.store.RevokeToken(t.Context(), ann.tokenID); err != nil {
+	if err := s.api.Store.RevokeToken(t.Context(), ann.tokenID); err != nil {
 		t.Fatal(err)
 	}
 	if status, answer := ann.call("list_sandboxes", "{}"); status != http.StatusUnauthorized {

@@ -1,4 +1,4 @@
-package cli
+package wiring
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 // A tenant that deletes its sessions does not get back what they have used.
 func TestWhatAnEndedSessionUsedCountsForItsTenant(t *testing.T) {
 	s := newMCPServer(t)
-	dir := filepath.Join(s.api.dirs.Sessions(), "00001-codex")
+	dir := filepath.Join(s.api.Dirs.Sessions(), "00001-codex")
 	if err := paths.MakePrivate(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestWhatAnEndedSessionUsedCountsForItsTenant(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	service, err := s.api.agents(s.app, agentPolicy("ann"))
+	service, err := s.api.agents(agentPolicy("ann"))
 	if err != nil {
 		t.Fatal(err)
 	}

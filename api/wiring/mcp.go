@@ -1,4 +1,4 @@
-package cli
+package wiring
 
 import (
 	"context"
@@ -11,55 +11,12 @@ import (
 	"aibox/api/client"
 	"aibox/api/mcp"
 	"aibox/api/server"
-	"aibox/api/sessions"
-	"aibox/app/agentsession"
-	"aibox/config"
 	"aibox/session"
 )
 
-// agentPolicy returns the policy for the requests of a tenant of the API. The machine's user can do what the
-// command line can. Any other tenant works on trees that it uploads, with settings that are
-// at most as free as the user's own.
-func agentPolicy(tenant session.Tenant) agentsession.Policy {
-	own := tenant == session.LocalTenant
-	return agentsession.Policy{Tenant: tenant, AnyRepository: own, AnySettings: own, AcceptRisks: true}
-}
-
-// agents returns the use cases of agents' sessions under a policy.
-func (s *apiServer) agents(a *cli, policy agentsession.Policy) (*agentsession.Service, error) {
-	service, err := a.app.AgentSessions(s.sessions, config.RunOverrides{}, policy)
-	if err != nil {
-		return nil, err
-	}
-	service.Defaults = s.store.Defaults
-	if policy.Tenant != session.LocalTenant {
-		service.Claim, service.Count, service.Trees.Room = s.enforcer.Claim, s.enforcer.Count, s.enforcer.DiskRoom
-	}
-	return service, nil
-}
-
-// sessionsHandler serves the service Sessions.
-func (s *apiServer) sessionsHandler(a *cli) *sessions.Handler {
-	return &sessions.Handler{
-		Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
-			return s.agents(a, agentPolicy(tenant))
-		},
-		Creations: s.creations,
-	}
-}
-
-// agentsOf returns the tenant's sessions of agents.
-func (s *apiServer) agentsOf(tenant session.Tenant) []session.Session {
-	if tenant == session.LocalTenant { // the user's own sessions count against no quota
-		return nil
-	}
-	service := &agentsession.Service{Sessions: s.sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
-	return service.List()
-}
-
-// addMCP adds the route of the Model Context Protocol. What it returns ends its
+// AddMCP adds the route of the Model Context Protocol. What it returns ends its
 // connections.
-func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
+func (s *API) AddMCP(ctx context.Context) (end func()) {
 	local, endLocal := client.InProcess(server.WithLocal(ctx), s)
 	other, endOther := client.InProcess(server.WithinProcess(ctx), s)
 	// A request of the user's tenant without a token that came through authentication is the
@@ -83,7 +40,7 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 			policy.AnySettings, policy.AcceptRisks = false, false // the caller is a model
 			api := apiOf(tenant)
 			c := mcp.Config{
-				Version: version(),
+				Version: s.version,
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
 					return s.authorize(ctx, header, session.Tenant(tenant), right)
 				},
@@ -100,7 +57,7 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 					return signed.GetUrl(), err
 				}},
 			}
-			if service, err := s.agents(a, policy); err == nil {
+			if service, err := s.agents(policy); err == nil {
 				c.Sessions = service
 			}
 			return c
@@ -110,7 +67,7 @@ func (s *apiServer) addMCP(ctx context.Context, a *cli) (end func()) {
 }
 
 // authorize checks that the caller of a request, which was authenticated, has a right.
-func (s *apiServer) authorize(ctx context.Context, header http.Header, tenant session.Tenant, right aiboxv1.Right) error {
+func (s *API) authorize(ctx context.Context, header http.Header, tenant session.Tenant, right aiboxv1.Right) error {
 	caller, err := s.callerOf(ctx, header)
 	if err != nil {
 		return err
@@ -122,7 +79,7 @@ func (s *apiServer) authorize(ctx context.Context, header http.Header, tenant se
 }
 
 // callerOf returns the caller of a request, which was authenticated.
-func (s *apiServer) callerOf(ctx context.Context, header http.Header) (auth.Caller, error) {
+func (s *API) callerOf(ctx context.Context, header http.Header) (auth.Caller, error) {
 	given := header.Get("Authorization")
 	if given == "" {
 		return auth.Local(), nil
