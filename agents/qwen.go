@@ -46,7 +46,7 @@ func (*Qwen) Info() Info {
 	return Info{
 		Name:        "qwen",
 		Title:       "Qwen Code",
-		Summary:     "Open-source coding agent for any model, tuned for Qwen's",
+		Summary:     "Open-source coding agent for any model, tuned for Qwen models",
 		Homepage:    "https://github.com/QwenLM/qwen-code",
 		Image:       "qwen",
 		Version:     "0.24.4",
