@@ -3,11 +3,11 @@ package schema
 // Kinds of values that several dialects have.
 
 // scalars are a scalar or a list of them.
-var scalars = either{text: scalar{}, list: list{scalar{}}}
+func scalars() either { return either{text: scalar{}, list: list{scalar{}}} }
 
 // cacheControl marks a place up to which the server may reuse what it has read
 // before for the same key.
-var cacheControl = fields{"type": scalar{}, "ttl": scalar{}, "scope": scalar{}}
+func cacheControl() fields { return fields{"type": scalar{}, "ttl": scalar{}, "scope": scalar{}} }
 
 // typed returns members of an object that has a type.
 func typed(f fields) fields { return f.with(fields{"type": scalar{}}) }

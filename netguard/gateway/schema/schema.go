@@ -14,6 +14,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"aibox/netguard"
 )
@@ -42,8 +43,24 @@ const (
 	OllamaShow                             // Ollama: /api/show
 )
 
+// tables are the rules that table has made. A package variable for each rule would delay the
+// start of every command.
+var tables [OllamaShow + 1]struct {
+	once sync.Once
+	rule rule
+}
+
 // table returns the rule for an endpoint's body; nil for an unknown endpoint.
 func (e Endpoint) table() rule {
+	if int(e) >= len(tables) {
+		return nil
+	}
+	t := &tables[e]
+	t.once.Do(func() { t.rule = e.makeTable() })
+	return t.rule
+}
+
+func (e Endpoint) makeTable() rule {
 	switch e {
 	case ChatCompletions:
 		return chatRequest()

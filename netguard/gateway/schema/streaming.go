@@ -27,7 +27,7 @@ func (streamSwitch) apply(w *walk) (bool, error) {
 type streamOptions struct{}
 
 func (streamOptions) apply(w *walk) (bool, error) {
-	options := object{fields: streamFields}
+	options := object{fields: streamFields()}
 	if w.policy.StreamUsage {
 		options.force = map[string]string{"include_usage": "true"}
 	}
@@ -36,4 +36,6 @@ func (streamOptions) apply(w *walk) (bool, error) {
 	return ok, err
 }
 
-var streamFields = fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}}
+func streamFields() fields {
+	return fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}}
+}
