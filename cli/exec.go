@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -137,11 +138,7 @@ func (o *execOptions) run(ctx context.Context, text string, command []string) er
 		request.Linger = lingerTime
 	}
 	if !o.detach && !o.tty {
-		in := o.in
-		if !o.stdin {
-			in = nil
-		}
-		return o.runProcess(ctx, service, found.ID, request, in)
+		return o.runProcess(ctx, service, found.ID, request, o.input())
 	}
 	info, err := service.StartProcess(ctx, found.ID, request)
 	if err != nil {
@@ -155,6 +152,14 @@ func (o *execOptions) run(ctx context.Context, text string, command []string) er
 	}
 	fmt.Fprintln(o.out, info.ID)
 	return nil
+}
+
+// input is what the command reads; nil is nothing.
+func (o *execOptions) input() io.Reader {
+	if !o.stdin {
+		return nil // not o.in set to nil, which is an io.Reader that is not nil
+	}
+	return o.in
 }
 
 // processEnv returns the variables of -e as NAME=VALUE.
