@@ -121,11 +121,15 @@ ALTER TABLE tenants ADD COLUMN defaults TEXT NOT NULL DEFAULT '{}'; -- JSON of c
 // errNewer is the error for a database of a later version of aibox.
 var errNewer = errors.New("it was written by a newer version of aibox")
 
-// migrate brings the database to the current version.
+// migrate brings the database to the current version. It writes nothing to one that has it: a
+// transaction that writes waits for the disk and for other processes.
 func (s *Store) migrate(ctx context.Context) error {
+	if version, err := versionOf(ctx, s.db); err != nil || version == len(migrations) {
+		return err
+	}
 	return s.change(ctx, func(tx *sql.Tx) error {
-		var version int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		version, err := versionOf(ctx, tx)
+		if err != nil {
 			return err
 		}
 		if version > len(migrations) {
@@ -136,9 +140,20 @@ func (s *Store) migrate(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
+}
+
+// querier is a database or one of its transactions.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// versionOf returns how many migrations a database has had.
+func versionOf(ctx context.Context, db querier) (version int, err error) {
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, err
 }
 
 // change runs a transaction that writes.

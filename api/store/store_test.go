@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -59,6 +61,35 @@ func TestASymlinkInPlaceOfTheDatabaseIsRefused(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), filepath.Join(dir, "x.db")); fault.KindOf(err) != fault.Environment {
 		t.Errorf("it was opened: %v", err)
+	}
+}
+
+// Every command about a sandbox opens the database.
+func TestACurrentDatabaseOpensWhileAnotherProcessWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	first, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	want, err := first.Key(t.Context(), "ports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = first.change(t.Context(), func(*sql.Tx) error {
+		second, err := Open(t.Context(), path)
+		if err != nil {
+			return err
+		}
+		defer second.Close()
+		got, err := second.Key(t.Context(), "ports")
+		if !bytes.Equal(got, want) {
+			t.Errorf("the key is %x, not %x", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
