@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,10 +28,14 @@ func IsRemoved(name string) bool { return strings.HasPrefix(name, removedPrefix)
 
 // Remove deletes the workspace's folder, with anything that the agent put there, and its
 // baseline. It never follows a symlink. Call it only when a ref holds the work
-// (review.Discard does). It is no error if the workspace is gone already.
+// (review.Discard does). It is no error if the workspace is gone already: Remove then deletes
+// what an interrupted call has left.
 func Remove(ctx context.Context, ws *Workspace) error {
 	gone, err := ws.Gone()
-	if err == nil && !gone {
+	switch {
+	case err == nil && gone:
+		err = deleteTree(ctx, doomedPath(ws.Path))
+	case err == nil:
 		err = RemoveFolder(ctx, ws.Path)
 	}
 	if err != nil {
@@ -46,17 +52,34 @@ func Remove(ctx context.Context, ws *Workspace) error {
 // crash leaves no folder that looks complete; Leftovers finds the rest. It is no error if
 // the folder does not exist.
 func RemoveFolder(ctx context.Context, path string) error {
-	doomed := filepath.Join(filepath.Dir(path), removedPrefix+strings.ToLower(rand.Text()))
-	switch err := os.Rename(path, doomed); {
+	doomed := doomedPath(path)
+	err := os.Rename(path, doomed)
+	if errors.Is(err, fs.ErrExist) { // an interrupted removal has left an earlier folder of this name
+		doomed = filepath.Join(filepath.Dir(path), removedPrefix+strings.ToLower(rand.Text()))
+		err = os.Rename(path, doomed)
+	}
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		doomed = path // for example, a mount point cannot be renamed
 	}
-	err := removeTree(doomed)
+	return deleteTree(ctx, doomed)
+}
+
+// doomedPath returns where the folder at path is deleted. The name depends on nothing but the
+// folder's, so that a repeated removal finds what an interrupted one has left.
+func doomedPath(path string) string {
+	sum := sha256.Sum256([]byte(filepath.Base(path)))
+	return filepath.Join(filepath.Dir(path), removedPrefix+hex.EncodeToString(sum[:13]))
+}
+
+// deleteTree deletes the folder at path, including files of other users of a sandbox.
+func deleteTree(ctx context.Context, path string) error {
+	err := removeTree(path)
 	if errors.Is(err, fs.ErrPermission) {
-		if err = reclaim(ctx, doomed); err == nil {
-			err = removeTree(doomed)
+		if err = reclaim(ctx, path); err == nil {
+			err = removeTree(path)
 		}
 	}
 	return err

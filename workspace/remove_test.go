@@ -14,9 +14,12 @@ import (
 )
 
 // A half-deleted workspace would look like work of an agent that deleted files.
-func TestAKilledRemovalLeavesNoPartialFolder(t *testing.T) {
+func TestAKilledRemovalLeavesNoPartialFolderAndIsFinishedByTheNext(t *testing.T) {
+	removed := func(path string) *workspace.Workspace {
+		return &workspace.Workspace{Path: path, Baseline: path + ".baseline"}
+	}
 	if doomed := os.Getenv("AIBOX_TEST_REMOVE"); doomed != "" {
-		must(t, workspace.RemoveFolder(t.Context(), doomed))
+		must(t, workspace.Remove(t.Context(), removed(doomed)))
 		return
 	}
 	const files = 20_000
@@ -46,5 +49,11 @@ func TestAKilledRemovalLeavesNoPartialFolder(t *testing.T) {
 	_ = cmd.Wait()
 	if _, err := os.Lstat(doomed); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(left, ".aibox-removed-") {
 		t.Errorf("left is %s, and of the folder %v", left, err)
+	}
+	must(t, os.Mkdir(doomed, 0o755)) // another one of the same name
+	must(t, workspace.RemoveFolder(t.Context(), doomed))
+	must(t, workspace.Remove(t.Context(), removed(doomed)))
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
+		t.Errorf("left are %q (%v)", entries, err)
 	}
 }
