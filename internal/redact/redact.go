@@ -13,6 +13,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"aibox/internal/secret"
@@ -34,22 +35,28 @@ type Set struct {
 	fill     byte
 	longest  int // of the patterns
 	filter   filter
+	folded   bool // the patterns are in lower case, and match in any case
 }
 
 // New returns a set of secrets. It ignores secrets shorter than Least or longer than
 // Most: callers must reject these when they accept a secret.
 func New(secrets ...secret.Value) *Set {
-	s := &Set{}
 	all := ""
+	var patterns []pattern
 	for _, value := range secrets {
 		text := value.Reveal()
 		if len(text) < Least || len(text) > Most {
 			continue
 		}
 		all += text
-		s.patterns = append(s.patterns, patternsOf(text)...)
+		patterns = append(patterns, patternsOf(text)...)
 	}
-	s.fill = '*'
+	return newSet(patterns, all)
+}
+
+// newSet returns a set with the patterns of secrets that consist of the characters in all.
+func newSet(patterns []pattern, all string) *Set {
+	s := &Set{patterns: patterns, fill: '*'}
 	for _, c := range []byte("*#~.-_=xX") {
 		if strings.IndexByte(all, c) < 0 { // else the fill could complete a secret
 			s.fill = c
@@ -64,6 +71,34 @@ func New(secrets ...secret.Value) *Set {
 		s.filter = newFilter(s.patterns)
 	}
 	return s
+}
+
+// Folded returns a set that finds the same secrets in any letter case, for texts in which it
+// has no meaning, such as names of headers. It is slow on long texts.
+func (s *Set) Folded() *Set {
+	if s.Empty() {
+		return s
+	}
+	all := ""
+	patterns := make([]pattern, len(s.patterns))
+	for i, p := range s.patterns {
+		text := slices.Clone(p.text)
+		for j, c := range text {
+			text[j] = lower(c)
+		}
+		all += string(text) + string(p.text)
+		patterns[i] = newPattern(string(text), p.partial, p.fragment)
+	}
+	folded := newSet(patterns, all)
+	folded.folded = true
+	return folded
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 // Empty reports whether the set has no secrets.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -164,6 +165,33 @@ func TestNoEncodingOfAKeyPasses(t *testing.T) {
 				t.Errorf("%s: as a text it is %s, as a stream %s", name, again, out)
 			}
 		}
+	}
+}
+
+// A program on the way changes the letter case of names, as Go does with those of headers.
+func TestNoLetterCaseHidesAKeyInAName(t *testing.T) {
+	t.Parallel()
+	exact := redact.New(secret.New(key))
+	folded := exact.Folded()
+	for name, spelling := range spellings() {
+		if strings.Contains(spelling, `\`) {
+			continue // not in a name
+		}
+		want := exact.Text("X-" + spelling + "-Name")
+		for _, recase := range []func(string) string{strings.Clone, strings.ToLower, strings.ToUpper, http.CanonicalHeaderKey} {
+			text := recase("X-" + spelling + "-Name")
+			if have := folded.Text(text); !strings.EqualFold(have, want) {
+				t.Errorf("%s: %s is %s, not %s", name, text, have, want)
+			}
+		}
+	}
+	for _, text := range []string{"", "X-Other", "Content-Security-Policy-Report-Only"} {
+		if have := folded.Text(text); have != text {
+			t.Errorf("%q is %q", text, have)
+		}
+	}
+	if none := redact.New().Folded(); !none.Empty() || none.Text(key) != key {
+		t.Error("a set without secrets has some")
 	}
 }
 

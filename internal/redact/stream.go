@@ -99,6 +99,9 @@ func (s *stream) room(size int) []byte {
 func (s *stream) search(last bool) []byte {
 	find := finder{filter: &s.set.filter, data: s.buffer, slash: -1, percent: -1}
 	i := s.next - s.base
+	for ; s.set.folded && i < len(s.buffer); i++ { // the filter knows one letter case
+		s.feed(0, unit{s.buffer[i], s.base + i, s.base + i + 1})
+	}
 	for i < len(s.buffer) {
 		until := i + 1
 		if s.idle() {
@@ -146,6 +149,9 @@ func cleanStart(data []byte, least, at int) int {
 
 // feed passes one byte to a view and the decoded result to the next one.
 func (s *stream) feed(layer int, u unit) {
+	if s.set.folded {
+		u.c = lower(u.c)
+	}
 	s.match(&s.views[layer], u)
 	if layer == layers {
 		return

@@ -65,6 +65,7 @@ type target struct {
 type injection struct {
 	headers []header
 	redact  *redact.Set
+	names   *redact.Set // the same, in names of headers
 }
 
 type header struct {
@@ -101,6 +102,7 @@ func New(config Config) (*Inspector, error) {
 	}
 	for to, injected := range i.secrets {
 		injected.redact = redact.New(values[to]...)
+		injected.names = injected.redact.Folded()
 	}
 	return i, nil
 }

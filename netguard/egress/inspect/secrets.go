@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"aibox/internal/redact"
 	"aibox/netguard"
 )
 
@@ -54,10 +53,10 @@ func (i *Inspector) Response(d netguard.Destination, https bool, response *http.
 		return errEncoded
 	}
 	response.Status = injected.redact.Text(response.Status)
-	redactHeader(injected.redact, response.Header)
-	redactHeader(injected.redact, response.Trailer) // the announced names
+	injected.redactHeader(response.Header)
+	injected.redactHeader(response.Trailer) // the announced names
 	if response.Body != nil && response.Body != http.NoBody {
-		response.Body = &redactedBody{injected.redact.Reader(response.Body), injected.redact, response}
+		response.Body = &redactedBody{injected.redact.Reader(response.Body), injected, response}
 	}
 	return nil
 }
@@ -95,23 +94,25 @@ func encoded(response *http.Response) bool {
 // redactedBody also redacts the trailers, which exist once the body has ended.
 type redactedBody struct {
 	io.ReadCloser
-	secrets  *redact.Set
+	secrets  *injection
 	response *http.Response
 }
 
 func (b *redactedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		redactHeader(b.secrets, b.response.Trailer)
+		b.secrets.redactHeader(b.response.Trailer)
 	}
 	return n, err
 }
 
-func redactHeader(secrets *redact.Set, header http.Header) {
+// redactHeader redacts names in any letter case: HTTP/2 has them in lower case, Go capitalizes
+// them.
+func (i *injection) redactHeader(header http.Header) {
 	for name, values := range header {
-		clean := secrets.Text(name)
-		for i, value := range values {
-			values[i] = secrets.Text(value)
+		clean := i.names.Text(name)
+		for n, value := range values {
+			values[n] = i.redact.Text(value)
 		}
 		if clean != name {
 			delete(header, name)

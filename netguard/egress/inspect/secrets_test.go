@@ -295,3 +295,40 @@ func TestTheNameOfATrailerIsRedacted(t *testing.T) {
 		}
 	}
 }
+
+// Names of headers have no letter case: a server, HTTP/2 and Go each change it.
+func TestTheNameOfAHeaderIsRedactedInAnyLetterCase(t *testing.T) {
+	const mixed = "Canary-7b1E-xY9c55-Zq"
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get("X-Key")
+		w.Header().Set("Trailer", "X-T-"+key)
+		w.Header()["x-h-"+key] = []string{"value"}
+		w.Header()["x-u-"+strings.ToUpper(key)] = []string{"value"}
+		w.Header()["x-b-"+base64.RawURLEncoding.EncodeToString([]byte(key))] = []string{"value"}
+		fmt.Fprint(w, "body")
+		_ = http.NewResponseController(w).Flush()
+		w.Header().Set("X-T-"+key, "value")
+		w.Header().Set(http.TrailerPrefix+"X-N-"+key, "value")
+	}
+	for _, outside := range []bool{false, true} {
+		w := newWorld(t, setup{
+			allow: []string{"api.example.org"}, inspect: []string{"api.example.org"}, secrets: []string{"T=api.example.org:X-Key"}, value: mixed,
+			servers: map[string]*httptest.Server{api: secureServer(t, echo, outside, "api.example.org")},
+		})
+		for _, http2 := range []bool{false, true} {
+			response, err := w.client(http2).Get("https://api.example.org/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := strings.ToLower(fmt.Sprint(response.Trailer) + dump(t, response))
+			for _, part := range []string{mixed[:8], mixed[len(mixed)-8:], base64.RawURLEncoding.EncodeToString([]byte(mixed))[4:16]} {
+				if strings.Contains(have, strings.ToLower(part)) {
+					t.Errorf("HTTP/2 %v, %v: %q has %q", http2, outside, have, part)
+				}
+			}
+			if strings.Count(have, "*: value") != 5 {
+				t.Errorf("HTTP/2 %v, %v: %q", http2, outside, have)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -43,6 +44,7 @@ type world struct {
 // setup is the configuration of a test.
 type setup struct {
 	allow, inspect, secrets []string
+	value                   string                      // of the secrets; "" is the canary
 	servers                 map[string]*httptest.Server // by name:port
 }
 
@@ -110,7 +112,7 @@ func newWorld(t *testing.T, s setup) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Secrets = append(config.Secrets, Secret{rule, secret.New(canary)})
+		config.Secrets = append(config.Secrets, Secret{rule, secret.New(cmp.Or(s.value, canary))})
 	}
 	var err error
 	if w.inspector, err = New(config); err != nil {
