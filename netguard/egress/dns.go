@@ -19,7 +19,6 @@ import (
 
 // Query is a DNS question that was refused.
 type Query struct {
-	Time time.Time
 	Name string // printable ASCII, at most 256 bytes, without the trailing dot
 	Type string // A, AAAA, TXT, … or TYPE123
 }
@@ -27,17 +26,13 @@ type Query struct {
 // DNS answers the guard's names (netguard.Names) with netguard.Address and every
 // other name with NXDOMAIN. The zero value works and logs nothing.
 type DNS struct {
-	// Log receives each refused name, one call at a time. It receives the same name at
-	// most once in ten seconds and at most fifty names a second; names beyond that are
-	// answered but not logged.
+	// Log receives every refused question, also repeated ones, from several goroutines. The
+	// sandbox controls their number, so Log must count them rather than keep each.
 	Log func(Query)
 }
 
 const (
 	nameLimit      = 256
-	logsPerSecond  = 50
-	repeatAfter    = 10 * time.Second
-	rememberLimit  = 1024
 	connections    = 16              // TCP connections at a time; others wait
 	connectionTime = 5 * time.Second // maximum time without a query
 	timeToLive     = 60              // seconds, of the guard's names
@@ -50,16 +45,15 @@ const (
 func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	responder := &responder{log: d.Log, logged: map[Query]time.Time{}}
 	errs := make([]error, 2)
 	var wait sync.WaitGroup
 	if udp != nil {
 		defer context.AfterFunc(ctx, func() { _ = udp.Close() })()
-		wait.Go(func() { errs[0] = serveUDP(udp, responder); cancel() })
+		wait.Go(func() { errs[0] = d.serveUDP(udp); cancel() })
 	}
 	if tcp != nil {
 		defer context.AfterFunc(ctx, func() { _ = tcp.Close() })()
-		wait.Go(func() { errs[1] = serveTCP(ctx, netutil.LimitListener(tcp, connections), responder); cancel() })
+		wait.Go(func() { errs[1] = d.serveTCP(ctx, netutil.LimitListener(tcp, connections)); cancel() })
 	}
 	wait.Wait()
 	for i, err := range errs {
@@ -70,20 +64,20 @@ func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) er
 	return errors.Join(errs...)
 }
 
-func serveUDP(conn net.PacketConn, responder *responder) error {
+func (d DNS) serveUDP(conn net.PacketConn) error {
 	packet := make([]byte, dns.MaxMsgSize)
 	for {
 		n, from, err := conn.ReadFrom(packet)
 		if err != nil {
 			return err
 		}
-		if answer := responder.answer(packet[:n]); answer != nil {
+		if answer := d.answer(packet[:n]); answer != nil {
 			_, _ = conn.WriteTo(answer, from) // the client repeats the query if the answer is lost
 		}
 	}
 }
 
-func serveTCP(ctx context.Context, listener net.Listener, responder *responder) error {
+func (d DNS) serveTCP(ctx context.Context, listener net.Listener) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for {
@@ -97,14 +91,14 @@ func serveTCP(ctx context.Context, listener net.Listener, responder *responder) 
 		wait.Go(func() {
 			defer conn.Close()
 			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-			serveConn(conn, responder)
+			d.serveConn(conn)
 		})
 	}
 }
 
 // serveConn answers the queries of one TCP connection, each with a length prefix (RFC 1035,
 // 4.2.2).
-func serveConn(conn net.Conn, responder *responder) {
+func (d DNS) serveConn(conn net.Conn) {
 	for {
 		_ = conn.SetDeadline(time.Now().Add(connectionTime))
 		var length uint16
@@ -115,7 +109,7 @@ func serveConn(conn net.Conn, responder *responder) {
 		if _, err := io.ReadFull(conn, packet); err != nil {
 			return
 		}
-		answer := responder.answer(packet)
+		answer := d.answer(packet)
 		if answer == nil {
 			return
 		}
@@ -125,40 +119,13 @@ func serveConn(conn net.Conn, responder *responder) {
 	}
 }
 
-// responder answers queries and logs the refused ones.
-type responder struct {
-	log func(Query)
-
-	mu       sync.Mutex
-	logged   map[Query]time.Time
-	budget   int
-	refilled time.Time
-}
-
-func (t *responder) answer(packet []byte) []byte {
+// answer returns the answer to one packet, nil if none must be sent, and logs a refusal.
+func (d DNS) answer(packet []byte) []byte {
 	answer, refused := answer(packet)
-	if refused != nil && t.log != nil {
-		t.logQuestion(*refused, time.Now())
+	if refused != nil && d.Log != nil {
+		d.Log(*refused)
 	}
 	return answer
-}
-
-func (t *responder) logQuestion(q Query, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now.Sub(t.refilled) >= time.Second {
-		t.budget, t.refilled = logsPerSecond, now
-	}
-	if last, ok := t.logged[q]; t.budget == 0 || ok && now.Sub(last) < repeatAfter {
-		return
-	}
-	if len(t.logged) >= rememberLimit {
-		clear(t.logged)
-	}
-	t.logged[q] = now
-	t.budget--
-	q.Time = now
-	t.log(q)
 }
 
 // answer returns the answer to one packet, nil if none must be sent, and the query if it was

@@ -80,8 +80,8 @@ func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
 			}
 		}
 	}
-	if len(queries()) != 9 {
-		t.Errorf("each refused question is reported once, got %v", queries())
+	if len(queries()) != 18 {
+		t.Errorf("each refused question is reported, got %v", queries())
 	}
 }
 
@@ -129,49 +129,16 @@ func TestUnknownVersionOfEDNSIsRefused(t *testing.T) {
 	}
 }
 
-func TestFloodOfNamesIsAnsweredButNotAllReported(t *testing.T) {
+// The session counts them, so none may be missing.
+func TestEveryNameOfAFloodIsAnsweredAndReported(t *testing.T) {
 	udp, _, queries := start(t)
 	for i := range 500 {
-		if reply := ask(t, "udp", udp, fmt.Sprintf("x%d.attacker.example", i), dns.TypeA); reply.Rcode != dns.RcodeNameError {
+		if reply := ask(t, "udp", udp, fmt.Sprintf("x%d.attacker.example", i/2), dns.TypeA); reply.Rcode != dns.RcodeNameError {
 			t.Fatal(reply)
 		}
 	}
-	if n := len(queries()); n == 0 || n >= 500 {
-		t.Errorf("%d of 500 reported", n)
-	}
-}
-
-// TestLogOfAFloodOfNamesIsBounded simulates half a minute of each flood.
-func TestLogOfAFloodOfNamesIsBounded(t *testing.T) {
-	const seconds, perSecond = 30, 3000
-	for flood, c := range map[string]struct {
-		name func(i int) string
-		want int
-	}{
-		"a new name each time": {func(i int) string { return fmt.Sprintf("x%d.attacker.example", i) }, seconds * logsPerSecond},
-		"one name":             {func(int) string { return "x.attacker.example" }, seconds / int(repeatAfter/time.Second)},
-	} {
-		logged, inSecond, remembered := 0, map[int]int{}, 0
-		begin := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-		r := &responder{logged: map[Query]time.Time{}, log: func(q Query) {
-			logged++
-			inSecond[int(q.Time.Sub(begin)/time.Second)]++
-		}}
-		for i := range seconds * perSecond {
-			r.logQuestion(Query{Name: c.name(i), Type: "A"}, begin.Add(time.Duration(i)*time.Second/perSecond))
-			remembered = max(remembered, len(r.logged))
-		}
-		if logged != c.want {
-			t.Errorf("%s: %d are logged, not %d", flood, logged, c.want)
-		}
-		for second, n := range inSecond {
-			if n > logsPerSecond {
-				t.Errorf("%s: %d are logged in second %d", flood, n, second)
-			}
-		}
-		if remembered > rememberLimit {
-			t.Errorf("%s: %d are remembered", flood, remembered)
-		}
+	if n := len(queries()); n != 500 {
+		t.Errorf("%d of 500 are reported", n)
 	}
 }
 

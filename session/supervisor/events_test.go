@@ -105,13 +105,13 @@ func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 		return live
 	}
 	next(session.LiveChanged)
-	s.nameRefused(s.policy.refusedName("example.org", "A"))
+	s.nameRefused("example.org", "A", s.policy.refusedName)
 	if e := next(audit.DNSRefused); e.Seq != 0 {
 		t.Errorf("%+v", e)
 	}
 	s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
 	next(audit.ModelAnswered)
-	s.nameRefused(s.policy.refusedName("example.org", "A")) // a repetition: only a number increases
+	s.nameRefused("example.org", "A", s.policy.refusedName) // a repetition: only a number increases
 	for {
 		if l := live(next(session.LiveChanged)); len(l.Refused) == 1 && l.Refused[0].Times == 2 && l.Tokens.Input == 5 && l.Calls == 1 {
 			break

@@ -101,7 +101,7 @@ func (s *modelWatch) recordEgress(e ProxyEvent) (id string) {
 	case audit.EgressRefused:
 		s.counters.addEgressRefused(times)
 		refusal := session.Refusal{What: auditlog.AskedEgress, Target: e.Egress.Target(), Reason: e.Egress.Reason, Times: times}
-		return s.logRefusal(refusal, e.Type, e.Egress).String()
+		return s.logRefusal(refusal, e.Type, func() any { return e.Egress }).String()
 	case audit.EgressClosed:
 		allowed, ok := session.ParseEventID(e.AllowedID)
 		if !ok {

@@ -26,7 +26,7 @@ func gatewayURL() string {
 func (s *sandbox) serve(ctx context.Context, res *resources) error {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, res.sockets.Packet(netguard.PortDNS), res.sockets.Listener(netguard.PortDNS),
-			func(name, kind string) { s.nameRefused(s.policy.refusedName(name, kind)) })
+			func(name, kind string) { s.nameRefused(name, kind, s.policy.refusedName) })
 	})
 	s.service(ctx, "refusals", func() error {
 		return res.sockets.Refuse(ctx, func(protocol, destination string) {
@@ -104,26 +104,27 @@ func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 	}()
 }
 
-// nameRefused records a refused DNS query.
-func (s *modelWatch) nameRefused(q audit.Query) {
-	s.logRefusal(session.Refusal{What: auditlog.AskedName, Target: q.Name, Reason: q.Reason, Times: 1}, audit.DNSRefused, q)
+// nameRefused records a refused DNS query, and describes the first of its kind.
+func (s *modelWatch) nameRefused(name, record string, describe func(name, record string) audit.Query) {
+	refusal := session.Refusal{What: auditlog.AskedName, Target: name, Reason: unresolved(record), Times: 1}
+	s.logRefusal(refusal, audit.DNSRefused, func() any { return describe(name, record) })
 }
 
 // refused records a refused packet.
 func (s *modelWatch) refused(r session.Refusal) {
 	r.Times = 1
-	s.logRefusal(r, audit.AccessRefused, r)
+	s.logRefusal(r, audit.AccessRefused, func() any { return r })
 }
 
-// logRefusal counts r.Times refusals by the network, and logs the first of their kind. It
-// returns the id of that event. The id is empty if no agent runs yet.
-func (s *modelWatch) logRefusal(r session.Refusal, kind audit.Type, data any) session.EventID {
+// logRefusal counts r.Times refusals by the network, and logs the first of their kind with
+// data, which a flood does not compute each time. It returns the id of that event. The id is empty if no agent runs yet.
+func (s *modelWatch) logRefusal(r session.Refusal, kind audit.Type, data func() any) session.EventID {
 	id := s.counters.addRefusal(r, func(counted session.Refusal) session.EventID {
 		if counted.Target != r.Target || counted.Reason != r.Reason {
 			counted.Times = 1
 			return s.audit(audit.AccessRefused, counted)
 		}
-		return s.audit(kind, data)
+		return s.audit(kind, data())
 	})
 	s.publishing.trigger()
 	return id

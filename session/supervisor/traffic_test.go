@@ -42,7 +42,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	sessions, s := watched(t)
 	first := refusedSession(t, s.store, "one.example", "two.example")
 	second := refusedSession(t, s.store, "three.example")
-	s.nameRefused(s.policy.refusedName("now.example", "A"))
+	s.nameRefused("now.example", "A", s.policy.refusedName)
 	ctx, cancel := context.WithCancel(t.Context())
 	news := make(chan auditlog.Traffic, 100)
 	ended := make(chan error, 1)
@@ -74,7 +74,7 @@ func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	if slices.Index(order, second) > slices.Index(order, first) {
 		t.Errorf("visited %v", order)
 	}
-	s.nameRefused(s.policy.refusedName("later.example", "A"))
+	s.nameRefused("later.example", "A", s.policy.refusedName)
 	await("later.example")
 	third := refusedSession(t, s.store, "new.example")
 	await("new.example")
@@ -101,7 +101,7 @@ func TestARepeatedRefusalHasTheIDOfTheFirst(t *testing.T) {
 	_, s := watched(t)
 	s.audit(audit.StopRequested, nil)
 	refuse := func(host string) session.EventID {
-		return s.logRefusal(session.Refusal{What: auditlog.AskedEgress, Target: host, Reason: "no", Times: 1}, audit.EgressRefused, audit.Egress{Host: host, Reason: "no"})
+		return s.logRefusal(session.Refusal{What: auditlog.AskedEgress, Target: host, Reason: "no", Times: 1}, audit.EgressRefused, func() any { return audit.Egress{Host: host, Reason: "no"} })
 	}
 	first, other, again := refuse("a.example"), refuse("b.example"), refuse("a.example")
 	if first.Number != 1 || other.Number != 2 || again != first || first.Session != s.id {
@@ -153,5 +153,31 @@ func TestRefusalsBeyondTheLimitOfKindsAreCountedTogether(t *testing.T) {
 	}
 	if logged != maxRefusalKinds+1 {
 		t.Errorf("%d refusals are in the log", logged)
+	}
+}
+
+// A sandbox can hide data in many names: the log has the number of all of them.
+func TestEveryRefusedNameCounts(t *testing.T) {
+	sessions, s := watched(t)
+	s.audit(audit.StopRequested, nil)
+	const asked = 3*maxRefusalKinds + 7
+	for i := range asked {
+		s.nameRefused(fmt.Sprintf("x%d.attacker.example", i/2), "TXT", s.policy.refusedName)
+	}
+	if got := s.counters.totals().Refused[auditlog.AskedName]; got != asked {
+		t.Errorf("%d of %d names are counted", got, asked)
+	}
+	s.audit(audit.SandboxDestroyed, s.counters.totals())
+	var sum auditlog.Summary
+	logged := 0
+	err := sessions.Events(s.id, func(e audit.Event) error {
+		sum.Add(e)
+		if a, ok := auditlog.AccessOf(s.id, e); ok && a.What == auditlog.AskedName {
+			logged++
+		}
+		return nil
+	})
+	if err != nil || sum.Names != asked || logged != maxRefusalKinds+1 {
+		t.Errorf("the summary has %d names, the log %d: %v", sum.Names, logged, err)
 	}
 }
