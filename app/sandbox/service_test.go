@@ -130,6 +130,7 @@ func TestTheNetworkOfASandboxIsTheTenantsDefaultNothingOrWhatWasGiven(t *testing
 		{name: "given", policy: "allowlist", given: []string{"allow=a.example"}, allow: []string{"a.example"}},
 		{name: "given with a default", policy: "allowlist", defaults: []string{"allow=tenant.example"}, given: []string{"allow=a.example"}, allow: []string{"a.example"}},
 		{name: "public", policy: "public", given: []string{"network=public"}},
+		{name: "public with a list", policy: "public", given: []string{"network=public", "allow=git.example:22"}, allow: []string{"git.example:22"}},
 		{name: "none over a default", policy: "none", defaults: []string{"network=public"}, given: []string{"network=none"}},
 		{name: "a model", policy: "local", given: []string{"model=m"}},
 	}

@@ -33,7 +33,7 @@ const (
 	NetworkMode_NETWORK_MODE_LOCAL NetworkMode = 2
 	// The model, and the hosts of the allow list.
 	NetworkMode_NETWORK_MODE_ALLOWLIST NetworkMode = 3
-	// The model, and every public host that is not denied.
+	// The model, and ports 443 and 80 of every public host that is not denied.
 	NetworkMode_NETWORK_MODE_PUBLIC NetworkMode = 4
 )
 
@@ -82,8 +82,8 @@ func (NetworkMode) EnumDescriptor() ([]byte, []int) {
 	return file_aibox_v1_policy_proto_rawDescGZIP(), []int{0}
 }
 
-// HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN or the name of a preset such as
-// npm. A field of this type that is absent means the tenant's default; an empty list means
+// HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
+// the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
 // no host.
 type HostList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -229,7 +229,10 @@ type NetworkPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mode.
 	Mode NetworkMode `protobuf:"varint,1,opt,name=mode,proto3,enum=aibox.v1.NetworkMode" json:"mode,omitempty"`
-	// Allowed hosts. They need the mode allowlist.
+	// Allowed hosts. In the mode allowlist, nothing else is allowed. In the mode public, an
+	// entry allows other ports, such as git.example.org:22, and one for single requests limits
+	// its host to these. The modes none and local refuse a list. Without a mode, a list means
+	// allowlist; for a session, only if it has an entry.
 	Allow *HostList `protobuf:"bytes,2,opt,name=allow,proto3" json:"allow,omitempty"`
 	// Denied hosts, even if another entry allows them. They need the mode allowlist or
 	// public.

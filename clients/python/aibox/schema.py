@@ -129,7 +129,7 @@ class NetworkMode(Enumeration):
     """The model, and the hosts of the allow list."""
 
     PUBLIC = "public"
-    """The model, and every public host that is not denied."""
+    """The model, and ports 443 and 80 of every public host that is not denied."""
 
 
 class Overflow(Enumeration):
@@ -652,8 +652,8 @@ class UploadFilesRequest(Message):
 
 @dataclass(kw_only=True)
 class HostList(Message):
-    """HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN or the name of a preset such as
-    npm. A field of this type that is absent means the tenant's default; an empty list means
+    """HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
+    the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
     no host.
     """
 
@@ -689,7 +689,11 @@ class NetworkPolicy(Message):
     """The mode."""
 
     allow: HostList | None = optional("allow", message(lambda: HostList))
-    """Allowed hosts. They need the mode allowlist."""
+    """Allowed hosts. In the mode allowlist, nothing else is allowed. In the mode public, an
+    entry allows other ports, such as git.example.org:22, and one for single requests limits
+    its host to these. The modes none and local refuse a list. Without a mode, a list means
+    allowlist; for a session, only if it has an entry.
+    """
 
     deny: HostList | None = optional("deny", message(lambda: HostList))
     """Denied hosts, even if another entry allows them. They need the mode allowlist or

@@ -447,13 +447,13 @@ export const UploadFilesRequest: MessageType<UploadFilesRequest> = new MessageTy
  * - none: Nothing, not even a model.
  * - local: Only the model, at http://10.200.200.1.
  * - allowlist: The model, and the hosts of the allow list.
- * - public: The model, and every public host that is not denied.
+ * - public: The model, and ports 443 and 80 of every public host that is not denied.
  */
 export type NetworkMode = "unspecified" | "none" | "local" | "allowlist" | "public";
 
 /**
- * HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN or the name of a preset such as
- * npm. A field of this type that is absent means the tenant's default; an empty list means
+ * HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
+ * the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
  * no host.
  */
 export interface HostList {
@@ -492,7 +492,12 @@ export const PatternList: MessageType<PatternList> = new MessageType<PatternList
 export interface NetworkPolicy {
   /** The mode. */
   mode: NetworkMode;
-  /** Allowed hosts. They need the mode allowlist. */
+  /**
+   * Allowed hosts. In the mode allowlist, nothing else is allowed. In the mode public, an
+   * entry allows other ports, such as git.example.org:22, and one for single requests limits
+   * its host to these. The modes none and local refuse a list. Without a mode, a list means
+   * allowlist; for a session, only if it has an entry.
+   */
   allow?: HostList;
   /**
    * Denied hosts, even if another entry allows them. They need the mode allowlist or
