@@ -22,6 +22,7 @@ import (
 	"aibox/api/store"
 	"aibox/api/wiring"
 	"aibox/audit"
+	"aibox/internal/delay"
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
@@ -165,14 +166,22 @@ func (o *serveOptions) exportMetrics(ctx context.Context, api *wiring.API, to ot
 	return func() { cancel(); <-done }
 }
 
+// repairDelay is how long after its start the server repairs: what a killed server was removing
+// counts as its remains 10 seconds later.
+const repairDelay = 15 * time.Second
+
 // endAbandoned ends creations that killed servers have left unfinished, and removes the remains of
-// their uploads. stop waits for it.
+// their uploads and removals. stop waits for it.
 func (o *serveOptions) endAbandoned(ctx context.Context, api *wiring.API) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		err := errors.Join(api.EndAbandoned(ctx), api.Trees.Sweep())
+		if delay.Wait(ctx, repairDelay); ctx.Err() == nil {
+			_, repairErr := api.Sessions.Repair(ctx)
+			err = errors.Join(err, repairErr)
+		}
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(o.err, "%s what a server that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(err.Error()))
 		}

@@ -91,6 +91,18 @@ func entries(dir string) ([]string, error) {
 	return found, err
 }
 
+// Removed returns the names of the folders in dir that RemoveFolder has not deleted
+// completely. A folder that cannot be read has none.
+func Removed(dir string) (names []string) {
+	all, _ := entries(dir)
+	for _, path := range all {
+		if name := filepath.Base(path); IsRemoved(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Unchanged reports whether the file or folder at path has not changed for age.
 func Unchanged(path string, age time.Duration) bool {
 	var st unix.Stat_t

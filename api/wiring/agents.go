@@ -17,7 +17,7 @@ func agentPolicy(tenant session.Tenant) agentsession.Policy {
 
 // agents returns the use cases of agents' sessions under a policy.
 func (s *API) agents(policy agentsession.Policy) (*agentsession.Service, error) {
-	service, err := s.app.AgentSessions(s.sessions, config.RunOverrides{}, policy)
+	service, err := s.app.AgentSessions(s.Sessions, config.RunOverrides{}, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,6 @@ func (s *API) agentsOf(tenant session.Tenant) []session.Session {
 	if tenant == session.LocalTenant { // the user's own sessions count against no quota
 		return nil
 	}
-	service := &agentsession.Service{Sessions: s.sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
+	service := &agentsession.Service{Sessions: s.Sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
 	return service.List()
 }

@@ -45,12 +45,12 @@ type API struct {
 
 	Dirs      paths.Dirs
 	Store     *store.Store
+	Sessions  *manager.Manager
 	Sandboxes *sandbox.Service
 	Trees     agentsession.Trees // that tenants uploaded
 
 	app       *app.App
 	version   string
-	sessions  *manager.Manager
 	e2b       *e2b.Server
 	enforcer  *quota.Enforcer
 	creations *creation.Recorder
@@ -70,7 +70,7 @@ func Open(ctx context.Context, c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &API{Dirs: dirs, Sandboxes: sandboxes, app: c.App, version: c.Version, sessions: sessions}
+	s := &API{Dirs: dirs, Sandboxes: sandboxes, app: c.App, version: c.Version, Sessions: sessions}
 	if s.Store, err = store.Open(ctx, store.Path(dirs)); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *API) settle(ctx context.Context, id session.ID) (stays bool, err error)
 	if id.Agent() == session.SandboxAgent {
 		return false, s.Sandboxes.Abandon(ctx, id)
 	}
-	return s.sessions.Settle(ctx, id)
+	return s.Sessions.Settle(ctx, id)
 }
 
 // templatesHandler serves the service Templates.

@@ -295,23 +295,26 @@ func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 }
 
 // NFS and FUSE keep an open file under another name when it is removed, so a folder with a
-// lock that is held cannot be removed as a whole.
-func TestTheRemainsOfARemovedRecordAreRemovedByTheNextRepair(t *testing.T) {
+// lock that is held cannot be removed as a whole. A process that removes a workspace can be
+// killed.
+func TestTheRemainsOfRemovedRecordsAndWorkspacesAreRemovedByTheNextRepair(t *testing.T) {
 	d := newFixture(t)
-	rest := filepath.Join(d.dirs.Sessions(), ".aibox-removed-abc")
-	d.write(filepath.Join(rest, ".fuse_hidden0001"), "")
-	_, err := d.Repair(t.Context())
-	d.must(err)
-	if _, err := os.Lstat(rest); err != nil {
-		t.Error("a folder that another process removes was removed")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(50 * 365 * 24 * time.Hour) // from the year 2000 on
-		_, err = d.Repair(t.Context())
-	})
-	d.must(err)
-	if _, err := os.Lstat(rest); err == nil {
-		t.Error("it is left")
+	for what, root := range map[string]string{"record": d.dirs.Sessions(), "workspace": d.dirs.Workspace} {
+		rest := filepath.Join(root, ".aibox-removed-abc")
+		d.write(filepath.Join(rest, ".fuse_hidden0001"), "")
+		_, err := d.Repair(t.Context())
+		d.must(err)
+		if _, err := os.Lstat(rest); err != nil {
+			t.Errorf("a %s that another process removes was removed", what)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(50 * 365 * 24 * time.Hour) // from the year 2000 on
+			_, err = d.Repair(t.Context())
+		})
+		d.must(err)
+		if _, err := os.Lstat(rest); err == nil {
+			t.Errorf("the rest of a %s is left", what)
+		}
 	}
 }
 

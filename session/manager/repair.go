@@ -49,8 +49,8 @@ type repairs struct {
 }
 
 // Repair cleans up after crashed supervisors: it ends their sandboxes, returns their
-// networks to the pool, and keeps their workspaces and records. It delivers events that the
-// user's audit command has not received. It returns the repaired sessions; the error lists
+// networks to the pool, and keeps their workspaces and records. It completes removals that were
+// interrupted, and delivers events that the user's audit command has not received. It returns the repaired sessions; the error lists
 // what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	var notifying sync.WaitGroup
@@ -61,6 +61,8 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 		return nil, err
 	}
 	sweep(ctx, s.store.Root(), removed)
+	workspaces := s.store.Dirs().Workspace
+	sweep(ctx, workspaces, workspace.Removed(workspaces))
 	var repaired []Repaired
 	var errs []error
 	for _, id := range ids {

@@ -17,9 +17,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// echoServer answers a request with what it has got, sets cookies, and echoes the messages of
+// echoServer is a server of echoHandler.
+const echoServer = echoHandler + `
+http.server.ThreadingHTTPServer(("127.0.0.1", 3000), Handler).serve_forever()`
+
+// echoHandler answers a request with what it has got, sets cookies, and echoes the messages of
 // a WebSocket.
-const echoServer = `
+const echoHandler = `
 import base64, hashlib, http.server, json
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -40,8 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         while len(head := self.rfile.read(6)) == 6:
             text = bytes(b ^ head[2 + i % 4] for i, b in enumerate(self.rfile.read(head[1] & 127)))
-            self.wfile.write(bytes([head[0], len(text)]) + text)
-http.server.ThreadingHTTPServer(("127.0.0.1", 3000), Handler).serve_forever()`
+            self.wfile.write(bytes([head[0], len(text)]) + text)`
 
 // seen is what the server in the sandbox has got.
 type seen struct {
