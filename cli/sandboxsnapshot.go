@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
@@ -30,7 +31,7 @@ holds everything in the memory of the processes, including secrets.`,
 		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
-				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name)
+				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name, 0)
 				switch {
 				case err != nil:
 					return err
@@ -128,6 +129,10 @@ func matchSnapshot(ctx context.Context, c *client.Client, text string) (string, 
 	}
 }
 
+// forkTime is how long the snapshot of a fork exists, if nothing deletes it because the command
+// or the server was killed. To create a sandbox takes much less.
+const forkTime = 10 * time.Minute
+
 func newSandboxForkCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -142,7 +147,7 @@ the new one, take a snapshot and create a sandbox from it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return a.withSandbox(ctx, args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
-				taken, err := c.Snapshot(ctx, s.GetSandboxId(), "")
+				taken, err := c.Snapshot(ctx, s.GetSandboxId(), "", forkTime)
 				if err != nil {
 					return err
 				}

@@ -29,7 +29,7 @@ func (s snapshots) Snapshots(ctx context.Context) ([]snapshot.Snapshot, error) {
 // Take takes a snapshot of a running sandbox.
 func (s snapshots) Take(ctx context.Context, sandbox session.ID) (id string, err error) {
 	err = s.cli.withAPI(ctx, func(c *client.Client) error {
-		taken, err := c.Snapshot(ctx, string(sandbox), "")
+		taken, err := c.Snapshot(ctx, string(sandbox), "", 0)
 		id = taken.GetSnapshotId()
 		return err
 	})

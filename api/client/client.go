@@ -192,8 +192,12 @@ func (c *Client) Resume(ctx context.Context, id string) (*aiboxv1.Sandbox, error
 }
 
 // Snapshot stores the state of a sandbox.
-func (c *Client) Snapshot(ctx context.Context, id, name string) (*aiboxv1.Snapshot, error) {
-	return call(ctx, c.sandboxes.Snapshot, &aiboxv1.SnapshotSandboxRequest{SandboxId: id, Name: name})
+func (c *Client) Snapshot(ctx context.Context, id, name string, ttl time.Duration) (*aiboxv1.Snapshot, error) {
+	r := &aiboxv1.SnapshotSandboxRequest{SandboxId: id, Name: name}
+	if ttl > 0 {
+		r.Ttl = durationpb.New(ttl)
+	}
+	return call(ctx, c.sandboxes.Snapshot, r)
 }
 
 // Snapshots lists the snapshots, the newest first.

@@ -61,7 +61,7 @@ func toSandbox(s *sandbox.Sandbox) *aiboxv1.Sandbox {
 func toSnapshot(s *snapshot.Snapshot) *aiboxv1.Snapshot {
 	return &aiboxv1.Snapshot{
 		SnapshotId: s.ID, SandboxId: string(s.Sandbox), Name: s.Name, CreateTime: toTime(s.Created), SizeBytes: s.Bytes,
-		Template: s.Spec.Sandbox.Template,
+		Template: s.Spec.Sandbox.Template, ExpireTime: toTime(s.Expires),
 	}
 }
 

@@ -169,7 +169,14 @@ func (s *sandboxes) Snapshot(ctx context.Context, r *connect.Request[aiboxv1.Sna
 	if !ok {
 		return nil, s.unsupported(ctx, tenant, r.Msg.GetSandboxId())
 	}
-	made, err := snapshotter.Snapshot(ctx, tenant, r.Msg.GetSandboxId(), r.Msg.GetName())
+	var ttl time.Duration
+	if r.Msg.Ttl != nil {
+		var err error
+		if ttl, err = setting.FromDuration("ttl", r.Msg.GetTtl()); err != nil {
+			return nil, err
+		}
+	}
+	made, err := snapshotter.Snapshot(ctx, tenant, r.Msg.GetSandboxId(), r.Msg.GetName(), ttl)
 	if err != nil {
 		return nil, err
 	}

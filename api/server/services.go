@@ -67,7 +67,7 @@ type Pauser interface {
 
 // Snapshotter is implemented by Sandboxes if the state of sandboxes can be stored.
 type Snapshotter interface {
-	Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error)
+	Snapshot(ctx context.Context, tenant session.Tenant, id, name string, ttl time.Duration) (snapshot.Snapshot, error)
 	ListSnapshots(ctx context.Context, tenant session.Tenant) ([]snapshot.Snapshot, error)
 	DeleteSnapshot(ctx context.Context, tenant session.Tenant, id string) error
 }

@@ -20,7 +20,7 @@ type stored struct {
 	snapshots []snapshot.Snapshot // the newest first
 }
 
-func (s *stored) Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error) {
+func (s *stored) Snapshot(ctx context.Context, tenant session.Tenant, id, name string, ttl time.Duration) (snapshot.Snapshot, error) {
 	of, err := s.Running(ctx, tenant, id)
 	if err != nil {
 		return snapshot.Snapshot{}, err
@@ -28,6 +28,9 @@ func (s *stored) Snapshot(ctx context.Context, tenant session.Tenant, id, name s
 	made := snapshot.Snapshot{
 		ID: snapshot.NewID(), Tenant: tenant, Name: name, Created: time.Now(), Sandbox: of, Bytes: 7, Proof: []byte("a secret"),
 		Spec: session.Spec{Sandbox: &session.SandboxSpec{Template: "code"}},
+	}
+	if ttl > 0 {
+		made.Expires = made.Created.Add(ttl)
 	}
 	s.snapshots = append([]snapshot.Snapshot{made}, s.snapshots...)
 	return made, nil
@@ -99,6 +102,14 @@ func TestSnapshotsAreTakenListedUsedAndDeletedByTheirTenantAlone(t *testing.T) {
 	if got := s.request(http.MethodDelete, "/v1/snapshots/"+id, "", reader); got.status != http.StatusForbidden {
 		t.Errorf("without the right: %+v", got)
 	}
+	short := s.request(http.MethodPost, "/v1/sandboxes/"+first+":snapshot", `{"ttl":"600s"}`, mine)
+	if !strings.Contains(short.body, "expireTime") || strings.Contains(made.body, "expireTime") || cases.snapshots[0].Expires.IsZero() {
+		t.Errorf("one that expires: %+v, and one that does not: %+v", short, made)
+	}
+	if got := s.request(http.MethodPost, "/v1/sandboxes/"+first+":snapshot", `{"ttl":"-1s"}`, mine); got.status != http.StatusBadRequest {
+		t.Errorf("one that has expired: %+v", got)
+	}
+	cases.snapshots = cases.snapshots[1:]
 	if got := s.request(http.MethodDelete, "/v1/snapshots/"+id, "", mine); got.status != http.StatusOK || len(cases.snapshots) > 0 {
 		t.Errorf("%+v", got)
 	}

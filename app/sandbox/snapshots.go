@@ -14,13 +14,14 @@ import (
 )
 
 // Snapshot stores the state of a running sandbox: its files and the memory of its
-// processes, but no connection. The sandbox is stopped during this, and continues to run.
-func (s *Service) Snapshot(ctx context.Context, tenant session.Tenant, id, name string) (snapshot.Snapshot, error) {
+// processes, but no connection. The sandbox is stopped during this, and continues to run. The
+// snapshot exists for ttl; 0 means until it is deleted.
+func (s *Service) Snapshot(ctx context.Context, tenant session.Tenant, id, name string, ttl time.Duration) (snapshot.Snapshot, error) {
 	running, err := s.Running(ctx, tenant, id)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
-	request := snapshot.Request{ID: snapshot.NewID(), Name: name}
+	request := snapshot.Request{ID: snapshot.NewID(), Name: name, TTL: ttl}
 	if err := request.Validate(); err != nil {
 		return snapshot.Snapshot{}, err
 	}

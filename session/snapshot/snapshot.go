@@ -33,7 +33,8 @@ type Snapshot struct {
 	Tenant  session.Tenant `json:"tenant"`
 	Name    string         `json:"name,omitempty"`
 	Created time.Time      `json:"created"`
-	Sandbox session.ID     `json:"sandbox"` // the sandbox from which it was taken
+	Expires time.Time      `json:"expires,omitzero"` // from then on it does not exist; zero means never
+	Sandbox session.ID     `json:"sandbox"`          // the sandbox from which it was taken
 	// ImageID and Facts must be the same for a restored sandbox; Spec describes it.
 	ImageID runtime.ImageID `json:"image_id"`
 	Facts   Facts           `json:"facts"`
@@ -81,9 +82,18 @@ func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "sn
 // NewID returns a new id, which cannot be guessed.
 func NewID() string { return "snap-" + strings.ToLower(rand.Text()[:16]) }
 
-// Find returns a snapshot of the tenant. One of another tenant does not exist: a NotFound
-// fault.
+// Find returns a snapshot of the tenant. One of another tenant, or one that has expired, does
+// not exist: a NotFound fault.
 func (s Store) Find(tenant session.Tenant, id string) (Snapshot, error) {
+	found, err := s.read(tenant, id)
+	if err == nil && found.expired() {
+		return Snapshot{}, notFound(id)
+	}
+	return found, err
+}
+
+// read is Find, also for one that has expired.
+func (s Store) read(tenant session.Tenant, id string) (Snapshot, error) {
 	folder, err := s.folder(tenant, id)
 	if err != nil {
 		return Snapshot{}, err
@@ -104,6 +114,8 @@ func (s Store) Find(tenant session.Tenant, id string) (Snapshot, error) {
 	}
 	return found, nil
 }
+
+func (m *Snapshot) expired() bool { return !m.Expires.IsZero() && !time.Now().Before(m.Expires) }
 
 // List returns the tenant's snapshots, newest first. It omits damaged ones and names them in
 // the error, which may accompany a list.
@@ -197,7 +209,7 @@ func (s Store) Delete(tenant session.Tenant, id string) error {
 }
 
 // Sweep removes what killed processes left behind: drafts without an owner, and the remains
-// of snapshots that were being removed.
+// of snapshots that were being removed. It also removes snapshots that have expired.
 func (s Store) Sweep() error {
 	tenants, err := s.Tenants()
 	errs := []error{err}
@@ -216,6 +228,7 @@ func (s Store) sweep(tenant session.Tenant) error {
 	var errs []error
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry.Name(), draftPrefix) {
+			errs = append(errs, s.removeExpired(tenant, entry.Name()))
 			continue
 		}
 		info, err := entry.Info()
@@ -226,6 +239,19 @@ func (s Store) sweep(tenant session.Tenant) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// removeExpired removes the snapshot with that id if it has expired and no sandbox is being
+// created from it.
+func (s Store) removeExpired(tenant session.Tenant, id string) error {
+	m, err := s.read(tenant, id)
+	if err != nil || !m.expired() {
+		return nil // a damaged one is reported where it is used
+	}
+	if err := s.Delete(tenant, id); fault.KindOf(err) != fault.Conflict && fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	return nil
 }
 
 // folder returns the folder of a snapshot. The names are checked, so the folder is below
@@ -261,6 +287,8 @@ func checkName(name string) error {
 type Request struct {
 	ID   string `json:"id"` // from NewID
 	Name string `json:"name,omitempty"`
+	// TTL is how long it exists; 0 means until it is deleted.
+	TTL time.Duration `json:"ttl,omitempty"`
 	// Most is the maximum size of its files in bytes; 0 means no limit.
 	Most int64 `json:"most,omitempty"`
 }
@@ -273,5 +301,11 @@ func (r *Request) Validate() error {
 	if r.Most < 0 {
 		return fmt.Errorf("a snapshot of at most %d bytes", r.Most)
 	}
+	if r.TTL < 0 || r.TTL > maxTTL {
+		return fault.New(fault.Usage, "a snapshot exists for up to %d days, or until it is deleted", maxTTL/(24*time.Hour))
+	}
 	return checkName(r.Name)
 }
+
+// maxTTL is the longest time after which a snapshot can expire.
+const maxTTL = 30 * 24 * time.Hour

@@ -313,3 +313,43 @@ func TestFactsHoldTheDigestOfTheRuntime(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The snapshot of a fork whose process was killed is deleted by nothing else.
+func TestASnapshotThatHasExpiredDoesNotExistAndIsSwept(t *testing.T) {
+	s := newStore(t)
+	lasting := taken(t, s)
+	expiring := func(in time.Duration) Snapshot {
+		m, err := begun(t, s, NewID()).Commit(t.Context(), Snapshot{Created: time.Now(), Expires: time.Now().Add(in), ImageID: "sha256:1", Facts: facts, Spec: *spec("")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	current := expiring(time.Hour)
+	expired := expiring(-time.Second)
+	if _, err := s.Find("acme", expired.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("it is found: %v", err)
+	}
+	if _, err := open(t, s, expired.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("it is opened: %v", err)
+	}
+	all, err := s.List("acme")
+	if err != nil || len(all) != 2 {
+		t.Errorf("%d are listed, %v", len(all), err)
+	}
+	folder, err := s.folder("acme", expired.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its files are left: %v", err)
+	}
+	for _, m := range []Snapshot{lasting, current} {
+		if _, err := s.Find("acme", m.ID); err != nil {
+			t.Error(err)
+		}
+	}
+}

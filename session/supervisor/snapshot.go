@@ -118,6 +118,9 @@ func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec
 		Proof: make([]byte, lifeline.ProofSize),
 	}
 	_, _ = rand.Read(m.Proof) // never fails
+	if request.TTL > 0 {
+		m.Expires = m.Created.Add(request.TTL)
+	}
 	if lists := s.state().Lists; lists != nil {
 		m.Spec.Allow, m.Spec.Deny = patterns(lists.Allow), patterns(lists.Deny)
 	}

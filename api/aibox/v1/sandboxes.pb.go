@@ -1064,7 +1064,10 @@ type SnapshotSandboxRequest struct {
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// A name for the snapshot, or empty.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// How long the snapshot exists, up to 30 days, unless it is deleted earlier: for one that the
+	// caller needs only for its next calls. Absent or 0: until it is deleted.
+	Ttl           *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1113,6 +1116,13 @@ func (x *SnapshotSandboxRequest) GetName() string {
 	return ""
 }
 
+func (x *SnapshotSandboxRequest) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
 // Snapshot is a stored state of a sandbox.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1127,7 +1137,9 @@ type Snapshot struct {
 	// Its size on the disk.
 	SizeBytes int64 `protobuf:"varint,5,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	// The template of its sandbox.
-	Template      string `protobuf:"bytes,6,opt,name=template,proto3" json:"template,omitempty"`
+	Template string `protobuf:"bytes,6,opt,name=template,proto3" json:"template,omitempty"`
+	// When it is deleted; absent: only by a call.
+	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1202,6 +1214,13 @@ func (x *Snapshot) GetTemplate() string {
 		return x.Template
 	}
 	return ""
+}
+
+func (x *Snapshot) GetExpireTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpireTime
+	}
+	return nil
 }
 
 // ListSnapshotsRequest says which snapshots are listed.
@@ -1684,11 +1703,12 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"\x14ResumeSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x123\n" +
-	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"K\n" +
+	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\"x\n" +
 	"\x16SnapshotSandboxRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\"\xd6\x01\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12+\n" +
+	"\x03ttl\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"\x93\x02\n" +
 	"\bSnapshot\x12\x1f\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
 	"snapshotId\x12\x1d\n" +
@@ -1699,7 +1719,9 @@ const file_aibox_v1_sandboxes_proto_rawDesc = "" +
 	"createTime\x12\x1d\n" +
 	"\n" +
 	"size_bytes\x18\x05 \x01(\x03R\tsizeBytes\x12\x1a\n" +
-	"\btemplate\x18\x06 \x01(\tR\btemplate\"5\n" +
+	"\btemplate\x18\x06 \x01(\tR\btemplate\x12;\n" +
+	"\vexpire_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"expireTime\"5\n" +
 	"\x14ListSnapshotsRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\"I\n" +
@@ -1833,39 +1855,41 @@ var file_aibox_v1_sandboxes_proto_depIdxs = []int32{
 	26, // 26: aibox.v1.UpdateSandboxRequest.idle_timeout:type_name -> google.protobuf.Duration
 	26, // 27: aibox.v1.ExtendSandboxRequest.by:type_name -> google.protobuf.Duration
 	26, // 28: aibox.v1.ResumeSandboxRequest.timeout:type_name -> google.protobuf.Duration
-	25, // 29: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
-	13, // 30: aibox.v1.ListSnapshotsResponse.snapshots:type_name -> aibox.v1.Snapshot
-	25, // 31: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
-	26, // 32: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
-	3,  // 33: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
-	4,  // 34: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
-	5,  // 35: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
-	8,  // 36: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
-	9,  // 37: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
-	10, // 38: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
-	11, // 39: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
-	12, // 40: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
-	14, // 41: aibox.v1.Sandboxes.ListSnapshots:input_type -> aibox.v1.ListSnapshotsRequest
-	16, // 42: aibox.v1.Sandboxes.DeleteSnapshot:input_type -> aibox.v1.DeleteSnapshotRequest
-	17, // 43: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
-	19, // 44: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
-	2,  // 45: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
-	2,  // 46: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
-	6,  // 47: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
-	2,  // 48: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
-	2,  // 49: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
-	2,  // 50: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
-	2,  // 51: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
-	13, // 52: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
-	15, // 53: aibox.v1.Sandboxes.ListSnapshots:output_type -> aibox.v1.ListSnapshotsResponse
-	31, // 54: aibox.v1.Sandboxes.DeleteSnapshot:output_type -> google.protobuf.Empty
-	18, // 55: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
-	31, // 56: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
-	45, // [45:57] is the sub-list for method output_type
-	33, // [33:45] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	26, // 29: aibox.v1.SnapshotSandboxRequest.ttl:type_name -> google.protobuf.Duration
+	25, // 30: aibox.v1.Snapshot.create_time:type_name -> google.protobuf.Timestamp
+	25, // 31: aibox.v1.Snapshot.expire_time:type_name -> google.protobuf.Timestamp
+	13, // 32: aibox.v1.ListSnapshotsResponse.snapshots:type_name -> aibox.v1.Snapshot
+	25, // 33: aibox.v1.SandboxMetrics.time:type_name -> google.protobuf.Timestamp
+	26, // 34: aibox.v1.SandboxMetrics.cpu_time:type_name -> google.protobuf.Duration
+	3,  // 35: aibox.v1.Sandboxes.Create:input_type -> aibox.v1.CreateSandboxRequest
+	4,  // 36: aibox.v1.Sandboxes.Get:input_type -> aibox.v1.GetSandboxRequest
+	5,  // 37: aibox.v1.Sandboxes.List:input_type -> aibox.v1.ListSandboxesRequest
+	8,  // 38: aibox.v1.Sandboxes.Update:input_type -> aibox.v1.UpdateSandboxRequest
+	9,  // 39: aibox.v1.Sandboxes.Extend:input_type -> aibox.v1.ExtendSandboxRequest
+	10, // 40: aibox.v1.Sandboxes.Pause:input_type -> aibox.v1.PauseSandboxRequest
+	11, // 41: aibox.v1.Sandboxes.Resume:input_type -> aibox.v1.ResumeSandboxRequest
+	12, // 42: aibox.v1.Sandboxes.Snapshot:input_type -> aibox.v1.SnapshotSandboxRequest
+	14, // 43: aibox.v1.Sandboxes.ListSnapshots:input_type -> aibox.v1.ListSnapshotsRequest
+	16, // 44: aibox.v1.Sandboxes.DeleteSnapshot:input_type -> aibox.v1.DeleteSnapshotRequest
+	17, // 45: aibox.v1.Sandboxes.Metrics:input_type -> aibox.v1.SandboxMetricsRequest
+	19, // 46: aibox.v1.Sandboxes.Destroy:input_type -> aibox.v1.DestroySandboxRequest
+	2,  // 47: aibox.v1.Sandboxes.Create:output_type -> aibox.v1.Sandbox
+	2,  // 48: aibox.v1.Sandboxes.Get:output_type -> aibox.v1.Sandbox
+	6,  // 49: aibox.v1.Sandboxes.List:output_type -> aibox.v1.ListSandboxesResponse
+	2,  // 50: aibox.v1.Sandboxes.Update:output_type -> aibox.v1.Sandbox
+	2,  // 51: aibox.v1.Sandboxes.Extend:output_type -> aibox.v1.Sandbox
+	2,  // 52: aibox.v1.Sandboxes.Pause:output_type -> aibox.v1.Sandbox
+	2,  // 53: aibox.v1.Sandboxes.Resume:output_type -> aibox.v1.Sandbox
+	13, // 54: aibox.v1.Sandboxes.Snapshot:output_type -> aibox.v1.Snapshot
+	15, // 55: aibox.v1.Sandboxes.ListSnapshots:output_type -> aibox.v1.ListSnapshotsResponse
+	31, // 56: aibox.v1.Sandboxes.DeleteSnapshot:output_type -> google.protobuf.Empty
+	18, // 57: aibox.v1.Sandboxes.Metrics:output_type -> aibox.v1.SandboxMetrics
+	31, // 58: aibox.v1.Sandboxes.Destroy:output_type -> google.protobuf.Empty
+	47, // [47:59] is the sub-list for method output_type
+	35, // [35:47] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_aibox_v1_sandboxes_proto_init() }

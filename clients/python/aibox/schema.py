@@ -1615,6 +1615,11 @@ class SnapshotSandboxRequest(Message):
     name: str = scalar("name", STRING)
     """A name for the snapshot, or empty."""
 
+    ttl: timedelta | None = optional("ttl", DURATION)
+    """How long the snapshot exists, up to 30 days, unless it is deleted earlier: for one that the
+    caller needs only for its next calls. Absent or 0: until it is deleted.
+    """
+
 
 @dataclass(kw_only=True)
 class Snapshot(Message):
@@ -1637,6 +1642,9 @@ class Snapshot(Message):
 
     template: str = scalar("template", STRING)
     """The template of its sandbox."""
+
+    expire_time: datetime | None = optional("expireTime", TIMESTAMP)
+    """When it is deleted; absent: only by a call."""
 
 
 @dataclass(kw_only=True)

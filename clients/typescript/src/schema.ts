@@ -1537,10 +1537,16 @@ export interface SnapshotSandboxRequest {
   sandboxId: string;
   /** A name for the snapshot, or empty. */
   name: string;
+  /**
+   * How long the snapshot exists, up to 30 days, unless it is deleted earlier: for one that the
+   * caller needs only for its next calls. Absent or 0: until it is deleted.
+   */
+  ttl?: number;
 }
 export const SnapshotSandboxRequest: MessageType<SnapshotSandboxRequest> = new MessageType<SnapshotSandboxRequest>(() => ({
   sandboxId: string,
   name: string,
+  ttl: optional(duration),
 }));
 
 /** Snapshot is a stored state of a sandbox. */
@@ -1557,6 +1563,8 @@ export interface Snapshot {
   sizeBytes: number;
   /** The template of its sandbox. */
   template: string;
+  /** When it is deleted; absent: only by a call. */
+  expireTime?: Date;
 }
 export const Snapshot: MessageType<Snapshot> = new MessageType<Snapshot>(() => ({
   snapshotId: string,
@@ -1565,6 +1573,7 @@ export const Snapshot: MessageType<Snapshot> = new MessageType<Snapshot>(() => (
   createTime: optional(timestamp),
   sizeBytes: int64,
   template: string,
+  expireTime: optional(timestamp),
 }));
 
 /** ListSnapshotsRequest says which snapshots are listed. */

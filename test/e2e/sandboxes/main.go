@@ -132,7 +132,7 @@ func (s *server) call(ctx context.Context, c Call) (any, error) {
 	case "delete-volume":
 		return nil, s.service.DeleteVolume(ctx, c.Tenant, c.Name)
 	case "snapshot":
-		return s.service.Snapshot(ctx, c.Tenant, id, c.Name)
+		return s.service.Snapshot(ctx, c.Tenant, id, c.Name, 0)
 	case "snapshots":
 		return s.service.ListSnapshots(ctx, c.Tenant)
 	case "delete-snapshot":
