@@ -1,8 +1,6 @@
 package e2b
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"github.com/go-json-experiment/json"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/server"
@@ -146,13 +145,9 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	case len(data) == 0:
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields() // a setting must not silently have no effect
-	err = decoder.Decode(into)
-	if err == nil && decoder.More() {
-		err = errors.New("more follows")
-	}
-	if err != nil {
+	// A setting must not silently have no effect: no unknown name, no name twice, and none that
+	// differs from a field only in its case.
+	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
 		return &apiError{http.StatusBadRequest, "the body is no valid JSON for this call: " + err.Error()}
 	}
 	return nil

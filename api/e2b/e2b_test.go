@@ -102,7 +102,7 @@ func TestSettingsThatAiboxDoesNotHaveAreRefusedWithTheReason(t *testing.T) {
 		`{"timeout": -1}`:                          "between 0 seconds and a year",
 		`{"timeout": 1e300}`:                       "valid JSON",
 		`{"isolation": "off"}`:                     "isolation",
-		`{} {}`:                                    "more follows",
+		`{} {}`:                                    "after top-level value",
 		`[`:                                        "valid JSON",
 	} {
 		status, answer := call(t, front, "POST", "/e2b/v2/sandboxes", body, "X-API-KEY", "token-a")

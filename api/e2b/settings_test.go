@@ -35,6 +35,18 @@ func TestEveryCallOfTheControlPlaneRefusesUnknownFieldsAndParametersAndNamesThem
 			t.Errorf("%s with an unknown field: %d %s", pattern, status, body)
 		}
 	}
+	for body, name := range map[string]string{
+		`{"timeout": 60, "timeout": 7200}`:                           "timeout",
+		`{"metadata": {"a": "1", "a": "2"}}`:                         "a",
+		`{"timeout": 60, "Timeout": 7200}`:                           "Timeout",
+		`{"network": {"allowOut": ["a.b"], "allowOut": ["*"]}}`:      "allowOut",
+		`{"allow_internet_access": false, "timeout": 60} {"more":1}`: "{",
+		`{"metadata": {"a": "` + "\xff" + `"}}`:                      "UTF-8",
+	} {
+		if status, got := call(t, front, "POST", "/e2b/sandboxes", body, "X-API-KEY", "token-a"); status != http.StatusBadRequest || !strings.Contains(got, name) {
+			t.Errorf("%q: %d %s", body, status, got)
+		}
+	}
 	if bodies < 10 {
 		t.Errorf("only %d calls with a body were checked", bodies)
 	}
