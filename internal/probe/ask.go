@@ -197,7 +197,7 @@ func datagram(ctx context.Context, target string, payload []byte) ([]byte, error
 
 // askICMP sends an echo request through a ping socket. If the sandbox must not open one, its
 // own kernel refuses; raw sockets need a capability that no sandbox has.
-func askICMP(ctx context.Context, target string) (string, error) {
+func askICMP(ctx context.Context, target, follow string) (string, error) {
 	address, err := netip.ParseAddr(target)
 	if err != nil || !address.Is4() {
 		return "", fmt.Errorf("%q is not an IPv4 address", target)
@@ -211,16 +211,21 @@ func askICMP(ctx context.Context, target string) (string, error) {
 	if !ok {
 		deadline = time.Now().Add(DefaultTimeout)
 	}
-	wait := unix.NsecToTimeval(max(time.Until(deadline), time.Millisecond).Nanoseconds())
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
-		return "", err
-	}
 	// Type 8, code 0, checksum 0xf7ff, identifier 0, sequence 0: RFC 792.
 	echo := []byte{8, 0, 0xf7, 0xff, 0, 0, 0, 0}
 	if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: address.As4()}); err != nil {
 		return "", err
 	}
 	if _, err := unix.Write(fd, echo); err != nil {
+		return "", err
+	}
+	if follow != "" {
+		if _, err := askTCP(ctx, follow); classify(err) == refused {
+			deadline = earlier(deadline, time.Now().Add(FollowTimeout))
+		}
+	}
+	wait := unix.NsecToTimeval(max(time.Until(deadline), time.Millisecond).Nanoseconds())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
 		return "", err
 	}
 	n, err := unix.Read(fd, make([]byte, 1500))
@@ -231,4 +236,11 @@ func askICMP(ctx context.Context, target string) (string, error) {
 		return "", err
 	}
 	return "a reply came", nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -48,6 +48,10 @@ type Probe struct {
 	// Quiet makes silence count as a refusal. It is for packets that can only be
 	// dropped: a slow network looks the same.
 	Quiet bool `json:"quiet,omitempty"`
+	// Follow is a TCP address, host:port, for ICMP probes with Quiet. It is asked after the
+	// ping, on the same way. Once it has refused, an answer to the ping would have arrived, so
+	// that silence counts after FollowTimeout.
+	Follow string `json:"follow,omitempty"`
 	// Timeout is in milliseconds; 0 means DefaultTimeout, or QuietTimeout with
 	// Quiet, since every start of a session waits for it.
 	Timeout int `json:"timeout,omitempty"`
@@ -76,6 +80,8 @@ const (
 	// QuietTimeout is how long a probe that expects silence waits. That is enough for
 	// answers from nearby; a thorough check sets Timeout.
 	QuietTimeout = 60 * time.Millisecond
+	// FollowTimeout is how long an answer may take longer than a refusal on the same way.
+	FollowTimeout = 5 * time.Millisecond
 	// MaxProbes bounds a plan.
 	MaxProbes = 256
 )

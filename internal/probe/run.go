@@ -68,7 +68,7 @@ func (p Probe) ask(ctx context.Context) (string, error) {
 	case DNS:
 		return askDNS(ctx, p.Via, p.Target)
 	case ICMP:
-		return askICMP(ctx, p.Target)
+		return askICMP(ctx, p.Target, p.Follow)
 	default:
 		return "", fmt.Errorf("%q is not a kind of probe", p.Kind)
 	}

@@ -19,19 +19,20 @@ func ProbePlan(spec *session.Spec, inference bool, network runtime.Network, host
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
 	}
+	bridge := netip.AddrPortFrom(network.Gateway, 22).String()
 	plan := probe.Plan{Probes: []probe.Probe{
 		{Name: "own name", Kind: probe.DNS, Target: netguard.Names()[0], Via: guard(netguard.PortDNS), Want: probe.Answers},
 		{Name: "public name", Kind: probe.DNS, Target: "example.com", Via: guard(netguard.PortDNS), Want: probe.Refused},
 		{Name: "public name server", Kind: probe.DNS, Target: "example.com", Via: "9.9.9.9:53", Want: probe.Refused},
 		{Name: "public address", Kind: probe.TCP, Target: "1.1.1.1:443", Want: probe.Refused},
 		{Name: "public address by UDP", Kind: probe.UDP, Target: "1.1.1.1:443", Want: probe.Refused},
-		{Name: "bridge address by ICMP", Kind: probe.ICMP, Target: network.Gateway.String(), Want: probe.Refused, Quiet: true, Timeout: pingTimeout},
+		{Name: "bridge address by ICMP", Kind: probe.ICMP, Target: network.Gateway.String(), Want: probe.Refused, Quiet: true, Timeout: pingTimeout, Follow: bridge},
 		{Name: "public address by IPv6", Kind: probe.TCP, Target: "[2606:4700:4700::1111]:443", Want: probe.Refused},
 		{Name: "cloud metadata", Kind: probe.HTTP, Target: "http://169.254.169.254/", Want: probe.Refused},
 		{Name: "cloud metadata by IPv6", Kind: probe.TCP, Target: "[fd00:ec2::254]:80", Want: probe.Refused},
 		{Name: "host loopback by slirp", Kind: probe.TCP, Target: "10.0.2.2:22", Want: probe.Refused},
 		{Name: "name server of slirp", Kind: probe.DNS, Target: "example.com", Via: "10.0.2.3:53", Want: probe.Refused},
-		{Name: "bridge address", Kind: probe.TCP, Target: netip.AddrPortFrom(network.Gateway, 22).String(), Want: probe.Refused},
+		{Name: "bridge address", Kind: probe.TCP, Target: bridge, Want: probe.Refused},
 		{Name: "neighbor network", Kind: probe.TCP, Target: netip.AddrPortFrom(neighbor(network), netguard.PortGateway).String(), Want: probe.Refused},
 		{Name: "second lifeline", Kind: probe.TCP, Target: guard(netguard.PortLifeline), Want: probe.Refused},
 	}}
@@ -93,7 +94,8 @@ func hostAddress() netip.Addr {
 
 // pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor reports no ICMP
 // errors to a ping socket, so a refused ping ends by a timeout. The probe therefore pings
-// the bridge itself, which would answer within a millisecond.
+// the bridge itself, which would answer within a millisecond, and waits less once the bridge
+// has refused a connection that was made after the ping.
 const pingTimeout = 25
 
 // neighbor returns the first host of the next /29 network, where another session's
