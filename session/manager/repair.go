@@ -49,9 +49,9 @@ type repairs struct {
 }
 
 // Repair cleans up after crashed supervisors: it ends their sandboxes, returns their
-// networks to the pool, and keeps their workspaces and records. It completes removals that were
-// interrupted, and delivers events that the user's audit command has not received. It returns the repaired sessions; the error lists
-// what could not be repaired.
+// networks to the pool, and keeps their workspaces and records. It completes interrupted
+// removals, and delivers events that the user's audit command has not received. It returns
+// the repaired sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	var notifying sync.WaitGroup
 	defer notifying.Wait()
