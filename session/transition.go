@@ -182,12 +182,19 @@ func endsWith(fd int, text string) bool {
 	return err == nil && string(end[:n]) == text
 }
 
-// keepPrevious keeps a second copy of the stored state, which is about to be replaced. It
-// is needed only if the state is damaged, so errors are ignored.
+// keepPrevious keeps a copy of the stored state, which is about to be replaced. It is needed
+// only if the state is damaged, so errors are ignored. A link would be damaged along with the
+// state if the supervisor died before it replaced the state.
 func (s Store) keepPrevious(id ID) {
 	current, previous := filepath.Join(s.Dir(id), StateFile), filepath.Join(s.Dir(id), previousFile)
-	_ = os.Remove(previous)
-	_ = os.Link(current, previous)
+	data, err := os.ReadFile(current)
+	if err != nil {
+		return
+	}
+	next := filepath.Join(s.Dir(id), "."+previousFile+".0") // one of the temporary files
+	if os.WriteFile(next, data, 0o600) != nil || os.Rename(next, previous) != nil {
+		_ = os.Remove(next)
+	}
 }
 
 // previousFile is the state before the last step.

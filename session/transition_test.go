@@ -107,3 +107,20 @@ func TestEveryTransitionIsBetweenDocumentedPhases(t *testing.T) {
 		}
 	}
 }
+
+// A supervisor can die right before it replaces the state, and the disk can then damage it.
+func TestTheStateBeforeTheLastStepIsNotDamagedWithTheState(t *testing.T) {
+	state := stateIn(Running)
+	state.ImageID = "sha256:1"
+	s := storedAs(t, state)
+	s.keepPrevious("00001-a")
+	if err := os.Truncate(filepath.Join(s.Dir("00001-a"), StateFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restore("00001-a"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.loadState("00001-a"); err != nil || got.Phase != Running || got.ImageID != state.ImageID {
+		t.Errorf("restored is %+v (%v)", got, err)
+	}
+}
