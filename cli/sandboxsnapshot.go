@@ -17,6 +17,7 @@ import (
 
 func newSandboxSnapshotCommand(a *cli) *cobra.Command {
 	var name string
+	var ttl time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "snapshot ID",
@@ -31,7 +32,7 @@ holds everything in the memory of the processes, including secrets.`,
 		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSandbox(cmd.Context(), args[0], func(c *client.Client, s *aiboxv1.Sandbox) error {
-				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name, 0)
+				taken, err := c.Snapshot(cmd.Context(), s.GetSandboxId(), name, ttl)
 				switch {
 				case err != nil:
 					return err
@@ -44,6 +45,7 @@ holds everything in the memory of the processes, including secrets.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "give the snapshot this `NAME`")
+	lengthVar(cmd.Flags(), &ttl, "ttl", 0, "delete the snapshot after this time; 0 to keep it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -66,12 +68,16 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 				}
 				var rows [][]string
 				for _, s := range all {
+					expires := ""
+					if t := s.GetExpireTime(); t != nil {
+						expires = minute(t.AsTime())
+					}
 					rows = append(rows, []string{
 						s.GetSnapshotId(), safe(s.GetName()), safe(s.GetTemplate()), s.GetSandboxId(),
-						s.GetCreateTime().AsTime().Local().Format("2006-01-02 15:04"), amount.Bytes(s.GetSizeBytes()),
+						minute(s.GetCreateTime().AsTime()), expires, amount.Bytes(s.GetSizeBytes()),
 					})
 				}
-				return a.overview("ID\tNAME\tTEMPLATE\tSANDBOX\tTAKEN\tSIZE", rows)
+				return a.overview("ID\tNAME\tTEMPLATE\tSANDBOX\tTAKEN\tEXPIRES\tSIZE", rows)
 			})
 		},
 	}
@@ -101,6 +107,9 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 	})
 	return cmd
 }
+
+// minute returns a time as lists show it.
+func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // matchSnapshot returns the id of the snapshot with that id or unique prefix of it, with or
 // without "snap-".

@@ -246,7 +246,7 @@ func (s Store) sweep(tenant session.Tenant) error {
 func (s Store) removeExpired(tenant session.Tenant, id string) error {
 	m, err := s.read(tenant, id)
 	if err != nil || !m.expired() {
-		return nil // a damaged one is reported where it is used
+		return nil //nolint:nilerr // a damaged one is reported where it is used
 	}
 	if err := s.Delete(tenant, id); fault.KindOf(err) != fault.Conflict && fault.KindOf(err) != fault.NotFound {
 		return err

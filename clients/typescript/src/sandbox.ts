@@ -174,15 +174,15 @@ export class Sandbox {
     return (this.info = await this.client.sandboxes.resume(this.#id()));
   }
 
-  /** Stores the state, from which other sandboxes can be created. */
-  snapshot(name = ""): Promise<schema.Snapshot> {
-    return this.client.sandboxes.snapshot({ ...this.#id(), name });
+  /** Stores the state, from which other sandboxes can be created, until it is deleted or for ttl, in seconds. */
+  snapshot(name = "", options: { ttl?: number } = {}): Promise<schema.Snapshot> {
+    return this.client.sandboxes.snapshot({ ...options, ...this.#id(), name });
   }
 
   /** Creates a sandbox that continues from the state of this one. Both continue to run. */
   async fork(): Promise<Sandbox> {
     const { client, info } = this;
-    const taken = await this.snapshot();
+    const taken = await this.snapshot("", { ttl: 600 }); // in case this process is killed
     try {
       return await Sandbox.create({ snapshot: taken, name: info.name, metadata: info.metadata, onTimeout: info.onTimeout, client });
     } finally {

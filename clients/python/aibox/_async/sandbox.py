@@ -161,13 +161,14 @@ class AsyncSandbox:
         self.info = await self.client.sandboxes.resume(schema.ResumeSandboxRequest(sandbox_id=self.sandbox_id))
         return self.info
 
-    async def snapshot(self, name: str = "") -> schema.Snapshot:
-        """Store the state, from which other sandboxes can be created."""
-        return await self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
+    async def snapshot(self, name: str = "", *, ttl: float | timedelta | None = None) -> schema.Snapshot:
+        """Store the state, from which other sandboxes can be created, until it is deleted or for ttl."""
+        request = schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name, ttl=duration(ttl))
+        return await self.client.sandboxes.snapshot(request)
 
     async def fork(self) -> AsyncSandbox:
         """Create a sandbox that continues from the state of this one. Both continue to run."""
-        taken = await self.snapshot()
+        taken = await self.snapshot(ttl=600)  # in case this process is killed
         try:
             return await AsyncSandbox.create(
                 snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client

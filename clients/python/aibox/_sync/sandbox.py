@@ -162,13 +162,14 @@ class Sandbox:
         self.info = self.client.sandboxes.resume(schema.ResumeSandboxRequest(sandbox_id=self.sandbox_id))
         return self.info
 
-    def snapshot(self, name: str = "") -> schema.Snapshot:
-        """Store the state, from which other sandboxes can be created."""
-        return self.client.sandboxes.snapshot(schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name))
+    def snapshot(self, name: str = "", *, ttl: float | timedelta | None = None) -> schema.Snapshot:
+        """Store the state, from which other sandboxes can be created, until it is deleted or for ttl."""
+        request = schema.SnapshotSandboxRequest(sandbox_id=self.sandbox_id, name=name, ttl=duration(ttl))
+        return self.client.sandboxes.snapshot(request)
 
     def fork(self) -> Sandbox:
         """Create a sandbox that continues from the state of this one. Both continue to run."""
-        taken = self.snapshot()
+        taken = self.snapshot(ttl=600)  # in case this process is killed
         try:
             return Sandbox.create(
                 snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client
