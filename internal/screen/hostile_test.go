@@ -170,6 +170,7 @@ func FuzzInput(f *testing.F) {
 	for _, attack := range attacks {
 		f.Add([]byte("x"+attack.bytes+"y"), 3)
 	}
+	f.Add(bytes.Repeat([]byte("\xe3"), 1000), 3) // the beginnings of characters
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		var in input
 		count := 0

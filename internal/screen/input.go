@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -62,9 +63,17 @@ func (in *input) each(p []byte, visit func(token), more func() bool) int {
 func (in *input) collect(data []byte, visit func(token)) {
 	for _, c := range data {
 		in.pending = append(in.pending, c)
-		if len(in.pending) >= maxPending && utf8.FullRune(lastRune(in.pending)) {
-			in.flush(visit)
+		if len(in.pending) < maxPending {
+			continue
 		}
+		// All but the beginning of a character: an agent can send one beginning after another.
+		part := bytes.Clone(lastRune(in.pending))
+		if utf8.FullRune(part) {
+			part = nil
+		}
+		in.pending = in.pending[:len(in.pending)-len(part)]
+		in.flush(visit)
+		in.pending = append(in.pending, part...)
 	}
 }
 
