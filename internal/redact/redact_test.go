@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -328,6 +329,7 @@ func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 		f.Add(seed, "data: {'text':'", " and so on'}")
 	}
 	f.Add(uint64(7), `\\`, `%`)
+	f.Add(uint64(135), "9999999%9", " and6so on'}")
 	f.Fuzz(func(t *testing.T, seed uint64, before, after string) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		key := randomKey(random, []string{keyAlphabet, "0123456789abcdef", "ab"}[random.IntN(3)])
@@ -351,6 +353,9 @@ func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 		}
 		out := through(before + text + after)
 		decoded := undo(out[len(before) : len(out)-len(after)])
+		if begunEscape.MatchString(before) { // a decoder sees an escape that ends in the key
+			decoded = undo(out)
+		}
 		for _, form := range []string{out, decoded} {
 			if strings.Contains(form, carried) || strings.Contains(form, key) {
 				t.Errorf("the key %q went through %q as\n%q, which is\n%q", key, text, out, decoded)
@@ -361,6 +366,9 @@ func FuzzNoMixOfEscapesHidesAKey(f *testing.F) {
 		}
 	})
 }
+
+// begunEscape finds an escape at the end of a text that the next bytes can continue.
+var begunEscape = regexp.MustCompile(`[%\\][%\\0-9A-Fa-fu]*$`)
 
 // wrap writes text in up to three layers of escapes, and returns the decoders that undo them.
 func wrap(random *rand.Rand, text string) (wrapped string, undo func(string) string) {
