@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"aibox/internal/amount"
@@ -162,6 +163,6 @@ func changed(b summary.Summary) string {
 	case !b.Changed:
 		return "none"
 	default:
-		return fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted)
+		return amount.Of(b.Files, "file") + " +" + strconv.Itoa(b.Added) + " -" + strconv.Itoa(b.Deleted)
 	}
 }

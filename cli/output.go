@@ -42,8 +42,13 @@ func firstLine(text string, width int) string {
 	if len(line) <= width { // bytes, of which a character has at least one
 		return line
 	}
-	if runes := []rune(line); len(runes) > width {
-		line = string(runes[:width-1]) + "…"
+	count, end := 0, 0
+	for i := range line { // a task can have megabytes
+		if count++; count == width {
+			end = i
+		} else if count > width {
+			return line[:end] + "…"
+		}
 	}
 	return line
 }

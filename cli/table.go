@@ -42,24 +42,27 @@ func table(out io.Writer, header string, rows [][]string) error {
 // colors as text. It knows only rows with the same number of cells, none of which has a control
 // character besides colors.
 func aligned(rows [][]string) (text []byte, ok bool) {
-	var widths []int
+	if len(rows) == 0 {
+		return nil, true
+	}
+	columns := make([]int, len(rows[0]))             // the widths
+	widths := make([]int, 0, len(rows)*len(columns)) // of all cells
 	size := 0
-	for i, row := range rows {
-		if i == 0 {
-			widths = make([]int, len(row))
-		}
-		if len(row) != len(widths) {
+	for _, row := range rows {
+		if len(row) != len(columns) {
 			return nil, false
 		}
 		for i, cell := range row {
-			if strings.ContainsFunc(cell, func(r rune) bool { return unicode.IsControl(r) && r != '\x1b' }) {
+			width, ok := printedWidth(cell)
+			if !ok {
 				return nil, false
 			}
-			widths[i] = max(widths[i], cellWidth(cell))
+			columns[i] = max(columns[i], width)
+			widths = append(widths, width)
 			size += len(cell)
 		}
 	}
-	for _, width := range widths {
+	for _, width := range columns {
 		size += len(rows) * (width + tableGap)
 	}
 	text = make([]byte, 0, size)
@@ -67,14 +70,26 @@ func aligned(rows [][]string) (text []byte, ok bool) {
 		for i, cell := range row {
 			text = append(text, cell...)
 			if i < len(row)-1 {
-				for range widths[i] + tableGap - cellWidth(cell) {
+				for range columns[i] + tableGap - widths[i] {
 					text = append(text, ' ')
 				}
 			}
 		}
+		widths = widths[len(row):]
 		text = append(text, '\n')
 	}
 	return text, true
+}
+
+// printedWidth is cellWidth for a cell without control characters besides colors.
+func printedWidth(cell string) (width int, ok bool) {
+	for i := range len(cell) {
+		if c := cell[i]; c < ' ' || c >= 0x7f { // not only ASCII
+			control := func(r rune) bool { return unicode.IsControl(r) && r != '\x1b' }
+			return cellWidth(cell), !strings.ContainsFunc(cell, control)
+		}
+	}
+	return len(cell), true
 }
 
 // cellWidth counts the characters of a cell, without those of our own colors.

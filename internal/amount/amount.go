@@ -4,6 +4,7 @@ package amount
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,7 +15,7 @@ func Of(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s%s", n, noun, ending(noun))
+	return strconv.Itoa(n) + " " + noun + ending(noun)
 }
 
 func ending(noun string) string {
@@ -46,13 +47,13 @@ func Short(n int) string {
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+		return strconv.Itoa(max(0, int(d.Seconds()))) + "s"
 	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
+		return strconv.Itoa(int(d.Minutes())) + "m"
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
+		return strconv.Itoa(int(d.Hours())) + "h"
 	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
+		return strconv.Itoa(int(d.Hours()/24)) + "d"
 	}
 }
 
