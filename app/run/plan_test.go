@@ -58,6 +58,11 @@ func (w *world) Find(prefix string) (session.Session, error) {
 	if s, ok := w.sessions[prefix]; ok {
 		return s, nil
 	}
+	for _, s := range w.sessions {
+		if string(s.ID) == prefix {
+			return s, nil
+		}
+	}
 	return session.Session{}, fault.New(fault.Usage, "no session %q", prefix)
 }
 
@@ -353,6 +358,19 @@ func TestAResumedSessionKeepsItsWorkspace(t *testing.T) {
 		change(&r)
 		if _, err := runner(ended(session.Spec{Agent: "codex"})).Resolve(r); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--"+name+" cannot be used with --resume") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The session that continues it may have its feedback, so that a task is missing as well.
+func TestASessionThatAnotherContinuedIsNotResumed(t *testing.T) {
+	w := ended(session.Spec{Agent: "codex"})
+	old := w.sessions["0dq4f"]
+	old.State.ContinuedBy = "0dq5g-codex"
+	w.sessions["0dq4f"] = old
+	for _, r := range []Request{{Resumes: "0dq4f"}, {Resumes: "0dq4f", Prompt: "more"}, {Forks: "0dq4f", Prompt: "more"}} {
+		if _, err := runner(w).Resolve(r); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "was continued by 0dq5g-codex") {
+			t.Errorf("%+v: %v", r, err)
 		}
 	}
 }

@@ -67,7 +67,12 @@ func (s *resolution) resume() error {
 		return errors.Join(fault.New(fault.Environment, "the feedback on %s cannot be read", old.ID), err)
 	}
 	s.feedback = !s.request.NoFeedback && !feedback.Open().Empty()
-	return nil
+	// Read after the feedback: a session that takes over is stored before the feedback counts as
+	// sent to it.
+	if old, err = s.Sessions.Find(string(old.ID)); err != nil {
+		return err
+	}
+	return old.NotContinued()
 }
 
 // inherited returns the settings of the request, which take precedence, and those of the
