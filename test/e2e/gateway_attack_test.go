@@ -99,7 +99,7 @@ func needles(key string) map[string]string {
 		"its beginning": key[:12], "its middle": key[5:14], "its end": key[len(key)-9:],
 		"escaped": `\u0063\u0061\u006e\u0061`, "escaped twice": `\\u0063\\u0061\\u006e`, "percent-encoded": "%63%61%6E%61",
 		"in Base64": encode([]byte(key))[:14], "in Base64, one on": encode([]byte("x" + key))[2:14], "in Base64, two on": encode([]byte("xx" + key))[3:14],
-		"hexadecimal": hex.EncodeToString([]byte(key))[:16], "packed": "\x1f\x8b\x08",
+		"hexadecimal": hex.EncodeToString([]byte(key))[:16], "packed": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", // the head that Go's package writes
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/internal/draft"
 )
 
 // The server is killed while calls are in progress. What they are about outlives it whole, and
@@ -317,7 +319,14 @@ func TestAServerThatIsKilledInACallLeavesNothingHalfDone(t *testing.T) {
 		out := aiboxv1connect.NewSessionsClient(s.client(), s.url, connect.WithGRPC()).UploadTree(ctx)
 		_ = out.Send(&aiboxv1.UploadTreeRequest{Archive: piece(unfinished(t))})
 		<-ctx.Done()
-	}, func() bool { return len(trees()) > 0 })
+	}, func() bool { // locked: one without a lock stays for a minute
+		all := trees()
+		if len(all) == 0 {
+			return false
+		}
+		_, err := os.Stat(filepath.Join(all[0], draft.LockFile))
+		return err == nil
+	})
 	eventually(t, hung, "the part of the tree is gone", func() bool { return len(trees()) == 0 })
 
 	s.changesAreWhole(id)
