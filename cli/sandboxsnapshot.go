@@ -108,9 +108,6 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 	return cmd
 }
 
-// minute returns a time as lists show it.
-func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
 // matchSnapshot returns the id of the snapshot with that id or unique prefix of it, with or
 // without "snap-".
 func matchSnapshot(ctx context.Context, c *client.Client, text string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -162,6 +163,9 @@ func lastColumn(rows [][]string, width int) int {
 	}
 	return max(width, least)
 }
+
+// minute returns a time as tables show it.
+func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // breakLines breaks text between words into lines of at most width characters,
 // where no word is longer.

@@ -80,7 +80,7 @@ func printVolumes(c *console, all []*aiboxv1.Volume, asJSON bool) error {
 	}
 	var rows [][]string
 	for _, v := range all {
-		rows = append(rows, []string{safe(v.GetName()), v.GetCreateTime().AsTime().Local().Format("2006-01-02 15:04")})
+		rows = append(rows, []string{safe(v.GetName()), minute(v.GetCreateTime().AsTime())})
 	}
 	return c.overview("NAME\tCREATED", rows)
 }

@@ -117,7 +117,8 @@ func (s *modelWatch) refused(r session.Refusal) {
 }
 
 // logRefusal counts r.Times refusals by the network, and logs the first of their kind with
-// data, which a flood does not compute each time. It returns the id of that event. The id is empty if no agent runs yet.
+// data, which a flood does not compute each time. It returns the id of that event. The id is
+// empty if no agent runs yet.
 func (s *modelWatch) logRefusal(r session.Refusal, kind audit.Type, data func() any) session.EventID {
 	id := s.counters.addRefusal(r, func(counted session.Refusal) session.EventID {
 		if counted.Target != r.Target || counted.Reason != r.Reason {
