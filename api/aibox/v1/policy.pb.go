@@ -83,8 +83,8 @@ func (NetworkMode) EnumDescriptor() ([]byte, []int) {
 }
 
 // HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
-// the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
-// no host.
+// the name of a preset such as npm. A field of this type that is absent means the tenant's
+// default; an empty list means no host.
 type HostList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The hosts, at most 1,000.

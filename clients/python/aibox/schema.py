@@ -653,8 +653,8 @@ class UploadFilesRequest(Message):
 @dataclass(kw_only=True)
 class HostList(Message):
     """HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
-    the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
-    no host.
+    the name of a preset such as npm. A field of this type that is absent means the tenant's
+    default; an empty list means no host.
     """
 
     hosts: list[str] = repeated("hosts", STRING)

@@ -453,8 +453,8 @@ export type NetworkMode = "unspecified" | "none" | "local" | "allowlist" | "publ
 
 /**
  * HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
- * the name of a preset such as npm. A field of this type that is absent means the tenant's default; an empty list means
- * no host.
+ * the name of a preset such as npm. A field of this type that is absent means the tenant's
+ * default; an empty list means no host.
  */
 export interface HostList {
   /** The hosts, at most 1,000. */
