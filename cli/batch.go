@@ -217,7 +217,8 @@ func (b *batchRun) reportEnd(ended session.Session) {
 		b.line(b.errTerm.bad("✗"), string(ended.ID), result.Fault.Message+" ("+took+")")
 		return
 	}
-	b.line(b.errTerm.good("✓"), string(ended.ID), changed(summary.Of(&ended))+" ("+took+", "+result.Tokens.String()+")")
+	brief := summary.Of(&ended)
+	b.line(b.errTerm.good("✓"), string(ended.ID), changed(&brief)+" ("+took+", "+result.Tokens.String()+")")
 }
 
 // conclude prints the results and returns the error for the exit code.

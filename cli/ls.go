@@ -89,9 +89,11 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool, batch string) e
 	}
 	sorting.Func(briefs, summary.NewestFirst)
 	rows := make([][]string, 0, len(briefs))
-	for _, b := range briefs {
+	now := time.Now()
+	for i := range briefs {
+		b := &briefs[i]
 		rows = append(rows, []string{
-			string(b.ID), state(b), termtext.Escape(b.Place()), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
+			string(b.ID), state(b), termtext.Escape(b.Place()), changed(b), amount.Age(now.Sub(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
 	header := "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK"
@@ -145,14 +147,14 @@ func (o *listOptions) hintAtStale(service *manager.Manager) {
 }
 
 // state is the session's status, with its place in the queue.
-func state(b summary.Summary) string {
+func state(b *summary.Summary) string {
 	if b.Position > 0 {
 		return fmt.Sprintf("%s %d", b.Status(), b.Position)
 	}
 	return string(b.Status())
 }
 
-func changed(b summary.Summary) string {
+func changed(b *summary.Summary) string {
 	switch {
 	case b.Queue != "":
 		return b.Queue

@@ -18,8 +18,15 @@ const maxID = 63
 // IsID reports whether ParseID accepts text: an ID or a prefix of one. A list calls it for
 // every session, and a regular expression takes ten times as long.
 func IsID(text string) bool {
-	return text != "" && len(text) <= maxID && text[0] != '-' &&
-		strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
+	if text == "" || len(text) > maxID || text[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // Agent returns the name of the agent in an id, or "" if the session has none.

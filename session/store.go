@@ -228,8 +228,16 @@ func (s Store) IDs() ([]ID, error) {
 // Folders lists the sessions' folders, oldest first, and the names of those whose removal was
 // interrupted.
 func (s Store) Folders() (ids []ID, removed []string, err error) {
-	entries, err := os.ReadDir(s.root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder, err := os.Open(s.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(-1)
+	if err != nil {
 		return nil, nil, err
 	}
 	ids = make([]ID, 0, len(entries))

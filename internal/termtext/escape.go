@@ -24,10 +24,10 @@ func escape(s string, text bool) string {
 	b.Grow(len(s) + 16)
 	marks := maxMarks // no mark may follow yet, since there is no character before it
 	for len(s) > 0 {
-		if c := s[0]; ' ' <= c && c < 0x7f && c != '\\' { // the same result as below, without tables
-			b.WriteByte(c)
+		if end := printable(s); end > 0 { // the same result as below, without tables
+			b.WriteString(s[:end])
 			marks = 0
-			s = s[1:]
+			s = s[end:]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s)
@@ -72,6 +72,17 @@ func plain(s string, text bool) bool {
 		}
 	}
 	return true
+}
+
+// printable returns how many bytes at the beginning of s are printable ASCII characters other
+// than the backslash.
+func printable(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 func escapeRune(b *strings.Builder, r rune) {

@@ -28,10 +28,10 @@ type stateVersion struct {
 	changed int64 // ctime in nanoseconds
 }
 
-// cachedSummary is a summary and the version of the state from which it was made.
-type cachedSummary struct {
-	version stateVersion
-	Summary
+// cachedSummaries are summaries, and the versions of the states from which they were made.
+type cachedSummaries struct {
+	versions  []stateVersion
+	summaries []Summary
 }
 
 // summaryCache has the summaries of ended sessions.
@@ -39,7 +39,7 @@ type summaryCache struct {
 	root     string // folder with the sessions' folders
 	ids      []session.ID
 	versions []stateVersion  // versions of the ids' states
-	known    []cachedSummary // the summaries in the file
+	known    cachedSummaries // the summaries in the file
 	next     int             // index of the first one in known that find has not passed
 	hits     int             // number of known summaries that are up to date
 	kept     []keptSummary   // summaries for the file
@@ -58,8 +58,22 @@ func openSummaryCache(root string, ids []session.ID) *summaryCache {
 	if data, err := os.ReadFile(filepath.Join(root, summaryCacheFile)); err == nil {
 		c.known = decodeSummaries(data)
 	}
-	c.kept = make([]keptSummary, 0, len(c.known))
 	return c
+}
+
+// current returns the cached summaries if they are those of all sessions, and none has
+// changed since.
+func (c *summaryCache) current() ([]Summary, bool) {
+	known := c.known
+	if len(known.summaries) != len(c.ids) {
+		return nil, false
+	}
+	for i := range known.summaries {
+		if known.summaries[i].ID != c.ids[i] || known.versions[i] != c.versions[i] || c.versions[i].inode == 0 {
+			return nil, false
+		}
+	}
+	return known.summaries, true
 }
 
 // stateVersions returns the versions of the states of sessions below root; the zero value
@@ -94,15 +108,15 @@ func stateVersions(root string, ids []session.ID) []stateVersion {
 // find returns the summary of the session at index i of the ids if it is up to date, and the
 // version of the session's state. It must be called in the order of ids.
 func (c *summaryCache) find(i int) (Summary, stateVersion, bool) {
-	id, version := c.ids[i], c.versions[i]
-	for c.next < len(c.known) && c.known[c.next].ID < id {
+	id, version, known := c.ids[i], c.versions[i], c.known.summaries
+	for c.next < len(known) && known[c.next].ID < id {
 		c.next++
 	}
-	if c.next == len(c.known) || c.known[c.next].ID != id || c.known[c.next].version != version || version.inode == 0 {
+	if c.next == len(known) || known[c.next].ID != id || c.known.versions[c.next] != version || version.inode == 0 {
 		return Summary{}, version, false
 	}
 	c.hits++
-	return c.known[c.next].Summary, version, true
+	return known[c.next], version, true
 }
 
 // keep adds the last of the summaries to the cache if its session has ended.
@@ -114,13 +128,14 @@ func (c *summaryCache) keep(all []Summary, version stateVersion) {
 
 // save writes the cache of the summaries if it changed. A failure only costs time.
 func (c *summaryCache) save(all []Summary) {
-	unchanged := len(c.kept) == c.hits && len(c.kept) == len(c.known)
+	unchanged := len(c.kept) == c.hits && len(c.kept) == len(c.known.summaries)
 	if unchanged || len(c.kept) < minCached {
 		return
 	}
-	content := make([]cachedSummary, len(c.kept))
-	for i, k := range c.kept {
-		content[i] = cachedSummary{k.version, all[k.index]}
+	var content cachedSummaries
+	for _, k := range c.kept {
+		content.versions = append(content.versions, k.version)
+		content.summaries = append(content.summaries, all[k.index])
 	}
 	if paths.WriteFile(filepath.Join(c.root, summaryCacheFile), encodeSummaries(content)) == nil {
 		_ = os.Remove(filepath.Join(c.root, oldSummaryCacheFile))

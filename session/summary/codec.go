@@ -17,10 +17,10 @@ const summaryCacheForm = "aibox summaries 4\n"
 
 // encodeSummaries encodes summaries: the form, the checksum of the rest, their number, and
 // their fields.
-func encodeSummaries(all []cachedSummary) []byte {
-	e := &summaryEncoder{out: binary.AppendUvarint(nil, uint64(len(all)))}
-	for i := range all {
-		all[i].fields(e)
+func encodeSummaries(all cachedSummaries) []byte {
+	e := &summaryEncoder{out: binary.AppendUvarint(nil, uint64(len(all.summaries)))}
+	for i := range all.summaries {
+		all.fields(i, e)
 	}
 	out := binary.BigEndian.AppendUint32([]byte(summaryCacheForm), crc32.ChecksumIEEE(e.out))
 	return append(out, e.out...)
@@ -28,26 +28,26 @@ func encodeSummaries(all []cachedSummary) []byte {
 
 // decodeSummaries decodes the result of encodeSummaries. The result is empty if data is
 // damaged or has another form.
-func decodeSummaries(data []byte) []cachedSummary {
+func decodeSummaries(data []byte) (all cachedSummaries) {
 	data, ok := bytes.CutPrefix(data, []byte(summaryCacheForm))
 	if !ok || len(data) < crc32.Size {
-		return nil
+		return all
 	}
 	sum, data := binary.BigEndian.Uint32(data), data[crc32.Size:]
 	if sum != crc32.ChecksumIEEE(data) {
-		return nil
+		return all
 	}
 	d := &summaryDecoder{data: string(data)} // one string that contains all fields
 	count := d.uvarint()
 	if count > uint64(len(data)) { // each summary has many bytes
-		return nil
+		return all
 	}
-	all := make([]cachedSummary, count)
-	for i := range all {
-		all[i].fields(d)
+	all = cachedSummaries{make([]stateVersion, count), make([]Summary, count)}
+	for i := range all.summaries {
+		all.fields(i, d)
 	}
 	if d.failed {
-		return nil
+		return cachedSummaries{}
 	}
 	return all
 }
@@ -62,10 +62,11 @@ type summaryCodec interface {
 	time(field *time.Time)
 }
 
-// fields passes every field to codec, always in the same order.
-func (s *cachedSummary) fields(codec summaryCodec) {
-	codec.number(&s.version.inode)
-	codec.number(&s.version.changed)
+// fields passes every field of the summary at index i to codec, always in the same order.
+func (c *cachedSummaries) fields(i int, codec summaryCodec) {
+	version, s := &c.versions[i], &c.summaries[i]
+	codec.number(&version.inode)
+	codec.number(&version.changed)
 	codec.text((*string)(&s.ID))
 	codec.time(&s.Created)
 	codec.text(&s.Agent)

@@ -10,10 +10,9 @@ import (
 )
 
 // filled returns a summary in which no field is zero.
-func filled(t *testing.T) cachedSummary {
+func filled(t *testing.T) (full Summary) {
 	t.Helper()
-	full := cachedSummary{version: stateVersion{1 << 40, time.Now().UnixNano()}}
-	fields := reflect.ValueOf(&full.Summary).Elem()
+	fields := reflect.ValueOf(&full).Elem()
 	for i := range fields.NumField() {
 		switch field := fields.Field(i); field.Interface().(type) {
 		case time.Time:
@@ -33,21 +32,21 @@ func filled(t *testing.T) cachedSummary {
 }
 
 func TestEveryFieldOfASummaryIsCached(t *testing.T) {
-	want := []cachedSummary{{}, filled(t), {Summary: Summary{ID: "b"}}}
+	want := cachedSummaries{[]stateVersion{{}, {1 << 40, time.Now().UnixNano()}, {}}, []Summary{{}, filled(t), {ID: "b"}}}
 	if got := decodeSummaries(encodeSummaries(want)); !reflect.DeepEqual(got, want) {
 		t.Errorf("decoded\n%+v\nwant\n%+v", got, want)
 	}
 }
 
 func TestADamagedCacheOfSummariesIsIgnored(t *testing.T) {
-	data := encodeSummaries([]cachedSummary{filled(t)})
+	data := encodeSummaries(cachedSummaries{[]stateVersion{{1, 2}}, []Summary{filled(t)}})
 	for i := range data {
-		if got := decodeSummaries(data[:i]); got != nil {
+		if got := decodeSummaries(data[:i]); got.summaries != nil {
 			t.Fatalf("%d of %d bytes are decoded: %+v", i, len(data), got)
 		}
 		damaged := append([]byte(nil), data...)
 		damaged[i] ^= 1 << (i % 8)
-		if got := decodeSummaries(damaged); got != nil {
+		if got := decodeSummaries(damaged); got.summaries != nil {
 			t.Fatalf("damage at byte %d is not noticed: %+v", i, got)
 		}
 	}

@@ -179,6 +179,9 @@ func (s *Lister) Summaries() ([]Summary, error) {
 	}
 	ids = slices.DeleteFunc(ids, session.ID.Hidden)
 	cache := openSummaryCache(s.store.Root(), ids)
+	if all, ok := cache.current(); ok {
+		return all, nil
+	}
 	briefs := make([]Summary, 0, len(ids))
 	var errs []error
 	for i, id := range ids {
