@@ -78,6 +78,8 @@ func TestEveryToolRefusesArgumentsThatItDoesNotHaveAndNamesThem(t *testing.T) {
 		{"send_feedback", `{"session":"00001-codex","comments":[{"text":"t","bogus":1}]}`, "bogus"},
 		{"send_feedback", `{"session":"00001-codex","comments":[{"text":"t","hunk":"a","path":"p"}]}`, "hunk"},
 		{"send_feedback", `{"session":"00001-codex"}`, "no feedback"},
+		{"send_feedback", `{"session":"00001-codex","reason":"a","reason":"b"}`, "duplicate"},
+		{"send_feedback", `{"session":"00001-codex","comments":[{"text":"a","text":"b"}]}`, "/comments/0"},
 	} {
 		result, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: contradiction.tool, Arguments: json.RawMessage(contradiction.arguments)})
 		text, _ := json.Marshal(result)

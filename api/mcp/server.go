@@ -61,7 +61,7 @@ func New(config Config) *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		GetSessionID: config.SessionID,
 	})
-	server.AddReceivingMiddleware(escapeErrors)
+	server.AddReceivingMiddleware(escapeErrors, refuseRepeated)
 	if config.Sandboxes != nil {
 		addSandboxTools(server, config)
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -111,6 +113,19 @@ func escapeErrors(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		return result, err
+	}
+}
+
+// refuseRepeated refuses a call whose arguments have a name twice, of which the SDK would drop
+// one.
+func refuseRepeated(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if called, ok := request.(*mcp.CallToolRequest); ok && len(called.Params.Arguments) > 0 {
+			if _, err := jsontext.NewDecoder(bytes.NewReader(called.Params.Arguments)).ReadValue(); err != nil {
+				return failure(fault.New(fault.Usage, "the arguments are not valid JSON: %w", err)), nil
+			}
+		}
+		return next(ctx, method, request)
 	}
 }
 
