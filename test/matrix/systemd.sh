@@ -151,7 +151,7 @@ await_machine() {
 # on USER COMMAND…: in the machine, by its own login.
 on() {
 	ssh -q -i "$CACHE/key" -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-		-o ConnectTimeout=5 "$1@127.0.0.1" "${@:2}"
+		-o ConnectTimeout=30 "$1@127.0.0.1" "${@:2}"
 }
 
 fill_machine() {
