@@ -105,6 +105,10 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 			if attack.code != "" && w.code() != attack.code {
 				t.Errorf("%s: refused for %q, want %q", attack.name, w.code(), attack.code)
 			}
+			// The user listed the host, so the answer says why that does not help.
+			if explained := w.recorded(Refused); attack.code != "" && (explained[0].Hint == "") != (attack.code == "denied-by-rule") {
+				t.Errorf("%s: the hint is %q", attack.name, explained[0].Hint)
+			}
 		}
 	}
 }

@@ -44,6 +44,9 @@ func (d *dialer) dial(ctx context.Context, to netguard.Destination, check addres
 	}
 	allowed, refused := d.filter(addresses, check)
 	if len(allowed) == 0 {
+		if _, literal := to.Host.Address(); !literal && refused.verdict.Reason != netguard.DeniedByRule {
+			refused.hint = "the name leads to such an address from this machine, and no list can allow it"
+		}
 		return nil, addresses[0], refused
 	}
 	return d.connectFirst(ctx, allowed, to.Port)
