@@ -100,11 +100,11 @@ func (t *tunnel) serve(ctx context.Context) *refusal {
 	if protocol == nil {
 		return nil
 	}
-	_ = conn.SetDeadline(time.Time{})
 	return protocol(ctx)
 }
 
-// protocol serves the rest of a tunnel whose beginning was valid.
+// protocol serves the rest of a tunnel whose beginning was valid. The deadline of the
+// beginning still holds.
 type protocol func(context.Context) *refusal
 
 // check reads the beginning of the tunnel and returns its protocol, or nil if the client has
@@ -167,7 +167,7 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 	return func(ctx context.Context) *refusal { return t.pass(ctx, client, nil) }, nil
 }
 
-// pass relays the tunnel. guard wraps the connection to the server; nil does not.
+// pass relays the tunnel, which sets the deadline of each read and write. guard wraps the connection to the server; nil does not.
 func (t *tunnel) pass(ctx context.Context, client net.Conn, guard func(net.Conn) net.Conn) *refusal {
 	if problem := t.flow.setOpaque(); problem != nil {
 		if guard == nil {
@@ -193,6 +193,7 @@ func (t *tunnel) alert() {
 
 // serveDecrypted serves the requests inside TLS.
 func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn) *refusal {
+	_ = t.client.conn.SetDeadline(time.Time{})
 	handshake, cancel := context.WithTimeout(ctx, t.proxy.limits.Hello)
 	defer cancel()
 	plain, err := t.proxy.config.Inspector.Decrypt(handshake, t.flow.to, client)
@@ -210,6 +211,7 @@ func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn) *refusal {
 
 // serveHTTP serves plain HTTP in the tunnel: each request is decided like one to the proxy.
 func (t *tunnel) serveHTTP(ctx context.Context) *refusal {
+	_ = t.client.conn.SetDeadline(time.Time{})
 	t.serveStream(ctx, &bufferedConn{Conn: t.client.conn, stream: t.client}, false)
 	return nil
 }

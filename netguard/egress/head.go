@@ -42,6 +42,15 @@ func peekHead(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// bufferedHead is peekHead without waiting. It returns nil if the head is not complete.
+func bufferedHead(r *bufio.Reader) []byte {
+	buffered, _ := r.Peek(r.Buffered())
+	if end := bytes.Index(buffered, []byte("\r\n\r\n")); end >= 0 {
+		return buffered[:end+4]
+	}
+	return nil
+}
+
 func tooLarge() *refusal {
 	return malformed("head-too-large", "the head of a request has at most %d bytes", maxHead).withStatus(http.StatusRequestHeaderFieldsTooLarge)
 }

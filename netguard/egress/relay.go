@@ -15,6 +15,7 @@ type relay struct {
 	flow    *flow
 	metered bool         // charge the budgets for the bytes
 	active  atomic.Int64 // when a byte last passed, in nanoseconds
+	ended   atomic.Int32 // directions that have ended
 }
 
 // errEnded reports that one end has closed the connection.
@@ -36,7 +37,8 @@ func (p *Proxy) relay(ctx context.Context, f *flow, client net.Conn, upstream io
 		if problem != nil && problem != errEnded {
 			f.stop(problem)
 		}
-		if problem != nil || !closeWrite(to) {
+		// After the second direction, both ends are closed anyway.
+		if problem != nil || r.ended.Add(1) == 1 && !closeWrite(to) {
 			closeBoth()
 		}
 	}

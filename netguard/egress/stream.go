@@ -90,13 +90,14 @@ func (p *Proxy) serveRequest(ctx context.Context, s *stream) bool {
 		return false
 	}
 	size := len(raw)
+	if h.method == http.MethodConnect { // parseHead has read all that counts
+		_, _ = s.reader.Discard(size)
+		return p.serveConnect(ctx, s, h, to)
+	}
 	request, err := http.ReadRequest(s.reader)
 	if err != nil {
 		p.refuse(s, h, to, "", malformed("bad-request", "the request cannot be read"), false)
 		return false
-	}
-	if h.method == http.MethodConnect {
-		return p.serveConnect(ctx, s, h, to)
 	}
 	return p.serveForward(ctx, s, h, to, request, int64(size))
 }
@@ -108,6 +109,9 @@ func (p *Proxy) awaitHead(s *stream) ([]byte, error) {
 	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.KeepAlive))
 	if _, err := s.reader.Peek(1); err != nil {
 		return nil, err
+	}
+	if raw := bufferedHead(s.reader); raw != nil {
+		return raw, nil
 	}
 	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.Header))
 	raw, err := peekHead(s.reader)
