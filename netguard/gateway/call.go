@@ -191,11 +191,15 @@ func (c *call) describeNonAnswer(secrets *redact.Set) string {
 	}
 }
 
+// bufferSize is large because each read and write of a socket wakes its other end. At most one
+// buffer is in use for each request at a time; a stream of small pieces touches little of it.
+const bufferSize = 512 << 10
+
 // buffers are the reused buffers for copying answers.
 type buffers struct{ pool sync.Pool }
 
 func newBuffers() *buffers {
-	return &buffers{sync.Pool{New: func() any { buffer := make([]byte, 128<<10); return &buffer }}}
+	return &buffers{sync.Pool{New: func() any { buffer := make([]byte, bufferSize); return &buffer }}}
 }
 
 func (b *buffers) Get() []byte       { return *b.pool.Get().(*[]byte) }
