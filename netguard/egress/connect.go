@@ -167,7 +167,8 @@ func (t *tunnel) checkTLS() (protocol, *refusal) {
 	return func(ctx context.Context) *refusal { return t.pass(ctx, client, nil) }, nil
 }
 
-// pass relays the tunnel, which sets the deadline of each read and write. guard wraps the connection to the server; nil does not.
+// pass relays the tunnel, which sets the deadline of each read and write. guard wraps the
+// connection to the server; nil does not.
 func (t *tunnel) pass(ctx context.Context, client net.Conn, guard func(net.Conn) net.Conn) *refusal {
 	if problem := t.flow.setOpaque(); problem != nil {
 		if guard == nil {
