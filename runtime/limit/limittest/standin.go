@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,7 @@ func Start(t testing.TB) *StandIn {
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self)
 	cmd.Args = []string{"runsc-sandbox", id}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // as runsc does
 	cmd.Env = append(os.Environ(), variable+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -89,7 +91,7 @@ func Start(t testing.TB) *StandIn {
 
 // Do has the stand-in carry out a command, and waits until it has: "memory BYTES" uses so
 // much more memory, "disk BYTES" so much more of the disk, "child" starts a child, "burn N"
-// starts N threads that use a processor each.
+// starts N threads that use a processor each, and "burners N" so many children with such a thread.
 func (s *StandIn) Do(command string) {
 	s.t.Helper()
 	if !s.Try(command) {
@@ -138,11 +140,19 @@ func standIn(in io.Reader, out io.Writer) int {
 				return 1
 			}
 		case "child":
-			child, err := startChild()
+			child, err := startChild("hello")
 			if err != nil {
 				return 1
 			}
 			children = append(children, child)
+		case "burners":
+			for range n {
+				child, err := startChild("burn 1")
+				if err != nil {
+					return 1
+				}
+				children = append(children, child)
+			}
 		case "burn":
 			for range n {
 				go func() {
@@ -159,8 +169,8 @@ func standIn(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// startChild starts another stand-in, and waits until it is ready.
-func startChild() (io.Closer, error) {
+// startChild starts another stand-in, and waits until it has carried out its first command.
+func startChild(first string) (io.Closer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -177,7 +187,7 @@ func startChild() (io.Closer, error) {
 	if err := child.Start(); err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintln(in, "hello"); err != nil {
+	if _, err := fmt.Fprintln(in, first); err != nil {
 		return nil, err
 	}
 	_, err = bufio.NewReader(out).ReadString('\n')

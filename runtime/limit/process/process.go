@@ -53,23 +53,22 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 		if l.CPUs > 0 {
 			n = min(n, int(math.Ceil(l.CPUs)))
 		}
-		return control{}, bind(ctx, s, choose(shared, n, s.ID))
+		if err := bind(ctx, s, choose(shared, n, s.ID), niceness); err != nil {
+			return nil, err
+		}
+		return startWatch(s, n), nil
 	}
 	var set *unix.CPUSet // nil for all
-	if l.CPUs > 0 && l.CPUs < float64(len(processors)) {
-		set = choose(processors, int(math.Ceil(l.CPUs)), s.ID)
+	n := len(processors)
+	if l.CPUs > 0 && l.CPUs < float64(n) {
+		n = int(math.Ceil(l.CPUs))
+		set = choose(processors, n, s.ID)
 	}
-	if err := bind(ctx, s, set); err != nil {
+	if err := bind(ctx, s, set, niceness); err != nil {
 		return nil, fmt.Errorf("limiting the sandbox to %v processors: %w", l.CPUs, err)
 	}
-	return control{}, nil
+	return startWatch(s, n), nil
 }
-
-// control holds nothing: the affinity that Enforce sets ends with the sandbox's processes.
-type control struct{}
-
-func (control) OutOfMemory() <-chan struct{} { return nil }
-func (control) Close() error                 { return nil }
 
 // available returns the processors that this process can use.
 func available() []int {
@@ -119,13 +118,9 @@ func choose(processors []int, n int, sandbox string) *unix.CPUSet {
 // rounds bounds how often bind looks for threads that started while it worked.
 const rounds = 20
 
-// niceness is that of a sandbox's threads (sched(7)). Other programs of the machine, and aibox
-// itself, go first when the processors do not suffice for all. Alone, a sandbox is as fast.
-const niceness = 5
-
-// bind sets the affinity, unless set is nil, and the niceness of all threads of the sandbox. A
+// bind sets the affinity, unless set is nil, and raises the niceness of all threads of the sandbox. A
 // thread that is not bound yet may start another one, so it repeats until it finds none.
-func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
+func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet, nice int) error {
 	for range rounds {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -136,7 +131,7 @@ func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
 		}
 		changed := false
 		for _, pid := range pids {
-			more, err := bindProcess(pid, set)
+			more, err := bindProcess(pid, set, nice)
 			if err != nil {
 				return err
 			}
@@ -150,7 +145,7 @@ func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet) error {
 }
 
 // bindProcess binds a process's threads, and reports whether it changed anything.
-func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
+func bindProcess(pid int, set *unix.CPUSet, nice int) (changed bool, err error) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -163,7 +158,7 @@ func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		bound, err := bindThread(tid, set)
+		bound, err := bindThread(tid, set, nice)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, err
 		}
@@ -173,7 +168,7 @@ func bindProcess(pid int, set *unix.CPUSet) (changed bool, err error) {
 }
 
 // bindThread binds a thread, and reports whether it changed anything.
-func bindThread(tid int, set *unix.CPUSet) (changed bool, err error) {
+func bindThread(tid int, set *unix.CPUSet, nice int) (changed bool, err error) {
 	var now unix.CPUSet
 	if set != nil {
 		if err := unix.SchedGetaffinity(tid, &now); err != nil {
@@ -186,15 +181,9 @@ func bindThread(tid int, set *unix.CPUSet) (changed bool, err error) {
 			}
 		}
 	}
-	nice, err := niceOf(tid)
-	if err != nil || nice >= niceness {
+	before, err := niceOf(tid)
+	if err != nil || before >= nice {
 		return changed, err
 	}
-	return true, unix.Setpriority(unix.PRIO_PROCESS, tid, niceness)
-}
-
-// niceOf returns the niceness of a thread. The system call returns 20 minus that.
-func niceOf(tid int) (int, error) {
-	n, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
-	return 20 - n, err
+	return true, unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
 }
