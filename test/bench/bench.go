@@ -136,6 +136,7 @@ func (b *bench) dockerRun(ctx context.Context, args ...string) (took time.Durati
 type session struct {
 	ID    string `json:"id"`
 	State struct {
+		Phase      string `json:"phase"`
 		ImageID    string `json:"image_id"`
 		Supervisor struct {
 			PID int `json:"pid"`

@@ -34,6 +34,7 @@ func main() {
 	flag.IntVar(&o.pairs, "pairs", 10, "pairs of each row")
 	flag.BoolVar(&o.quick, "quick", false, "two pairs of each row and small sizes, to try the program itself")
 	flag.StringVar(&o.only, "only", "", "only rows whose name holds one of these `WORDS`, parted by commas")
+	flag.StringVar(&o.flood, "flood", "", "only floods whose name holds this `TEXT`")
 	flag.StringVar(&o.json, "json", "bench.json", "`FILE` for the result")
 	flag.StringVar(&o.aibox, "aibox", "bin/aibox", "`FILE` to measure")
 	flag.Parse()
@@ -55,6 +56,7 @@ type options struct {
 	pairs int
 	quick bool
 	only  string
+	flood string
 	json  string
 	aibox string
 }
@@ -98,6 +100,7 @@ func suite() []plan {
 		{"tui session", sessionScreen},
 		{"tui review", reviews},
 		{"tui idle", idle},
+		{"floods", besideFloods},
 	}
 }
 

@@ -73,8 +73,8 @@ func (m *machine) measured(args ...string) (peak int, out string) {
 	return peak, stdout.String()
 }
 
-// flood makes 20,000 files whose paths are about 3,500 bytes long, and a small change.
-const flood = `
+// longPaths makes 20,000 files whose paths are about 3,500 bytes long, and a small change.
+const longPaths = `
 long=dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
 name=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
 mkdir unpacked; top=$PWD; cd unpacked
@@ -91,7 +91,7 @@ func TestNoChangeSetNeedsMuchMemory(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("p", nil)
-	id := m.detached("shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "until test -e go; do sleep 0.05; done"+flood)
+	id := m.detached("shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "until test -e go; do sleep 0.05; done"+longPaths)
 	r := m.record(id)
 	peaks := watchPeak(r.State.Supervisor.PID)
 	m.write(r.State.Workspace.Path+"/go", "")
