@@ -118,8 +118,9 @@ func choose(processors []int, n int, sandbox string) *unix.CPUSet {
 // rounds bounds how often bind looks for threads that started while it worked.
 const rounds = 20
 
-// bind sets the affinity, unless set is nil, and raises the niceness of all threads of the sandbox. A
-// thread that is not bound yet may start another one, so it repeats until it finds none.
+// bind sets the affinity, unless set is nil, and raises the niceness of all threads of the
+// sandbox. A thread that is not bound yet may start another one, so it repeats until it finds
+// none.
 func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet, nice int) error {
 	for range rounds {
 		if err := ctx.Err(); err != nil {
