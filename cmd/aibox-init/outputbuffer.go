@@ -44,10 +44,10 @@ func (b *outputBuffer) read(n int) []byte {
 	return b.bytes[:n]
 }
 
-// pause waits before the next read if the program prints much, so that output collects in its
-// pipe. It does not delay the first output after a break. After a read that filled the
-// buffer, it does not wait.
-func (b *outputBuffer) pause() {
+// pause returns how long to wait before the next read: gatherTime if the program prints much,
+// so that output collects in its pipe. The first output after a break is not delayed, nor
+// what follows a read that filled the buffer.
+func (b *outputBuffer) pause() time.Duration {
 	now := time.Now()
 	if elapsed := now.Sub(b.begin); elapsed > gatherWindow || b.waited > gatherWindow {
 		// If a window had much output, the next one counts as having much from its start. On a
@@ -56,6 +56,7 @@ func (b *outputBuffer) pause() {
 		b.begin, b.amount = now, b.size
 	}
 	if (b.much || b.amount >= gatherSize) && b.size < len(b.bytes) {
-		time.Sleep(gatherTime)
+		return gatherTime
 	}
+	return 0
 }

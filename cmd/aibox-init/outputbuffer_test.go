@@ -11,7 +11,7 @@ func outputs(b *outputBuffer, sizes ...int) time.Duration {
 	begin := time.Now()
 	for _, size := range sizes {
 		b.read(min(size, len(b.next())))
-		b.pause()
+		time.Sleep(b.pause())
 	}
 	return time.Since(begin)
 }
@@ -48,9 +48,9 @@ func awaited(b *outputBuffer, wait time.Duration, sizes ...int) (paused time.Dur
 		into := b.next()
 		time.Sleep(wait)
 		b.read(min(size, len(into)))
-		begin := time.Now()
-		b.pause()
-		paused += time.Since(begin)
+		pause := b.pause()
+		time.Sleep(pause)
+		paused += pause
 	}
 	return paused
 }

@@ -78,9 +78,9 @@ func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []
 	p.mu.Unlock()
 	program.end()
 	p.exited.Store(true)
-	for _, output := range []*os.File{program.stdout, program.stderr} {
-		if output != nil {
-			_ = output.SetReadDeadline(time.Now().Add(drainTime))
+	for _, out := range []*output{program.stdout, program.stderr} {
+		if out != nil {
+			_ = out.SetReadDeadline(time.Now().Add(drainTime))
 		}
 	}
 	p.input.close()
@@ -227,10 +227,10 @@ func (p *process) resize(rows, cols uint16) {
 // copyOut sends an output. While the supervisor takes none of it, it blocks, and with it
 // the process, so that no output is lost. After the process has ended, copyOut sends the
 // rest, and waits for drainTime for output of other processes.
-func (p *process) copyOut(output *os.File, stream uint8) {
+func (p *process) copyOut(out *output, stream uint8) {
 	var buf outputBuffer
 	for drained, last := 0, false; drained < drainSize; {
-		n, err := output.Read(buf.next())
+		n, err := out.Read(buf.next())
 		if n > 0 && p.send(stream, buf.read(n)) != nil {
 			p.cut.Store(true)
 			return
@@ -245,9 +245,12 @@ func (p *process) copyOut(output *os.File, stream uint8) {
 			// Sending may have taken longer than the deadline, so there is a new one.
 			last = true
 			drained += n
-			_ = output.SetReadDeadline(time.Now().Add(drainTime))
+			_ = out.SetReadDeadline(time.Now().Add(drainTime))
 			continue
 		}
-		buf.pause()
+		if pause := buf.pause(); pause > 0 {
+			out.unwatch()
+			time.Sleep(pause)
+		}
 	}
 }

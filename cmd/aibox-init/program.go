@@ -37,8 +37,8 @@ type program struct {
 	pid    int
 	status <-chan unix.WaitStatus
 	input  *os.File // nil if it gets no input from init
-	stdout *os.File // the PTY's, too
-	stderr *os.File // nil with a TTY
+	stdout *output  // the PTY's, too
+	stderr *output  // nil with a TTY
 	pty    *os.File // nil without a TTY
 }
 
@@ -91,7 +91,7 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 			return child, nil, fmt.Errorf("opening a terminal: %w", err)
 		}
 		p.pty, p.input = master, master
-		p.stdout = master
+		p.stdout = &output{file: master}
 		p.resize(c.rows, c.cols)
 		if c.user != nil {
 			_ = slave.Chown(int(c.user.uid), -1) // everything but reopening works without it
@@ -118,7 +118,7 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 	}
 	stdout, childOut := pipe()
 	stderr, childErr := pipe()
-	p.stdout, p.stderr = stdout, stderr
+	p.stdout, p.stderr = &output{pipe: true, file: stdout}, &output{pipe: true, file: stderr}
 	if err == nil {
 		// Each wait of a reader or writer costs much under gVisor. A smaller pipe works, too.
 		_, _ = unix.FcntlInt(childOut.Fd(), unix.F_SETPIPE_SZ, largePipe)
@@ -204,10 +204,13 @@ func (p *program) end() {
 
 // close closes our ends.
 func (p *program) close() {
-	for _, file := range []*os.File{p.stdout, p.stderr, p.input} {
-		if file != nil {
-			file.Close()
+	for _, out := range []*output{p.stdout, p.stderr} {
+		if out != nil {
+			_ = out.Close()
 		}
+	}
+	if p.input != nil {
+		p.input.Close()
 	}
 }
 

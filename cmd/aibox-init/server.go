@@ -295,10 +295,10 @@ func (srv *server) adopt(a *program) {
 
 // copyOut sends an output until its last writer is gone. While the supervisor does not
 // read, it blocks, and with it the agent, so that no output is lost.
-func (srv *server) copyOut(file *os.File, kind lifeline.Type) {
+func (srv *server) copyOut(out *output, kind lifeline.Type) {
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := file.Read(buf)
+		n, err := out.Read(buf)
 		if n > 0 {
 			conn := srv.line.current()
 			if conn.Send(lifeline.Frame{Type: kind, Payload: buf[:n]}) != nil {
