@@ -253,7 +253,7 @@ func (p *running) pump(ended func(*running)) {
 // acknowledgeSize is the number of bytes after which the supervisor allows a process to
 // print as many more. It is a part of the process's window. An acknowledgment wakes PID 1,
 // which is slow under gVisor.
-const acknowledgeSize = 128 << 10
+const acknowledgeSize = 512 << 10
 
 // recordOutput records output. A process whose output cannot be recorded is killed: no
 // output is lost without a report.
