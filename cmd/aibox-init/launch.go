@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -24,6 +25,7 @@ func launch(args, env []string) {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
 	}
+	runtime.LockOSThread()
 	if err := setLimits(args[0], args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: setting the limits:", err)
 		os.Exit(125)
@@ -34,7 +36,7 @@ func launch(args, env []string) {
 			os.Exit(125)
 		}
 	}
-	if err := becomeUser(args[4]); err != nil {
+	if err := becomeUserToExecute(args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: changing the user:", err)
 		os.Exit(125)
 	}

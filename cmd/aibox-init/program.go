@@ -107,17 +107,17 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 			}
 		}
 	}()
-	pipe := func() (r, w *os.File) {
+	pipe := func(ours int) (r, w *os.File) {
 		if err != nil {
 			return nil, nil
 		}
-		if r, w, err = os.Pipe(); err == nil {
+		if r, w, err = openPipe(ours); err == nil {
 			opened = append(opened, r, w)
 		}
 		return r, w
 	}
-	stdout, childOut := pipe()
-	stderr, childErr := pipe()
+	stdout, childOut := pipe(readEnd)
+	stderr, childErr := pipe(readEnd)
 	p.stdout, p.stderr = &output{pipe: true, file: stdout}, &output{pipe: true, file: stderr}
 	if err == nil {
 		// Each wait of a reader or writer costs much under gVisor. A smaller pipe works, too.
@@ -125,13 +125,42 @@ func (p *program) open(c command) (child [3]*os.File, sys *syscall.SysProcAttr, 
 	}
 	var childIn *os.File
 	if c.stdin {
-		if childIn, p.input = pipe(); err == nil {
+		if childIn, p.input = pipe(writeEnd); err == nil {
 			_, _ = unix.FcntlInt(childIn.Fd(), unix.F_SETPIPE_SZ, largePipe)
 		}
 	} else if err == nil {
-		childIn, err = os.Open(os.DevNull)
+		childIn, err = openNull()
 	}
 	return [3]*os.File{childIn, childOut, childErr}, sys, err
+}
+
+// The ends of a pipe.
+const (
+	readEnd  = 0
+	writeEnd = 1
+)
+
+// openPipe opens a pipe of which only our end is in non-blocking mode, for Go's poller. With
+// os.Pipe the poller would get both, by several more system calls.
+func openPipe(ours int) (r, w *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, err
+	}
+	if _, err := unix.FcntlInt(uintptr(fds[ours]), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
+		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "read end"), os.NewFile(uintptr(fds[1]), "write end"), nil
+}
+
+// openNull opens an empty input. Package os would also try to poll it.
+func openNull() (*os.File, error) {
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), os.DevNull), nil
 }
 
 // openTerminal opens a PTY. Reading its master can have a deadline: package pty leaves it

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,33 +39,68 @@ func (id *identity) String() string {
 	return fmt.Sprintf("%d:%d:%s", id.uid, id.gid, strings.Join(groups, ","))
 }
 
-// becomeUser makes this process run as an identity in the form of String.
-func becomeUser(text string) error {
+// parseIdentity parses the form of String. It returns nil for "".
+func parseIdentity(text string) (*identity, error) {
 	if text == "" {
-		return nil
+		return nil, nil //nolint:nilnil // the form of nil
 	}
 	parts := strings.SplitN(text, ":", 3)
 	if len(parts) != 3 {
-		return fmt.Errorf("%q is no identity", text)
+		return nil, fmt.Errorf("%q is no identity", text)
 	}
 	uid, uidErr := parseID(parts[0])
 	gid, gidErr := parseID(parts[1])
 	if uidErr != nil || gidErr != nil {
-		return fmt.Errorf("%q is no identity", text)
+		return nil, fmt.Errorf("%q is no identity", text)
 	}
-	var groups []int
+	id := &identity{uid: uid, gid: gid}
 	for field := range strings.SplitSeq(parts[2], ",") {
 		if g, err := parseID(field); err == nil {
-			groups = append(groups, int(g))
+			id.groups = append(id.groups, g)
 		}
+	}
+	return id, nil
+}
+
+// becomeUser makes this process run as an identity in the form of String.
+func becomeUser(text string) error {
+	id, err := parseIdentity(text)
+	if id == nil {
+		return err
+	}
+	groups := make([]int, len(id.groups))
+	for i, g := range id.groups {
+		groups[i] = int(g)
 	}
 	if err := syscall.Setgroups(groups); err != nil {
 		return err
 	}
-	if err := syscall.Setresgid(int(gid), int(gid), int(gid)); err != nil {
+	if err := syscall.Setresgid(int(id.gid), int(id.gid), int(id.gid)); err != nil {
 		return err
 	}
-	return syscall.Setresuid(int(uid), int(uid), int(uid))
+	return syscall.Setresuid(int(id.uid), int(id.uid), int(id.uid))
+}
+
+// becomeUserToExecute is becomeUser for this thread alone. The program that the thread then
+// executes gets the thread's identity, and the other threads end. Package syscall would change
+// each thread by a signal, which takes long under gVisor. The goroutine must be locked to its
+// thread.
+func becomeUserToExecute(text string) error {
+	id, err := parseIdentity(text)
+	if id == nil {
+		return err
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(id.groups)), uintptr(unsafe.Pointer(unsafe.SliceData(id.groups))), 0); errno != 0 {
+		return errno
+	}
+	uid, gid := uintptr(id.uid), uintptr(id.gid)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid); errno != 0 {
+		return errno
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // lookUpUser returns the identity of USER or USER:GROUP, each a name or a number, from the
@@ -133,24 +168,44 @@ func findGroup(groups [][]string, name string) (uint32, error) {
 // userEntries reads the lines of a file such as /etc/passwd that have enough fields. A
 // missing file has none. The agent may have put a pipe or an endless file there.
 func userEntries(root, name string, fields int) ([][]string, error) {
-	f, err := os.OpenFile(filepath.Join(root, name), os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if os.IsNotExist(err) {
+	// Package os would try to poll the file, with five more system calls.
+	fd, err := unix.Open(filepath.Join(root, name), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening /%s: %w", name, err)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, fmt.Errorf("/%s is not a regular file", name)
 	}
 	var entries [][]string
-	for lines := bufio.NewScanner(io.LimitReader(f, maxUserFile)); lines.Scan(); {
+	for lines := bufio.NewScanner(io.LimitReader(descriptor(fd), maxUserFile)); lines.Scan(); {
 		if entry := strings.Split(lines.Text(), ":"); len(entry) >= fields {
 			entries = append(entries, entry)
 		}
 	}
 	return entries, nil
+}
+
+// descriptor reads a file by its descriptor.
+type descriptor int
+
+func (d descriptor) Read(p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(d), p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0 && len(p) > 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
 }
 
 func parseID(text string) (uint32, error) {
