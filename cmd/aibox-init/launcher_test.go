@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -170,4 +173,30 @@ func TestALauncherCanBeReadyBeforeASandboxHasStarted(t *testing.T) {
 	if pid, output, exit := runProcess(t, p, lifeline.Process{Argv: []string{"echo", "hello"}}); pid != ready || output != "hello\n" || exit.Code != 0 {
 		t.Errorf("process %d printed %q and ended with %+v; the launcher is %d", pid, output, exit, ready)
 	}
+}
+
+func TestALauncherGetsAProgramUnchanged(t *testing.T) {
+	for _, program := range []launching{
+		{Args: []string{"0", "900", "false", "", "/bin/sh", "sh", "-c", "a\x00b\n"}, Env: []string{"KEY=value", "EMPTY="}, Dir: "/tmp", Terminal: true},
+		{Args: []string{"sh"}, Dir: "/"},
+	} {
+		got, err := decodeLaunching(program.encode())
+		if err != nil || !reflect.DeepEqual(got, program) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// FuzzLaunching decodes damaged descriptions of programs.
+func FuzzLaunching(f *testing.F) {
+	whole := launching{Args: []string{"sh", "-c", "true"}, Env: []string{"KEY=value"}, Dir: "/"}.encode()
+	f.Add(whole)
+	f.Add(whole[:len(whole)-1])
+	f.Add(append(slices.Clone(whole), 0))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if program, err := decodeLaunching(text); err == nil && !bytes.Equal(program.encode(), text) {
+			t.Errorf("%q is decoded as %+v", text, program)
+		}
+	})
 }
