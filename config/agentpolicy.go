@@ -187,8 +187,10 @@ func topOf(own entry, sections []*section) *entry {
 	if !own.section.policy {
 		return nil
 	}
-	for _, e := range sections[0].entries() {
-		if e.field.Key == own.field.Key {
+	top := sections[0]
+	for i := range top.fields {
+		if top.fields[i].Key == own.field.Key {
+			e := top.entry(i)
 			return &e
 		}
 	}

@@ -16,9 +16,12 @@ const prefix = "AIBOX_"
 // named by a URL, and those that an agent in a sandbox has.
 var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE"}
 
+// underscores replaces what the names of variables cannot contain.
+var underscores = strings.NewReplacer(".", "_", "-", "_")
+
 // Variable returns the name of the environment variable that sets the setting key.
 func Variable(key string) string {
-	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+	return prefix + strings.ToUpper(underscores.Replace(key))
 }
 
 // readEnvironment returns the variables by name. It refuses a nonempty variable that begins

@@ -66,6 +66,7 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}, Secrets: map[string]SecretSource{}}
 	for _, s := range sections {
 		values := spec.Clone(s.defaults)
+		r.all = slices.Grow(r.all, len(s.fields))
 		for _, e := range s.entries() {
 			setting, err := e.resolved(agent, sections, in, environment)
 			if err != nil {

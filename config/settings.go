@@ -159,10 +159,16 @@ func versions(images []string) (any, error) {
 // entries returns the settings of the section.
 func (s *section) entries() []entry {
 	entries := make([]entry, 0, len(s.fields))
-	for _, field := range s.fields {
-		entries = append(entries, entry{key: strings.TrimPrefix(s.name+"."+field.Key, "."), section: s, field: field})
+	for i := range s.fields {
+		entries = append(entries, s.entry(i))
 	}
 	return entries
+}
+
+// entry returns the setting of a field.
+func (s *section) entry(i int) entry {
+	field := s.fields[i]
+	return entry{key: strings.TrimPrefix(s.name+"."+field.Key, "."), section: s, field: field}
 }
 
 // Defaults returns the default settings.
