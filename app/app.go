@@ -40,6 +40,8 @@ type App struct {
 
 	customOnce sync.Once
 	custom     *CustomAgents
+
+	imageDaemons imageDaemons
 }
 
 // New returns an App. watchScan, which may be nil, is called before each scan of a

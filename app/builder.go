@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"maps"
+	"sync"
 
 	"aibox/app/template"
 	"aibox/bakery"
@@ -10,6 +11,32 @@ import (
 	"aibox/dockerfiles"
 	"aibox/runtime/docker"
 )
+
+// imageDaemons are the clients of the daemons with images, by the daemon's address. A server
+// looks up an image for each sandbox; a new client would connect and negotiate the API's
+// version each time.
+type imageDaemons struct {
+	mu     sync.Mutex
+	opened map[string]*bakerydocker.Builder
+}
+
+// open returns the client of the daemon at host.
+func (d *imageDaemons) open(host string) (*bakerydocker.Builder, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if b := d.opened[host]; b != nil {
+		return b, nil
+	}
+	b, err := bakerydocker.Open(host)
+	if err != nil {
+		return nil, err
+	}
+	if d.opened == nil {
+		d.opened = map[string]*bakerydocker.Builder{}
+	}
+	d.opened[host] = b
+	return b, nil
+}
 
 // BuildOptions returns the settings for building images.
 func (a *App) BuildOptions() (bakery.Options, error) {
@@ -51,7 +78,7 @@ func (a *App) builderOf(templates template.Set, options bakery.Options) (*bakery
 	if err != nil {
 		return nil, err
 	}
-	builder, err := bakerydocker.Open(host)
+	builder, err := a.imageDaemons.open(host)
 	if err != nil {
 		return nil, err
 	}
