@@ -41,16 +41,41 @@ func (a *cli) withSandbox(ctx context.Context, text string, do func(*client.Clie
 		if found, err := c.Get(ctx, text); err == nil {
 			return do(c, found)
 		}
-		all, err := c.List(ctx, &aiboxv1.ListSandboxesRequest{States: everyState(), PageSize: 1000})
-		if err != nil {
-			return err
-		}
-		found, err := matchSandbox(all, text)
+		found, err := findSandbox(ctx, c, text)
 		if err != nil {
 			return err
 		}
 		return do(c, found)
 	})
+}
+
+// withSandboxID is withSandbox for calls that need only the id. A complete id is not looked up
+// first. do must have done nothing if it returns a fault of the kind NotFound or Usage; then it
+// is called again if text is a prefix.
+func (a *cli) withSandboxID(ctx context.Context, text string, do func(c *client.Client, id string) error) error {
+	return a.withAPI(ctx, func(c *client.Client) error {
+		err := do(c, text)
+		if kind := fault.KindOf(err); err == nil || kind != fault.NotFound && kind != fault.Usage {
+			return err
+		}
+		found, findErr := findSandbox(ctx, c, text)
+		switch {
+		case findErr != nil:
+			return findErr
+		case found.GetSandboxId() == text:
+			return err
+		}
+		return do(c, found.GetSandboxId())
+	})
+}
+
+// findSandbox returns the sandbox that text names by its id or a unique prefix of it.
+func findSandbox(ctx context.Context, c *client.Client, text string) (*aiboxv1.Sandbox, error) {
+	all, err := c.List(ctx, &aiboxv1.ListSandboxesRequest{States: everyState(), PageSize: 1000})
+	if err != nil {
+		return nil, err
+	}
+	return matchSandbox(all, text)
 }
 
 // withAPI calls do with the API.

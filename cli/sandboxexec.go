@@ -97,9 +97,9 @@ func (o *sandboxExecOptions) run(ctx context.Context, text string, command []str
 	if err != nil {
 		return err
 	}
-	return o.withSandbox(ctx, text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+	return o.withSandboxID(ctx, text, func(c *client.Client, id string) error {
 		request := &aiboxv1.StartProcessRequest{
-			SandboxId: s.GetSandboxId(), Argv: command, Env: env, Dir: o.dir, User: o.user, Stdin: o.stdin, Timeout: timeout,
+			SandboxId: id, Argv: command, Env: env, Dir: o.dir, User: o.user, Stdin: o.stdin, Timeout: timeout,
 		}
 		switch {
 		case o.tty:
