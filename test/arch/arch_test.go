@@ -88,7 +88,7 @@ var owners = map[string][]string{
 	"github.com/creack/pty":              {"cmd/aibox-init"},
 	"github.com/docker/docker":           {"bakery/docker", "runtime/docker"},
 	"github.com/go-git/go-git/v5":        {"review"},
-	"github.com/go-json-experiment/json": {"api/e2b", "netguard/gateway/schema"},
+	"github.com/go-json-experiment/json": {"api/e2b", "api/mcp", "netguard/gateway/schema"},
 	"github.com/godbus/dbus":             {"internal/notification", "runtime/limit/scope"},
 	"github.com/google/go-cmp":           {"internal/golden", "review/reviewtest"},
 	"github.com/miekg/dns":               {"netguard/egress"},
