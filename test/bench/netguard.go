@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,9 +71,14 @@ func probes(ctx context.Context, b *bench) ([]Row, error) {
 	return []Row{row}, nil
 }
 
-// probeResults reads the results of the only session from its audit log.
+// probeResults reads the results of the only session from its audit log. The logs of removed
+// sessions are kept, too, so it names the session.
 func (b *bench) probeResults(ctx context.Context) ([]probe.Result, error) {
-	out, err := b.quiet(ctx, b.aibox, "audit", "--kind", "probes", "--json")
+	found, err := b.sessions(ctx)
+	if err != nil || len(found) != 1 {
+		return nil, cmp.Or(err, fmt.Errorf("there are %d sessions", len(found)))
+	}
+	out, err := b.quiet(ctx, b.aibox, "audit", found[0].ID, "--kind", "probes", "--json")
 	if err != nil {
 		return nil, err
 	}
