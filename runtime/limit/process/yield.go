@@ -105,8 +105,9 @@ func (w *watch) Close() error {
 }
 
 const (
-	// period is how often a sandbox is measured.
+	// period is how often a sandbox is measured, and calm how often if its budget is full.
 	period = time.Second
+	calm   = 3 * time.Second
 	// share is the part of a processor that measuring takes at most: one by this number. A sandbox
 	// with thousands of processes is measured less often.
 	share = 20
@@ -133,6 +134,9 @@ func (w *watch) run() {
 			w.adapt(b)
 		}
 		pause = max(period, share*time.Since(began))
+		if b.left == b.full() {
+			pause = max(pause, calm)
+		}
 	}
 }
 
