@@ -32,8 +32,8 @@ const memoryLimit = 48 << 20
 // Main runs aibox with the arguments after the program's name and returns its
 // exit code (see fault.Kind).
 func Main(args []string, in, out, errOut *os.File) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	// Not stopped: the process ends next, and each signal would need two switches of threads.
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A command usually ends before garbage collection would pay off; supervise resets this.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)

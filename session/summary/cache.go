@@ -51,14 +51,13 @@ type keptSummary struct {
 	index   int
 }
 
-// openSummaryCache reads the cache in the folder root, and the versions of the states of
-// sessions, sorted by id.
-func openSummaryCache(root string, ids []session.ID) *summaryCache {
-	c := &summaryCache{root: root, ids: ids, versions: stateVersions(root, ids)}
-	if data, err := os.ReadFile(filepath.Join(root, summaryCacheFile)); err == nil {
-		c.known = decodeSummaries(data)
+// readSummaryCache reads the cache in the folder root. Nothing is known without one.
+func readSummaryCache(root string) cachedSummaries {
+	data, err := os.ReadFile(filepath.Join(root, summaryCacheFile))
+	if err != nil {
+		return cachedSummaries{}
 	}
-	return c
+	return decodeSummaries(data)
 }
 
 // current returns the cached summaries if they are those of all sessions, and none has

@@ -173,12 +173,15 @@ func New(supervisors *client.Client, store session.Store) *Lister {
 // VerificationSummaries. It omits damaged sessions and names them in the error, which may
 // accompany a list.
 func (s *Lister) Summaries() ([]Summary, error) {
+	root := s.store.Root()
+	known := make(chan cachedSummaries, 1)
+	go func() { known <- readSummaryCache(root) }() // takes as long as listing the folders
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, session.ID.Hidden)
-	cache := openSummaryCache(s.store.Root(), ids)
+	cache := &summaryCache{root: root, ids: ids, versions: stateVersions(root, ids), known: <-known}
 	if all, ok := cache.current(); ok {
 		return all, nil
 	}
