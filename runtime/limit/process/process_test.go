@@ -81,17 +81,9 @@ func TestASandboxGivesWayToOtherPrograms(t *testing.T) {
 		if err != nil || len(pids) != 3 {
 			t.Fatal(pids, err)
 		}
-		for _, pid := range pids {
-			tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, task := range tasks {
-				var tid int
-				_, _ = fmt.Sscan(task.Name(), &tid)
-				if nice, err := niceOf(tid); err == nil && nice < niceness {
-					t.Errorf("with %+v, a thread of process %d has the niceness %d", limits, pid, nice)
-				}
+		for _, tid := range threadsOf(t, s) {
+			if nice, err := niceOf(tid); err == nil && nice < niceness {
+				t.Errorf("with %+v, thread %d has the niceness %d", limits, tid, nice)
 			}
 		}
 	}
