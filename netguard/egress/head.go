@@ -28,25 +28,26 @@ type head struct {
 func peekHead(r *bufio.Reader) ([]byte, error) {
 	var searched int
 	for {
-		buffered, _ := r.Peek(r.Buffered())
-		if end := bytes.Index(buffered[searched:], []byte("\r\n\r\n")); end >= 0 {
-			return buffered[:searched+end+4], nil
+		if raw := bufferedHead(r, searched); raw != nil {
+			return raw, nil
 		}
-		if len(buffered) >= maxHead {
+		arrived := r.Buffered()
+		if arrived >= maxHead {
 			return nil, tooLarge()
 		}
-		searched = max(0, len(buffered)-3)
-		if _, err := r.Peek(len(buffered) + 1); err != nil {
+		searched = max(0, arrived-3)
+		if _, err := r.Peek(arrived + 1); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// bufferedHead is peekHead without waiting. It returns nil if the head is not complete.
-func bufferedHead(r *bufio.Reader) []byte {
+// bufferedHead is peekHead without waiting. It returns nil if the head is not complete. The end
+// of the head is not within the first bytes, as many as searched.
+func bufferedHead(r *bufio.Reader, searched int) []byte {
 	buffered, _ := r.Peek(r.Buffered())
-	if end := bytes.Index(buffered, []byte("\r\n\r\n")); end >= 0 {
-		return buffered[:end+4]
+	if end := bytes.Index(buffered[searched:], []byte("\r\n\r\n")); end >= 0 {
+		return buffered[:searched+end+4]
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (p *Proxy) awaitHead(s *stream) ([]byte, error) {
 	if _, err := s.reader.Peek(1); err != nil {
 		return nil, err
 	}
-	if raw := bufferedHead(s.reader); raw != nil {
+	if raw := bufferedHead(s.reader, 0); raw != nil {
 		return raw, nil
 	}
 	_ = s.conn.SetReadDeadline(time.Now().Add(p.limits.Header))

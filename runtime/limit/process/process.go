@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -147,18 +146,11 @@ func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet, nice int) erro
 
 // bindProcess binds a process's threads, and reports whether it changed anything.
 func bindProcess(pid int, set *unix.CPUSet, nice int) (changed bool, err error) {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
+	tids, err := threads(pid)
 	if err != nil {
 		return false, err
 	}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(strings.TrimSpace(task.Name()))
-		if err != nil {
-			return false, err
-		}
+	for _, tid := range tids {
 		bound, err := bindThread(tid, set, nice)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, err
@@ -166,6 +158,22 @@ func bindProcess(pid int, set *unix.CPUSet, nice int) (changed bool, err error) 
 		changed = changed || bound
 	}
 	return changed, nil
+}
+
+// threads returns the threads of a process, none if it has ended.
+func threads(pid int) (tids []int, err error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return nil, err
+		}
+		tids = append(tids, tid)
+	}
+	return tids, nil
 }
 
 // bindThread binds a thread, and reports whether it changed anything.

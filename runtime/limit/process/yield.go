@@ -175,11 +175,11 @@ func (w *watch) idleCrowd() {
 
 // computing returns the threads of a process that use a processor or wait for one.
 func computing(pid int) (tids []int) {
-	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, task := range tasks {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/stat", pid, task.Name()))
+	all, _ := threads(pid)
+	for _, tid := range all {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
 		end := bytes.LastIndexByte(stat, ')')
-		if tid, err := strconv.Atoi(task.Name()); err == nil && end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" R")) {
+		if end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" R")) {
 			tids = append(tids, tid)
 		}
 	}
