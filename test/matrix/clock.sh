@@ -95,11 +95,13 @@ as() {
 
 aibox() { as "$AIBOX" "$@"; }
 
+# serve: starts the server, and waits until it listens. Without one, `aibox sandbox` does its
+# work itself.
 serve() {
-	aibox serve >>"$scratch/server" 2>&1 &
+	aibox serve >"$scratch/server" 2>&1 &
 	server=$!
 	local end=$((SECONDS + 10))
-	until aibox sandbox ls >/dev/null 2>&1; do ((SECONDS < end)); done
+	until grep -q 'listening on' "$scratch/server"; do ((SECONDS < end)); done
 }
 
 stop_server() {
