@@ -52,7 +52,7 @@ func tunnels() []control {
 func heads() []control {
 	const head, request, forward, private = "netguard/egress/head.go", "TestNoTrickOfARequestReachesAServer", "netguard/egress/forward.go", "TestCredentialsAndConnectionFieldsStayWithTheProxy"
 	return []control{
-		{name: "a head is bounded", file: head, text: `if len(buffered) >= maxHead {`, off: `if len(buffered) >= 2*maxHead {`, tests: request},
+		{name: "a head is bounded", file: head, text: `if arrived >= maxHead {`, off: `if arrived >= 2*maxHead {`, tests: request},
 		{name: "the fields are bounded", file: head, text: `if len(lines) > maxFields+1 {`, off: `if false {`, tests: request},
 		{name: "a method is a token", file: head, text: `!ok || !ok2 || !isToken(method) ||`, off: `!ok || !ok2 ||`, tests: "TestPartsOfARequestThatParsersReadInDifferentWaysAreRefused"},
 		{name: "a method is bounded", file: head, text: ` || len(method) > 32:`, off: `:`, tests: "TestPartsOfARequestThatParsersReadInDifferentWaysAreRefused"},
