@@ -44,6 +44,7 @@ type Run struct {
 	Disk               amount.MiB      `json:"disk_limit,omitempty" label:"Workspace growth" help:"Limit the MiB that the workspace grows by; 0 for no limit" default:"auto" min:"0" max:"1048576" auto:"a quarter of the free disk space, and at most 10240" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	MaxOutput          amount.MiB      `json:"output_limit,omitempty" label:"Output limit" help:"Limit the MiB that the agent prints; 0 for no limit" default:"256" min:"0" max:"65536" scope:"at-most" placeholder:"MIB" inherit:"always"`
 	Hide               []string        `json:"hide" label:"Hidden files" help:"Hide files that match these .gitignore patterns, in addition to .env files and private keys; !PATTERN unhides files" scope:"at-least" placeholder:"PATTERN" inherit:"always"`
+	Mount              []string        `json:"mount,omitempty" label:"Mounts" help:"Let the agent read these folders or files of yours, at the given paths in the sandbox" placeholder:"SOURCE:TARGET" inherit:"always"`
 	Env                []string        `json:"env,omitempty" label:"Environment" help:"Pass these of your environment variables to the agent" scope:"at-most" placeholder:"NAME[=VALUE]" inherit:"rerun"`
 	System             []string        `json:"-" label:"System prompts" help:"Put these system prompts before the task" scope:"repository" placeholder:"NAME" inherit:"always"`
 	Clean              bool            `json:"clean,omitempty" label:"Clean" help:"Leave out uncommitted and untracked files" scope:"at-least" inherit:"always"`

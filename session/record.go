@@ -96,7 +96,7 @@ type Spec struct {
 // work.
 func (spec *Spec) WithoutNetwork() config.Run {
 	return config.Run{
-		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Memory: spec.Memory, CPUs: spec.CPUs, Pids: spec.Pids, StateSize: spec.StateSize,
+		Network: netguard.None.String(), Hide: spec.Hide, Mount: spec.Mount, Env: spec.Env, Image: spec.Image, Memory: spec.Memory, CPUs: spec.CPUs, Pids: spec.Pids, StateSize: spec.StateSize,
 		Disk: spec.Disk, MaxOutput: spec.MaxOutput, AllowDegraded: spec.AllowDegraded,
 	}
 }

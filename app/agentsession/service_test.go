@@ -154,11 +154,12 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann"})
 	plan := run.Plan{}
 	plan.Launch.Spec.Env, plan.Launch.Env = []string{"TOKEN"}, []string{"TOKEN=secret"}
+	plan.Launch.Spec.Mount = []string{"/home/user/data:/data"}
 	plan.Launch.Spec.Prompts = []session.SystemPrompt{{Name: "mine", Text: "private"}}
 	if err := s.separate(&plan); err != nil {
 		t.Fatal(err)
 	}
-	if l := plan.Launch; l.Env != nil || l.Spec.Env != nil || l.Spec.Prompts != nil || l.Spec.Tenant != "ann" {
+	if l := plan.Launch; l.Env != nil || l.Spec.Env != nil || l.Spec.Mount != nil || l.Spec.Prompts != nil || l.Spec.Tenant != "ann" {
 		t.Errorf("the plan is %+v", l)
 	}
 	for name, spoil := range map[string]func(*run.Plan){

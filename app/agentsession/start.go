@@ -224,7 +224,7 @@ func (s *Service) checkWithin(runner *run.Runner, request *Request, given config
 }
 
 // separate removes everything that belongs to the machine's user from another tenant's
-// plan: variables, secrets, system prompts, and agents that run with the user's account at
+// plan: variables, secrets, mounts, system prompts, and agents that run with the user's account at
 // a vendor.
 func (s *Service) separate(plan *run.Plan) error {
 	launched := &plan.Launch.Spec
@@ -232,7 +232,7 @@ func (s *Service) separate(plan *run.Plan) error {
 		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
 	}
 	launched.Tenant = s.Policy.Tenant
-	launched.Env, launched.System, launched.Prompts, plan.Launch.Env = nil, nil, nil, nil
+	launched.Env, launched.Mount, launched.System, launched.Prompts, plan.Launch.Env = nil, nil, nil, nil, nil
 	return nil
 }
 

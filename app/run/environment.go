@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/session/mount"
 	"aibox/workspace"
 )
 
@@ -58,6 +60,20 @@ func absoluteRepository(name string) (string, error) {
 		return "", fault.New(fault.Usage, "the repository %q cannot be found: %w", name, err)
 	}
 	return path, nil
+}
+
+// resolveMounts returns the mounts with absolute paths without symlinks, or why one is not
+// possible.
+func resolveMounts(words []string) ([]string, error) {
+	if len(words) == 0 {
+		return words, nil
+	}
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := mount.Resolve(dirs, words)
+	return mount.Words(mounts), err
 }
 
 // absoluteScript makes the path in scripted:PATH absolute. A name without a slash is a

@@ -70,7 +70,8 @@ func (r Request) Without(resolved *config.Resolved, options any) Request {
 			_ = r.Settings.SetWords(key, more) // the setting held these words before
 			continue
 		}
-		if same := setting.Text() == r.Settings.Text(key); same || setting.Field.Type == spec.Choices && setting.Text() == "" && len(r.Settings.Words(key)) == 0 {
+		isList := setting.Field.Type == spec.Choices || setting.Field.Type == spec.List
+		if same := setting.Text() == r.Settings.Text(key); same || isList && setting.Text() == "" && len(r.Settings.Words(key)) == 0 {
 			r.Settings.Delete(key)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/netguard/preset"
+	"aibox/session/mount"
 )
 
 // ListChecks returns checks for config.Catalog, by the setting's key: one for each list of
@@ -20,6 +21,7 @@ func ListChecks() map[string]func(word string) error {
 		},
 		"cloud":     checkCloudHost,
 		"inspect":   checkInspected,
+		"mount":     checkMount,
 		"secret":    checkSecretRule,
 		"ssh-agent": checkSSHLogin,
 		"own-addresses": func(word string) error {
@@ -27,6 +29,11 @@ func ListChecks() map[string]func(word string) error {
 			return err
 		},
 	}
+}
+
+func checkMount(word string) error {
+	_, err := mount.Parse(word)
+	return err
 }
 
 func checkSSHLogin(word string) error {

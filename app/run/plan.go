@@ -310,6 +310,9 @@ func (s *resolution) place() (err error) {
 	if launched.Repository, err = absoluteRepository(s.request.repository()); err != nil {
 		return err
 	}
+	if launched.Mount, err = resolveMounts(launched.Mount); err != nil {
+		return err
+	}
 	launched.Inference, err = absoluteScript(launched.Inference)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/mount"
 )
 
 // Request describes a new sandbox. The zero value with a tenant is a sandbox of the
@@ -138,26 +139,17 @@ func (r *Request) variables() (env, names []string) {
 	return env, names
 }
 
-// reserved are folders in which no volume can be mounted: they belong to the system or to
-// aibox.
-var reserved = []string{"/.aibox", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"}
-
 func (r *Request) checkVolumes() error {
 	if len(r.Volumes) > maxVolumes {
 		return fault.New(fault.Usage, "a sandbox has up to %d volumes, not %d", maxVolumes, len(r.Volumes))
 	}
-	for i, mount := range r.Volumes {
-		if err := checkFolder("a volume is mounted at", mount.Path); err != nil {
+	for i, v := range r.Volumes {
+		if err := mount.CheckTarget("a volume", v.Path); err != nil {
 			return err
 		}
-		for _, folder := range reserved {
-			if within(mount.Path, folder) {
-				return fault.New(fault.Usage, "a volume cannot be mounted at %q, since %s belongs to the system", mount.Path, folder)
-			}
-		}
 		for _, other := range r.Volumes[:i] {
-			if within(mount.Path, other.Path) || within(other.Path, mount.Path) {
-				return fault.New(fault.Usage, "the volumes at %q and %q overlap", other.Path, mount.Path)
+			if mount.Overlap(v.Path, other.Path) {
+				return fault.New(fault.Usage, "the volumes at %q and %q overlap", other.Path, v.Path)
 			}
 		}
 	}
@@ -171,9 +163,6 @@ func checkFolder(what, folder string) error {
 	}
 	return nil
 }
-
-// within reports whether a path is the folder or inside it.
-func within(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
 // checkPermissions refuses permissions that cannot be enforced, with the reason.
 func checkPermissions(p *session.Permissions) error {

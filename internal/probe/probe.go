@@ -16,6 +16,7 @@ const (
 	UDP     Kind = "udp"     // send a datagram to Target: any datagram back is an answer
 	DNS     Kind = "dns"     // ask the server Via for the address of Target: an address is an answer
 	ICMP    Kind = "icmp"    // echo request to Target (an address): a reply is an answer
+	Write   Kind = "write"   // open the file Target, or make a file in the folder Target: success is an answer
 	Limit   Kind = "limit"   // a program that exceeds the limit Target; never part of a plan
 )
 

@@ -67,6 +67,8 @@ func (p Probe) ask(ctx context.Context) (string, error) {
 		return askUDP(ctx, p.Target)
 	case DNS:
 		return askDNS(ctx, p.Via, p.Target)
+	case Write:
+		return askWrite(p.Target)
 	case ICMP:
 		return askICMP(ctx, p.Target, p.Follow)
 	default:
@@ -122,7 +124,7 @@ func (r refusal) Error() string { return r.text }
 // refusals are the errors with which a kernel refuses at once.
 var refusals = []error{
 	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH,
-	syscall.EACCES, syscall.EPERM, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT,
+	syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT,
 	syscall.EPROTONOSUPPORT, syscall.EHOSTDOWN, syscall.ENETDOWN,
 }
 

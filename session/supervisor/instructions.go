@@ -9,6 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/mount"
 )
 
 // instructions returns the Markdown text before the agent's task. It describes the
@@ -51,6 +52,9 @@ func environmentText(asked session.Spec) string {
 	if len(asked.Hide) > 0 {
 		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", codeList(asked.Hide))
 	}
+	if targets := mountTargets(&asked); len(targets) > 0 {
+		line("The user's files at these paths are for you to read, and cannot be changed: %s.", codeList(targets))
+	}
 	if n := asked.OwnSandboxes(); n > 0 {
 		line("You can create up to %s of your own for code and commands, with the tools of the MCP server `aibox` (%s). They share your limits, reach at most what you reach, and end with you.", amount.Of(n, "sandbox"), mcpURL())
 	}
@@ -69,6 +73,17 @@ func allowedText(asked session.Spec) string {
 		return "none"
 	}
 	return codeList(hosts)
+}
+
+// mountTargets returns the paths in the sandbox of the user's folders and files.
+func mountTargets(asked *session.Spec) []string {
+	var targets []string
+	for _, word := range asked.Mount {
+		if m, err := mount.Parse(word); err == nil {
+			targets = append(targets, m.Target)
+		}
+	}
+	return targets
 }
 
 // codeList formats a list of words as code.

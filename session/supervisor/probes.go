@@ -45,6 +45,9 @@ func ProbePlan(spec *session.Spec, inference bool, network runtime.Network, host
 		own.Kind, own.Target, own.Want = probe.HTTP, "http://"+guard(netguard.PortSandboxes)+"/", probe.Answers
 	}
 	plan.Probes = append(plan.Probes, gateway, own)
+	for _, target := range mountTargets(spec) {
+		plan.Probes = append(plan.Probes, probe.Probe{Name: "change of " + target, Kind: probe.Write, Target: target, Want: probe.Refused})
+	}
 	if mode.HasProxy() {
 		plan.Probes = append(plan.Probes, proxyProbes(mode, host)...)
 	} else {

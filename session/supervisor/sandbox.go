@@ -19,6 +19,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/internal/probe"
+	"aibox/internal/termtext"
 	"aibox/internal/watchdog"
 	"aibox/netguard"
 	"aibox/runtime"
@@ -110,7 +111,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers" + limitsText(s.resourceLimits()) + scratchText(container))
+	done("gVisor's kernel answers" + limitsText(s.resourceLimits()) + scratchText(container) + mountsText(spec.Mounts))
 	return container, nil
 }
 
@@ -133,6 +134,20 @@ func scratchText(container runtime.Sandbox) string {
 		return ""
 	}
 	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
+}
+
+// mountsText names the folders and files of the user in the sandbox, after a semicolon.
+func mountsText(mounts []runtime.Mount) string {
+	var parts []string
+	for _, m := range mounts {
+		if m.ReadOnly {
+			parts = append(parts, fmt.Sprintf("%s at %s", termtext.Escape(m.Source), m.Target))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; read-only: " + strings.Join(parts, ", ")
 }
 
 // checkKernel refuses a sandbox that runs on the host's own kernel, regardless of the

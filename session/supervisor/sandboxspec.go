@@ -1,16 +1,20 @@
 package supervisor
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/session"
 	"aibox/session/agentstate"
+	"aibox/session/mount"
 	"aibox/session/volume"
 )
 
@@ -51,12 +55,13 @@ func (s *sandbox) sandboxSpec(res *resources) (runtime.Spec, error) {
 	}, nil
 }
 
-// mounts returns the mount of the workspace, or, for a sandbox without one, the mounts of
-// its volumes.
+// mounts returns the mount of the workspace with those of the user's own folders, or, for a
+// sandbox without a workspace, the mounts of its volumes.
 func (s *sandbox) mounts(res *resources) ([]runtime.Mount, error) {
 	spec := s.launch.Spec.Sandbox
 	if spec == nil {
-		return []runtime.Mount{{Source: res.folder, Target: sandboxWorkdir}}, nil
+		own, err := s.ownMounts()
+		return append([]runtime.Mount{{Source: res.folder, Target: sandboxWorkdir}}, own...), err
 	}
 	volumes := volume.NewStore(s.deps.Dirs)
 	mounts := make([]runtime.Mount, 0, len(spec.Volumes))
@@ -69,6 +74,24 @@ func (s *sandbox) mounts(res *resources) ([]runtime.Mount, error) {
 		if !m.ReadOnly {
 			res.volumes = append(res.volumes, source)
 		}
+	}
+	return mounts, nil
+}
+
+// ownMounts returns the mounts of the user's folders and files. They are checked again, since
+// the host's files may have changed after the request. A session of another tenant has none.
+func (s *sandbox) ownMounts() ([]runtime.Mount, error) {
+	spec := &s.launch.Spec
+	if len(spec.Mount) > 0 && cmp.Or(spec.Tenant, session.LocalTenant) != session.LocalTenant {
+		return nil, fault.New(fault.Refused, "a session of the tenant %s cannot mount folders of this machine", spec.Tenant)
+	}
+	found, err := mount.Resolve(s.deps.Dirs, spec.Mount)
+	if err != nil {
+		return nil, err
+	}
+	mounts := make([]runtime.Mount, len(found))
+	for i, m := range found {
+		mounts[i] = runtime.Mount{Source: m.Source, Target: m.Target, ReadOnly: true}
 	}
 	return mounts, nil
 }

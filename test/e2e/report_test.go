@@ -26,6 +26,7 @@ type report struct {
 	Branch      string   `json:"branch"`
 	Clean       bool     `json:"clean"`
 	Hide        []string `json:"hide"`
+	Mount       []string `json:"mount"`
 	Network     string   `json:"network"`
 	Inference   string   `json:"inference"`
 	Model       string   `json:"model"`
