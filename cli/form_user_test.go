@@ -47,8 +47,14 @@ func startForm(t *testing.T, args ...string) *formRun {
 // startFormIn is startForm with a prepared home directory.
 func startFormIn(t *testing.T, home string, args ...string) *formRun {
 	t.Helper()
+	// A list of models that arrives after the end is still stored, also while this is removed.
+	cache, err := os.MkdirTemp("", "aibox-form-cache-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(cache) })
 	for name, value := range map[string]string{
-		"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home, "XDG_DATA_HOME": home,
+		"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": cache, "XDG_DATA_HOME": home,
 		"TERM": "xterm-256color", "COLORTERM": "",
 	} {
 		t.Setenv(name, value)
