@@ -38,7 +38,7 @@ be half written: stop it first.`,
 	}
 	if a.canCall("fork") {
 		o.bind(a, cmd)
-		hideFlags(cmd, "repo", "branch", "clean", "hide", "resume")
+		hideFlags(cmd, "repo", "branch", "clean", "hide", "read-only", "resume")
 	}
 	return cmd
 }

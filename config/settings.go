@@ -198,7 +198,7 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 			}
 		}
 		switch field.Key {
-		case "hide":
+		case "hide", "read-only":
 			if _, err := gitignore.ParseWord(word); err != nil {
 				return err
 			}

@@ -25,6 +25,7 @@ type duplicate struct {
 	from, to int // descriptors of the two tops
 	maxFiles int
 	maxBytes int64
+	readOnly *ReadOnly
 	live     bool // the agent may be running: files that disappear are left out
 
 	uid     uint32 // uid of the user
@@ -137,6 +138,9 @@ func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err
 		return false, false, nil
 	case st.Dev != d.device || kind != unix.S_IFREG && kind != unix.S_IFLNK && kind != unix.S_IFDIR:
 		d.special++
+		return false, false, nil
+	}
+	if d.readOnly.covers(path, kind == unix.S_IFDIR) {
 		return false, false, nil
 	}
 	d.files++

@@ -38,6 +38,10 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	if err != nil {
 		return nil, err
 	}
+	readOnly, err := ParseGlobs(req.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
 	src, err := openSource(ctx, req)
 	if err != nil {
 		return nil, err
@@ -60,11 +64,11 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		}
 	}
 	p := &preparation{
-		req: req, src: src, store: st, hide: hide,
+		req: req, src: src, store: st, hide: hide, readOnly: readOnly,
 		ws: &Workspace{
 			Session: req.Session, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
 			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
-			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, Scratch: req.Scratch, AsStored: !src.asIs,
+			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, ReadOnly: req.ReadOnly, Scratch: req.Scratch, AsStored: !src.asIs,
 		},
 	}
 	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })
@@ -84,8 +88,10 @@ type preparation struct {
 	src   *source
 	store *store
 	hide  *Globs
-	keys  int // files that are hidden by their content
-	ws    *Workspace
+	// readOnly selects the files that no change set changes; nil if the workspace is being rebuilt.
+	readOnly *Globs
+	keys     int // files that are hidden by their content
+	ws       *Workspace
 
 	list     *listing
 	modules  []*preparation // of the included submodules, each with a part of this one
@@ -292,6 +298,12 @@ func (p *preparation) summarize() {
 func (p *preparation) findUnmatched() {
 	for _, word := range p.hide.idle(p.allVisible(), p.allHidden()) {
 		p.ws.Unmatched = append(p.ws.Unmatched, termtext.Escape(word))
+	}
+	if p.readOnly == nil {
+		return
+	}
+	for _, word := range p.readOnly.idle(p.allVisible()) {
+		p.ws.Idle = append(p.ws.Idle, termtext.Escape(word))
 	}
 }
 

@@ -38,13 +38,15 @@ type ThrowawayRequest struct {
 
 	Observer Observer
 
+	readOnly *ReadOnly // in Tree
+
 	maxFiles int   // 0 means maxThrowawayFiles
 	maxBytes int64 // 0 means maxThrowawayBytes
 }
 
 // Throwaway copies the agent's workspace for one command, including ignored files such as
 // installed packages and the agent's .git. Files that differ between the trees Has and Tree
-// are written as in Tree. The copy shares no file with the workspace; symlinks are copied
+// are written as in Tree. So are read-only files, and nothing else in their place is copied. The copy shares no file with the workspace; symlinks are copied
 // and never followed; sockets, pipes and devices are left out. The .git is copied as bytes
 // and not read. The copy has no baseline, so it has no change set; Remove removes it. If
 // the workspace no longer exists, the copy holds only Tree.
@@ -90,6 +92,11 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 		return err
 	}
 	defer unix.Close(to)
+	if !req.FromStart {
+		if req.readOnly, err = req.readOnlyIn(ctx, req.Tree); err != nil {
+			return err
+		}
+	}
 	has := req.Has
 	if gone {
 		ws.Notes = append(ws.Notes, "the workspace is gone, so files outside the repository, such as installed packages, are missing")
@@ -99,7 +106,16 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 	} else if err := req.copyAll(ctx, ws, to); err != nil {
 		return err
 	}
-	return putTree(ctx, git.Owned(req.Of.GitDir), to, has, req.Tree, req.Of, ws)
+	repo := git.Owned(req.Of.GitDir)
+	if err := putTree(ctx, repo, to, has, req.Tree, req.Of, ws, nil); err != nil || req.readOnly == nil || gone {
+		return err
+	}
+	// Whatever the agent put in the place of read-only files was left out.
+	nothing, err := emptyTree(ctx, req.Of.GitDir)
+	if err != nil {
+		return err
+	}
+	return putTree(ctx, repo, to, nothing, req.Tree, req.Of, ws, req.readOnly.Has)
 }
 
 // copyAll copies the agent's workspace. If necessary it first reclaims files of other users
@@ -130,9 +146,27 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 
 func (req *ThrowawayRequest) duplicate(from, to int) *duplicate {
 	return &duplicate{
-		from: from, to: to, uid: uint32(os.Getuid()), live: req.Live,
+		from: from, to: to, readOnly: req.readOnly, uid: uint32(os.Getuid()), live: req.Live,
 		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: cmp.Or(req.maxBytes, maxThrowawayBytes),
 	}
+}
+
+// readOnlyIn returns the read-only paths for the files of a tree.
+func (req *ThrowawayRequest) readOnlyIn(ctx context.Context, tree string) (*ReadOnly, error) {
+	if len(req.Of.ReadOnly) == 0 {
+		return nil, nil //nolint:nilnil // nil is valid
+	}
+	entries, err := git.Owned(req.Of.GitDir).Tree(ctx, tree)
+	if err != nil {
+		return nil, fmt.Errorf("reading the files of the copy: %s", git.Message(err))
+	}
+	return newReadOnly(req.Of.ReadOnly, func(yield func(string) bool) {
+		for _, e := range entries {
+			if !yield(e.Path) {
+				return
+			}
+		}
+	})
 }
 
 // emptyTree is the id of the tree without files.

@@ -191,3 +191,49 @@ func TestLineEndingsOfTheUserAreRestored(t *testing.T) {
 		t.Errorf("the file of the repository is %q", got)
 	}
 }
+
+func TestAThrowawayCopyHasReadOnlyFilesAsTheyWere(t *testing.T) {
+	home, repo := t.TempDir(), repository(t)
+	write(t, repo+"/.gitignore", "*.pyc\n")
+	write(t, repo+"/code.txt", "code\n")
+	write(t, repo+"/tests/a.txt", "a\n")
+	write(t, repo+"/tests/gone.txt", "gone\n")
+	write(t, repo+"/ci/build.txt", "build\n")
+	write(t, repo+"/sum", "sum\n")
+	gitIn(t, repo, "add", "-A")
+	gitIn(t, repo, "commit", "-q", "-m", "more")
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home), ReadOnly: []string{"tests/", "/ci/*", "sum", "nothing/"}})
+	must(t, err)
+	if len(ws.Idle) != 1 || ws.Idle[0] != "nothing/" {
+		t.Errorf("patterns that match nothing: %q", ws.Idle)
+	}
+	write(t, ws.Path+"/code.txt", "changed\n")
+	tree := treeOf(t, ws, ws.Path) // as a change set has it: without what follows
+	write(t, ws.Path+"/tests/a.txt", "changed\n")
+	write(t, ws.Path+"/tests/conftest.txt", "new\n")
+	write(t, ws.Path+"/tests/cache/x.pyc", "ignored\n")
+	must(t, os.Remove(ws.Path+"/tests/gone.txt"))
+	must(t, os.RemoveAll(ws.Path+"/ci"))
+	must(t, os.Symlink(home, ws.Path+"/ci"))
+	must(t, os.Remove(ws.Path+"/sum"))
+	write(t, ws.Path+"/sum/below.txt", "below\n")
+	write(t, ws.Path+"/other.pyc", "ignored\n")
+
+	copied, err := workspace.Throwaway(t.Context(), workspace.ThrowawayRequest{Of: ws, Has: tree, Tree: tree, Session: "verify-0aaaa", Dirs: dirsIn(home)})
+	must(t, err)
+	for path, want := range map[string]string{
+		"code.txt": "changed\n", "tests/a.txt": "a\n", "tests/gone.txt": "gone\n", "ci/build.txt": "build\n", "sum": "sum\n", "other.pyc": "ignored\n",
+	} {
+		if got := read(t, copied.Path+"/"+path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	for _, path := range []string{"/tests/conftest.txt", "/tests/cache", "/sum/below.txt"} {
+		if _, err := os.Lstat(copied.Path + path); err == nil {
+			t.Errorf("%s is in the copy", path)
+		}
+	}
+	if left, _ := filepath.Glob(home + "/build.txt"); len(left) > 0 {
+		t.Error("a symlink was followed out of the copy")
+	}
+}

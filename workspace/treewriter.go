@@ -25,21 +25,23 @@ type treeWriter struct {
 	root int    // descriptor of the folder
 	path string // of the folder
 	hide func(path string) bool
-	crlf map[string]string // path → blob that is on disk with CRLF line endings
-	kept map[string]string // path → blob that a filter of the user's repository would change
-	left int               // of kept
+	only func(path string) bool // the files that are changed; nil means all
+	crlf map[string]string      // path → blob that is on disk with CRLF line endings
+	kept map[string]string      // path → blob that a filter of the user's repository would change
+	left int                    // of kept
 
 	baseTree string            // the tree that the agent started from, with the user's hidden files
 	base     map[string]string // path → blob in that tree; nil until needed
 }
 
 // putTree changes the folder at ws.Path (also open as root) from the tree has to tree. It
-// leaves out the user's files that are hidden from the agent.
-func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of, ws *Workspace) error {
+// leaves out the user's files that are hidden from the agent, and all for which only is false,
+// unless it is nil.
+func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of, ws *Workspace, only func(path string) bool) error {
 	if has == tree {
 		return nil
 	}
-	p := &treeWriter{baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
+	p := &treeWriter{only: only, baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
 	if err := p.readBaseline(of.Baseline); err != nil {
 		return err
 	}
@@ -94,6 +96,9 @@ func (p *treeWriter) difference(ctx context.Context, has, tree string) (remove [
 			return nil, nil, fmt.Errorf("unexpected line from git diff-tree: %q", records[0])
 		}
 		path := records[1]
+		if p.only != nil && !p.only(path) {
+			continue
+		}
 		if p.hide(path) {
 			user, err := p.isUsersBlob(ctx, path, fields[3])
 			if err != nil {

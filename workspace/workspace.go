@@ -17,6 +17,7 @@ type Request struct {
 	Branch   string         // branch, tag or commit to start from; empty means the current state, with the uncommitted work
 	Clean    bool           // leave out uncommitted and untracked work
 	Hide     []string       // globs, as .gitignore has them, for files the agent must not see; nil means DefaultHide, empty hides nothing
+	ReadOnly []string       // globs, as .gitignore has them, for files that no change set changes; empty means none
 	Scratch  []string       // folders at the top, as globs, that the agent keeps for itself
 	Depth    int            // commits of history the agent gets; 0 means 1000, negative all
 	Session  string         // the session's id: names refs, folders and files
@@ -74,8 +75,11 @@ type Workspace struct {
 	Hidden []string `json:"hidden,omitempty"` // files left out by Hide, escaped for display, at most 1000
 	Hide   []string `json:"hide"`             // the globs that were in force, with one for each private key that was found
 
+	ReadOnly []string `json:"read_only,omitempty"` // globs of files that no change set changes
+
 	HiddenFiles int      `json:"hidden_files,omitempty"` // how many were left out; 0 in older records
 	Unmatched   []string `json:"unmatched,omitempty"`    // globs of the user's that match no file, escaped
+	Idle        []string `json:"idle,omitempty"`         // globs of ReadOnly that match no file, escaped
 	Notes       []string `json:"notes,omitempty"`        // what the user should know: submodules left out, history cut, …
 	// Scratch are folders at the top, as globs, that agents keep for themselves.
 	Scratch []string `json:"scratch,omitempty"`

@@ -303,7 +303,7 @@ func (s *resolution) verification() error {
 func (s *resolution) place() (err error) {
 	launched := &s.plan.Launch.Spec
 	if s.resumed != nil {
-		launched.Hide = s.resumed.Hide
+		launched.Hide, launched.ReadOnly = s.resumed.Hide, s.resumed.ReadOnly
 	} else {
 		launched.Hide = slices.Concat(workspace.DefaultHide(), launched.Hide)
 	}

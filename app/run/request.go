@@ -47,7 +47,7 @@ type Request struct {
 // settingOrder is the order of settings in forms and on command lines. Settings that it
 // does not name come last.
 var settingOrder = []string{
-	"model", "inference", "inference-tools", "max-upload", "max-tokens", "max-cost", "model-timeout", "network", "allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn", "timeout", "idle-timeout", "max-parallel", "memory", "cpus", "pids", "disk", "state-size", "max-output", "allow-degraded", "hide", "mount", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+	"model", "inference", "inference-tools", "max-upload", "max-tokens", "max-cost", "model-timeout", "network", "allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn", "timeout", "idle-timeout", "max-parallel", "memory", "cpus", "pids", "disk", "state-size", "max-output", "allow-degraded", "hide", "read-only", "mount", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
 }
 
 // SettingKeys returns the keys of all settings of a run, in the order of forms.

@@ -48,6 +48,7 @@ func (s *resolution) resume() error {
 		{"branch", s.request.Branch != ""},
 		{"clean", s.request.Settings.Has("clean")},
 		{"hide", s.request.Settings.Has("hide")},
+		{"read-only", s.request.Settings.Has("read-only")},
 	} {
 		if flag.given {
 			if verb == "fork" {
@@ -80,7 +81,7 @@ func (s *resolution) resume() error {
 // session.
 func (s *resolution) inherited() config.RunOverrides {
 	values := recordedSettings(s.resumed.Spec)
-	values.Hide = nil
+	values.Hide, values.ReadOnly = nil, nil
 	if s.plan.Launch.Spec.Agent != s.resumed.Agent {
 		values.Image = "" // the image belongs to the other agent
 	}

@@ -121,6 +121,9 @@ func (c *collector) look(ctx context.Context, cand candidate) error {
 		return err
 	}
 	out, err := c.one(cand)
+	if err == nil && out.changed && c.walk.readOnly.Has(cand.path) {
+		err = refusedError(whyReadOnly)
+	}
 	if why, ok := errors.AsType[refusedError](err); ok {
 		out, err = outcome{refused: string(why)}, nil
 		c.walk.refuse(cand.path, out.refused)

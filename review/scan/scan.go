@@ -53,6 +53,10 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
 	}
 	defer release()
+	readOnly, err := baseline.ReadOnly(ws.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
 	scratch := filepath.Join(ws.GitDir, "aibox")
 	c := &collector{
 		opts: opts, format: baseline.Format, scratch: scratch, made: newResults(scratch, opts.MaxListed),
@@ -61,6 +65,7 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 	defer c.made.changed.Close()
 	cs, err := c.compute(ctx, repo, ws, func() *walk {
 		w := newWalk(root, device, baseline, ws, opts, scratch)
+		w.readOnly = readOnly
 		w.first = c.begin // git starts slowly
 		return w
 	})
@@ -87,6 +92,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	if err := c.collect(ctx); err != nil {
 		return nil, fmt.Errorf("reading the changed files: %w", err)
 	}
+	w.keepReadOnly()
 	cs := &review.ChangeSet{
 		Session: ws.Session, GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: ws.BaseTree, Commit: ws.BaseCommit(),
 		Computed: time.Now().UTC(),

@@ -44,6 +44,7 @@ type walk struct {
 	uid      uint32 // the user's
 	baseline *workspace.Baseline
 	ignore   *gitignore.List
+	readOnly *workspace.ReadOnly
 	covers   func(path string) bool // reports whether the user has a file there that the agent did not see
 	scratch  []string               // globs of folders at the top that agents keep for themselves
 	maxNew   int
@@ -264,6 +265,23 @@ func (w *walk) addIgnored(i review.Ignored, dir bool) {
 	}
 	w.reported.ignored += len(i.Path)
 	w.ignored = append(w.ignored, i)
+}
+
+// whyReadOnly is the reason for which a change of a read-only path is refused.
+const whyReadOnly = "is read-only in this session, so its change is left out"
+
+// keepReadOnly marks the read-only files that do not exist any more as existing, so that they
+// are not deleted.
+func (w *walk) keepReadOnly() {
+	if w.readOnly == nil {
+		return
+	}
+	for i, there := range w.seen {
+		if path := w.baseline.Files[i].Path; !there && w.readOnly.Has(path) {
+			w.seen[i] = true
+			w.refuse(path, whyReadOnly)
+		}
+	}
 }
 
 // keepBelow marks the baseline's files in an unreadable folder as existing, so that they do

@@ -52,6 +52,9 @@ func environmentText(asked session.Spec) string {
 	if len(asked.Hide) > 0 {
 		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", codeList(asked.Hide))
 	}
+	if len(asked.ReadOnly) > 0 {
+		line("Your changes of files that match these patterns, in the language of .gitignore, are left out of your work: %s. Leave these files as they are.", codeList(asked.ReadOnly))
+	}
 	if targets := mountTargets(&asked); len(targets) > 0 {
 		line("The user's files at these paths are for you to read, and cannot be changed: %s.", codeList(targets))
 	}

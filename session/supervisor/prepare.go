@@ -292,7 +292,7 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
 	ws, err := workspace.Prepare(ctx, workspace.Request{
-		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
+		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide, ReadOnly: spec.ReadOnly,
 		Scratch: scratch, Session: string(s.id), Dirs: s.deps.Dirs,
 		Observer: s.saveWorkspace(made),
 	})
@@ -315,6 +315,9 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
 	if len(ws.Unmatched) > 0 {
 		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", codeList(ws.Unmatched)))
+	}
+	if len(ws.Idle) > 0 {
+		s.report.warn("workspace", fmt.Sprintf("no file here matches the read-only patterns %s (they are as in .gitignore)", codeList(ws.Idle)))
 	}
 	return ws, nil
 }

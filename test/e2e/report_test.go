@@ -26,6 +26,7 @@ type report struct {
 	Branch      string   `json:"branch"`
 	Clean       bool     `json:"clean"`
 	Hide        []string `json:"hide"`
+	ReadOnly    []string `json:"read_only"`
 	Mount       []string `json:"mount"`
 	Network     string   `json:"network"`
 	Inference   string   `json:"inference"`

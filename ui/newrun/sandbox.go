@@ -41,7 +41,7 @@ func newSandboxStep(b *bindings, files *fileLists) sandboxStep {
 func (s *sandboxStep) formKeys() []string {
 	resumes := s.place != nil && s.place.Resumed != nil
 	return slices.DeleteFunc(run.FormKeys(), func(key string) bool {
-		return key == "system" || resumes && (key == "hide" || key == "clean")
+		return key == "system" || resumes && (key == "hide" || key == "read-only" || key == "clean")
 	})
 }
 

@@ -12,7 +12,7 @@ var groups = []struct {
 	title string
 	keys  []string
 }{
-	{"sandbox", []string{"agent", "image", "network", "hide", "mount", "env", "clean", "system"}},
+	{"sandbox", []string{"agent", "image", "network", "hide", "read-only", "mount", "env", "clean", "system"}},
 	{"egress proxy", []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn", "own-addresses"}},
 	{"limits", []string{"timeout", "idle-timeout", "memory", "cpus", "pids", "disk", "state-size", "max-output", "sandboxes", "allow-degraded"}},
 	{"model", []string{"inference", "model", "inference-tools", "model-timeout", "max-tokens", "max-cost", "max-upload"}},
