@@ -6,11 +6,11 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
 	"aibox/internal/lazyregexp"
+	"aibox/internal/toolconfig"
 )
 
 // Host holds the machine's settings for reaching package registries. It never holds
@@ -33,9 +33,10 @@ func ReadHost() Host {
 
 func readHost(root fs.FS, env func(string) string, home string) Host {
 	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
+	tools := toolconfig.Source{Root: root, Env: env, Home: home}
 	h.Certs = readCerts(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
-	h.Registry = h.address(readRegistry(root, env, home), "npm's registry setting")
-	h.pip(readPip(root, env, home))
+	h.Registry = h.address(tools.NPM(), "npm's registry setting")
+	h.pip(tools.Pip())
 	h.proxies(env)
 	return h
 }
@@ -100,31 +101,4 @@ func (h *Host) proxies(env func(string) string) {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
-}
-
-// readRegistry finds the "registry" key as npm does: in the environment, then the
-// user's file, then the system's. It reads no other key, and no credentials.
-func readRegistry(root fs.FS, env func(string) string, home string) string {
-	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
-		if value := env(name); value != "" {
-			return value
-		}
-	}
-	user := filepath.Join(home, ".npmrc")
-	if set := env("NPM_CONFIG_USERCONFIG"); set != "" {
-		user = set
-	}
-	for _, file := range []string{user, "/usr/local/etc/npmrc", "/etc/npmrc"} {
-		data, err := fs.ReadFile(root, strings.TrimPrefix(filepath.Clean(file), "/"))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(data)) {
-			key, value, ok := strings.Cut(line, "=")
-			if ok && strings.TrimSpace(key) == "registry" {
-				return strings.Trim(strings.TrimSpace(value), `"'`)
-			}
-		}
-	}
-	return ""
 }

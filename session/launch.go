@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/probe"
 	"aibox/internal/screen"
+	"aibox/netguard/preset"
 	"aibox/runtime"
 )
 
@@ -21,6 +22,9 @@ type Launch struct {
 	// Injected are the values of the secrets that Spec.Secret names, only for the egress
 	// proxy. They never enter the sandbox.
 	Injected map[string]string `json:"injected,omitempty"`
+	// Registries are those of the user's own package tools, for tools that the image does not
+	// set up.
+	Registries []preset.Registry `json:"registries,omitempty"`
 	// ReportProbes reports each probe as a separate step, to show their progress.
 	ReportProbes bool `json:"tell_probes,omitempty"`
 	// AsksNothing makes the session act at its limits without asking the user.

@@ -9,6 +9,7 @@ import (
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/toolconfig"
 	"aibox/review/accept"
 	"aibox/session"
 	"aibox/workspace"
@@ -244,6 +245,10 @@ func (s *resolution) environment() (err error) {
 	launch := &s.plan.Launch
 	launch.Env, launch.Spec.Env, err = readVariables(launch.Spec.Env)
 	launch.Keys = s.User.ModelKeys()
+	if err != nil {
+		return err
+	}
+	launch.Registries, err = ownRegistries(&launch.Spec, toolconfig.Own())
 	return err
 }
 

@@ -22,6 +22,7 @@ func TestRegistriesOfCargoAreThoseOfItsConfiguration(t *testing.T) {
 		"another registry":        {"[registries.own]\nindex = \"sparse+https://own.example.org/\"\n", nil, "cargo: own.example.org, " + builtIn},
 		"another source replaced": {"[source.crates-io]\n[source.own]\nregistry = \"https://own.example.org\"\nreplace-with = \"vendored\"\n", nil, "cargo: own.example.org, " + builtIn},
 		"the environment":         {"", []string{"CARGO_REGISTRIES_OWN_INDEX=sparse+https://own.example.org/"}, "cargo: own.example.org, " + builtIn},
+		"that of the user":        {"", []string{CargoIndex + "=sparse+https://user.example.org/"}, "cargo: user.example.org"},
 		"vendored crates":         {"[source.crates-io]\nreplace-with = \"vendored\"\n[source.vendored]\ndirectory = \"vendor\"\n", nil, "cargo: no host"},
 		"a backslash":             {"# \\c\n[source.crates-io]\nreplace-with = 'mirror'\n[source.mirror]\nregistry = 'https://mirror.example.org'\n", nil, "cargo: mirror.example.org"},
 	} {

@@ -38,7 +38,7 @@ if PyPI.simple_url in urls:
 `
 
 // cargoScript prints the registries of cargo's configuration and environment and, unless the
-// configuration replaces it, the index that is compiled into cargo: strings in a program have
+// configuration or the user's own registry (see CargoIndex) replaces it, the index that is compiled into cargo: strings in a program have
 // no terminator, so only a host that is followed by a slash counts. A sparse index names the
 // host of its crates, which curl can read once the first answer of this script is allowed.
 const cargoScript = `
@@ -47,7 +47,7 @@ configuration=$(cat "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HO
 {
 	{ printf '%s\n' "$configuration" | grep -E '^ *(registry|index) *='; env | grep -E '^CARGO_REGISTRIES_[A-Z0-9_]+_INDEX='; } |
 		grep -oE "(sparse\\+)?https://[^\"' ]+"
-	if ! printf '%s\n' "$configuration" | sed -n '/^ *\[source\.crates-io\]/,/^ *\[/p' | grep -qE '^ *replace-with *='; then
+	if [ -z "$CARGO_REGISTRIES_AIBOX_INDEX" ] && ! printf '%s\n' "$configuration" | sed -n '/^ *\[source\.crates-io\]/,/^ *\[/p' | grep -qE '^ *replace-with *='; then
 		cargo=$(rustup which cargo 2>/dev/null || readlink -f "$(command -v cargo)")
 		grep -aoE 'sparse\+https://[a-z0-9-]+(\.[a-z0-9-]+)+/' "$cargo" | head -n 1
 	fi

@@ -28,6 +28,7 @@ func (s *sandbox) resolvePresets(ctx context.Context) error {
 		return nil
 	}
 	done := s.report.step("presets")
+	s.addRegistries(ctx, names)
 	resolved := s.askImage(ctx, names)
 	for i, r := range resolved {
 		if err := s.policy.addPreset(r); err != nil {
@@ -62,7 +63,7 @@ func (s *sandbox) askImage(ctx context.Context, names []string) []preset.Resolut
 			found, _ := preset.Find(name)
 			resolved[i].Preset = name
 			if queries := found.Queries(); len(resolved[i].Rules) == 0 && round < len(queries) {
-				programs = append(programs, lifeline.Process{Argv: queries[round].Argv, Env: slices.Concat(proxyEnv(), s.launch.Env)})
+				programs = append(programs, lifeline.Process{Argv: queries[round].Argv, Env: slices.Concat(proxyEnv(), s.registries, s.launch.Env)})
 				asked = append(asked, i)
 			}
 		}

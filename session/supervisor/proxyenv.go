@@ -69,10 +69,10 @@ const (
 	profileFile = "/etc/profile.d/aibox.sh"
 )
 
-// profile returns a script that exports the variables of proxyEnv, unless they are set.
-func profile() string {
+// profile returns a script that exports variables, unless they are set.
+func profile(env []string) string {
 	var script strings.Builder
-	for _, entry := range proxyEnv() {
+	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		fmt.Fprintf(&script, "[ -n \"${%[1]s+x}\" ] || export %[1]s=%[2]s\n", name, shellquote.Quote(value))
 	}
@@ -81,15 +81,17 @@ func profile() string {
 
 // proxyFiles returns the files for programs that have no variable for a proxy, or that run
 // without it. ssh trusts the key of a new host because the proxy has checked it. Because of
-// the known keys, ssh asks the server for a key of a type that the proxy can check.
-func proxyFiles(hostKeys []string) []lifeline.File {
+// the known keys, ssh asks the server for a key of a type that the proxy can check. The user's
+// registries are set up in the same way.
+func proxyFiles(hostKeys, registries []string) []lifeline.File {
 	config := fmt.Sprintf("Host *\n\tProxyCommand %s connect %s %%h %%p\n\tStrictHostKeyChecking accept-new\n", runtime.InitPath, proxyAddress())
 	files := []lifeline.File{
 		{Path: sshConfigFile, Mode: 0o644, Data: []byte(config)},
 		{Path: aptConfigFile, Mode: 0o644, Data: fmt.Appendf(nil, "Acquire::http::Proxy \"%[1]s\";\nAcquire::https::Proxy \"%[1]s\";\n", proxyURL())},
 		{Path: gitConfigFile, Mode: 0o644, Data: fmt.Appendf(nil, "[http]\n\tproxy = %s\n", proxyURL()), Keep: true},
-		{Path: profileFile, Mode: 0o644, Data: []byte(profile())},
+		{Path: profileFile, Mode: 0o644, Data: []byte(profile(slices.Concat(proxyEnv(), registries)))},
 	}
+	files = append(files, registryFiles(registries)...)
 	if len(hostKeys) > 0 {
 		files = append(files, lifeline.File{Path: sshKnownHosts, Mode: 0o644, Data: []byte(strings.Join(hostKeys, "\n") + "\n")})
 	}

@@ -53,7 +53,7 @@ func TestProgramsFindTheProxyAndReachTheGatewayDirectly(t *testing.T) {
 
 func fileAt(t *testing.T, path string) lifeline.File {
 	t.Helper()
-	for _, file := range proxyFiles(nil) {
+	for _, file := range proxyFiles(nil, nil) {
 		if file.Path == path {
 			return file
 		}

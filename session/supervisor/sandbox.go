@@ -58,7 +58,8 @@ type sandbox struct {
 	// stopProxy ends the egress proxy and its connections, so that all of them are recorded.
 	stopProxy func()
 
-	agentFolder string // the agent's working folder; set before it runs
+	agentFolder string   // the agent's working folder; set before it runs
+	registries  []string // the user's package registries, as NAME=VALUE; set before it runs
 }
 
 // startSandbox creates the sandbox while its network is being closed, starts it afterwards,
@@ -286,7 +287,7 @@ func (s *sandbox) startMessage(res *resources) lifeline.Start {
 	var files []lifeline.File
 	env := []string{"TERM=dumb"}
 	if s.launch.Spec.Mode().HasProxy() {
-		files, env = proxyFiles(s.policy.hostKeys()), append(env, proxyEnv()...)
+		files, env = proxyFiles(s.policy.hostKeys(), s.registries), slices.Concat(env, proxyEnv(), s.registries)
 	}
 	if text := s.policy.inspectionNotice(); text != "" {
 		s.postNotice(text)

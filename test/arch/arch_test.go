@@ -93,7 +93,7 @@ var owners = map[string][]string{
 	"github.com/google/go-cmp":           {"internal/golden", "review/reviewtest"},
 	"github.com/miekg/dns":               {"netguard/egress"},
 	"github.com/pavlo-v-chernykh":        {"cmd/aibox-init"},
-	"github.com/pelletier/go-toml/v2":    {"agents", "app/template", "config", "internal/scripted"},
+	"github.com/pelletier/go-toml/v2":    {"agents", "app/template", "config", "internal/scripted", "internal/toolconfig"},
 	"github.com/rogpeppe/go-internal":    nil,
 	"github.com/spf13/cobra":             {"cli"},
 	"github.com/spf13/pflag":             {"cli"},

@@ -145,3 +145,16 @@ func requests() []control {
 		{name: "no gateway under none", file: "netguard/mode.go", text: `m.valid() && m != None`, off: `m.valid()`, tests: "TestModeListensOnlyOnItsOwnPorts"},
 	}
 }
+
+// registries are the controls about the registries of the user's own package tools.
+func registries() []control {
+	const file, secret, reach, own = "netguard/preset/registry.go", "TestAPasswordInARegistryStaysOutside", "TestARegistryThatNoSandboxReachesIsNotPassedOn", "TestAToolIsAskedWhetherItHasARegistryOfItsOwn"
+	return []control{
+		{name: "no password of a registry", file: file, text: `strings.Contains(value, "@")`, off: `false`, tests: secret},
+		{name: "no key in a query of a registry", file: file, text: `u.RawQuery != "" || `, off: ``, tests: secret},
+		{name: "no key in a fragment of a registry", file: file, text: ` || u.Fragment != ""`, off: ``, tests: secret},
+		{name: "only registries over HTTP", file: file, text: `err != nil || host == ""`, off: `err != nil`, tests: reach},
+		{name: "only registries that a preset can allow", file: file, text: `len(refused) > 0`, off: `len(refused) > 9`, tests: reach},
+		{name: "a sandbox's own registry stays", file: file, text: `== "none"`, off: `!= ""`, tests: own},
+	}
+}

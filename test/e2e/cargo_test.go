@@ -114,4 +114,13 @@ done
 			t.Errorf("the log does not have %s:\n%s", want, log)
 		}
 	}
+
+	// An image without a registry of its own uses that of the user's cargo.
+	trusting := m.image("cargo-trusting", "FROM "+image+"\nENV CARGO_HOME=/opt/empty\n", nil)
+	m.write(filepath.Join(m.home, ".cargo", "config.toml"), "[source.crates-io]\nreplace-with = \"mine\"\n\n[source.mine]\nregistry = \"sparse+https://"+listed.Name+"/index/\"\n")
+	o = m.aibox(0, "run", "shell", "--image", trusting, "--allow", "cargo", "--inference", model, "--repo", repo, "--",
+		"env", "CARGO_TARGET_DIR=/tmp/target", "cargo", "run", "-q")
+	if o.stdout != "small from cargo\n" || !strings.Contains(o.stderr, "cargo: "+listed.Name+", "+files.Name+" ") {
+		t.Errorf("the cargo of the sandbox did not use the registry of this machine: %s", o)
+	}
 }
