@@ -13,6 +13,7 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/netguard/preset"
 	"aibox/session"
 	"aibox/session/manager"
 )
@@ -155,11 +156,12 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	plan := run.Plan{}
 	plan.Launch.Spec.Env, plan.Launch.Env = []string{"TOKEN"}, []string{"TOKEN=secret"}
 	plan.Launch.Spec.Mount = []string{"/home/user/data:/data"}
+	plan.Launch.Registries = []preset.Registry{{Preset: "npm", Env: []string{"npm_config_registry=https://mirror.example.org/"}}}
 	plan.Launch.Spec.Prompts = []session.SystemPrompt{{Name: "mine", Text: "private"}}
 	if err := s.separate(&plan); err != nil {
 		t.Fatal(err)
 	}
-	if l := plan.Launch; l.Env != nil || l.Spec.Env != nil || l.Spec.Mount != nil || l.Spec.Prompts != nil || l.Spec.Tenant != "ann" {
+	if l := plan.Launch; l.Env != nil || l.Registries != nil || l.Spec.Env != nil || l.Spec.Mount != nil || l.Spec.Prompts != nil || l.Spec.Tenant != "ann" {
 		t.Errorf("the plan is %+v", l)
 	}
 	for name, spoil := range map[string]func(*run.Plan){

@@ -224,15 +224,16 @@ func (s *Service) checkWithin(runner *run.Runner, request *Request, given config
 }
 
 // separate removes everything that belongs to the machine's user from another tenant's
-// plan: variables, secrets, mounts, system prompts, and agents that run with the user's account at
-// a vendor.
+// plan: variables, registries, secrets, mounts, system prompts, and agents that run with the
+// user's account at a vendor.
 func (s *Service) separate(plan *run.Plan) error {
 	launched := &plan.Launch.Spec
 	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
 		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
 	}
 	launched.Tenant = s.Policy.Tenant
-	launched.Env, launched.Mount, launched.System, launched.Prompts, plan.Launch.Env = nil, nil, nil, nil, nil
+	launched.Env, launched.Mount, launched.System, launched.Prompts = nil, nil, nil, nil
+	plan.Launch.Env, plan.Launch.Registries = nil, nil
 	return nil
 }
 
