@@ -18,7 +18,7 @@ import (
 type Limits struct {
 	Memory    int64   // bytes
 	CPUs      float64 // processors that the sandbox can use at once
-	Processes int     // in the sandbox, which PID 1 enforces with a resource limit
+	Processes int     // in the sandbox, which PID 1 enforces with a resource limit; see also Tasks
 }
 
 // String lists the limits, "8 GiB of memory, 3 CPUs"; empty if there are none.
@@ -68,7 +68,7 @@ type Enforcer interface {
 	// Gaps returns the limits that Enforce does not enforce.
 	Gaps(l Limits) []Gap
 	// Enforce puts the sandbox and everything that it starts under the limits, except Gaps
-	// and Processes. It returns an error if the kernel does not confirm one.
+	// and Processes, of which it enforces MostTasks. It returns an error if the kernel does not confirm one.
 	Enforce(ctx context.Context, s Sandbox, l Limits) (Control, error)
 }
 

@@ -47,6 +47,23 @@ func TestAMeterMeasuresMemoryDiskProcessesAndProcessorTime(t *testing.T) {
 	}
 }
 
+func TestAMeterCountsTheTasksOfAllProcesses(t *testing.T) {
+	s := limittest.Start(t)
+	m := limit.NewMeter(s.Process)
+	tasks := func() int {
+		n, err := m.Tasks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	alone := tasks()
+	s.Do("child")
+	if n := tasks(); n <= alone {
+		t.Errorf("a process adds %d tasks to %d", n-alone, alone)
+	}
+}
+
 func TestASandboxThatHasEndedIsNotMeasured(t *testing.T) {
 	s := limittest.Start(t)
 	m := limit.NewMeter(s.Process)

@@ -13,11 +13,12 @@ import (
 type Machine struct {
 	Memory int64 // bytes; 0 if unknown
 	CPUs   int   // processors that this process can use
+	Tasks  int   // processes and threads that its kernel can have at once; 0 if unknown
 }
 
 // ThisMachine measures this machine. In a container the container's limits count.
 func ThisMachine() Machine {
-	m := Machine{CPUs: runtime.NumCPU()}
+	m := Machine{CPUs: runtime.NumCPU(), Tasks: machineTasks()}
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		m.Memory = int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // their types differ between processors

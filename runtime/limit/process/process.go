@@ -1,6 +1,6 @@
 // Package process enforces limits where no systemd of the user runs. It needs neither root
 // nor cgroups, so it enforces less: processors by affinity, in whole numbers; memory only
-// if the caller measures it and ends the sandbox.
+// if the caller measures it and ends the sandbox; tasks by a resource limit.
 package process
 
 import (
@@ -36,11 +36,14 @@ func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
 }
 
 // Enforce binds the sandbox's threads to as many processors as its limit allows, rounded
-// up, and lowers their priority. New threads inherit both, and nothing in the sandbox can
-// change them: gVisor never passes such a call to the host.
+// up, lowers their priority, and limits their number. New threads inherit that, and nothing in
+// the sandbox can change it: gVisor never passes such a call to the host.
 func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (limit.Control, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
+	}
+	if err := boundTasks(ctx, s, l.MostTasks()); err != nil {
+		return nil, fmt.Errorf("limiting the tasks of the sandbox: %w", err)
 	}
 	processors := available()
 	if s.Within.PID != 0 {

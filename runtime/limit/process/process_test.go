@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { limittest.Main(m) }
 
 func TestTheSuite(t *testing.T) {
-	limittest.Suite(t, Enforcer{}, limit.Limits{Memory: 1 << 30, CPUs: 1, Processes: 64})
+	limittest.Suite(t, Enforcer{}, limit.Limits{Memory: 1 << 30, CPUs: 1, Processes: 4096})
 }
 
 // processorsOf returns the largest number of processors that any thread of a process can use.

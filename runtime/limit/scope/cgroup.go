@@ -73,7 +73,7 @@ func confirm(dir string, l limit.Limits) error {
 	}
 	if l.Processes > 0 {
 		n, err := readNumber(filepath.Join(dir, "pids.max"))
-		if err != nil || n > int64(tasks(l)) {
+		if err != nil || n > int64(l.MostTasks()) {
 			return fmt.Errorf("the limit of threads is %d: %w", n, errors.Join(err, errNotSet))
 		}
 	}

@@ -27,10 +27,6 @@ const (
 	jobTimeout = 30 * time.Second
 	// attachRounds bounds how often to look for processes that started meanwhile.
 	attachRounds = 20
-	// tasksPerProcess and ownTasks bound the threads on the host: gVisor needs several for
-	// each process of the sandbox, and dozens for itself. The exact limit of processes is
-	// that of the sandbox's PID 1; this one holds even if gVisor fails.
-	tasksPerProcess, ownTasks = 4, 1024
 )
 
 // manager is the part of systemd's interface that the package uses; *dbus.Conn has it.
@@ -153,16 +149,13 @@ func properties(s limit.Sandbox, l limit.Limits, pids []int) []dbus.Property {
 		all = append(all, set("CPUQuotaPerSecUSec", quota(l)))
 	}
 	if l.Processes > 0 {
-		all = append(all, set("TasksMax", tasks(l)))
+		all = append(all, set("TasksMax", uint64(l.MostTasks())))
 	}
 	return all
 }
 
 // quota returns the time on processors in a second, in microseconds.
 func quota(l limit.Limits) uint64 { return uint64(math.Round(l.CPUs * 1e6)) }
-
-// tasks returns the limit of threads on the host.
-func tasks(l limit.Limits) uint64 { return uint64(l.Processes)*tasksPerProcess + ownTasks }
 
 // create creates the scope and waits until it exists.
 func (c *control) create(ctx context.Context, s limit.Sandbox, l limit.Limits) error {

@@ -38,7 +38,7 @@ func TestAScopeHasEveryLimit(t *testing.T) {
 	}
 	p := f.scopes[unit]
 	for name, want := range map[string]any{
-		"MemoryMax": uint64(1 << 30), "MemorySwapMax": uint64(0), "CPUQuotaPerSecUSec": uint64(1_500_000), "TasksMax": uint64(64*4 + 1024),
+		"MemoryMax": uint64(1 << 30), "MemorySwapMax": uint64(0), "CPUQuotaPerSecUSec": uint64(1_500_000), "TasksMax": uint64((64*2 + 1024) / 4 * 5),
 		"CPUWeight": uint64(50), "OOMPolicy": "kill", "CollectMode": "inactive-or-failed", "AddRef": true, "Description": "aibox session 0a-test",
 	} {
 		if p[name] != want {
