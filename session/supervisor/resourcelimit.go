@@ -38,7 +38,7 @@ func (s *sandbox) enforceLimits(ctx context.Context, id string, process runtime.
 	}
 	s.onUndo(func(context.Context) error { return control.Close() })
 	s.mu.Lock()
-	s.meter, s.control = meter, control
+	s.meter, s.control, s.tasks = meter, control, newTaskWatch(limits, meter)
 	s.mu.Unlock()
 	return nil
 }
@@ -90,8 +90,7 @@ func (s *limits) limitMemory(ctx context.Context) {
 			return
 		case err != nil && control.OutOfMemory() == nil:
 			fmt.Fprintln(os.Stderr, "measuring memory:", err)
-			s.end(fault.New(fault.Environment, "the sandbox's memory cannot be measured, so the session was ended").
-				Hint("%s", s.hintKept("its memory limit could not be enforced")))
+			s.end(s.unmeasurableFault())
 			s.killSandbox()
 			return
 		case err != nil: // the kernel enforces the limit
@@ -122,6 +121,16 @@ func (s *limits) limitMemory(ctx context.Context) {
 // isSandboxEnding reports whether the sandbox is ending, after a measurement failed. It
 // waits a moment: the kernel frees a dying process's memory before its threads end.
 func (s *limits) isSandboxEnding() bool { return s.state().Sandbox.AwaitEnd(time.Second) == nil }
+
+// unmeasurableFault reports why the memory of the sandbox cannot be measured. Its kernel can be gone
+// while thousands of processes still end.
+func (s *limits) unmeasurableFault() error {
+	if cause := s.unreportedCause(); cause != nil {
+		return cause
+	}
+	return fault.New(fault.Environment, "the sandbox's memory cannot be measured, so the session was ended").
+		Hint("%s", s.hintKept("its memory limit could not be enforced"))
+}
 
 // endForMemory ends the session and kills the sandbox because of its memory limit.
 func (s *limits) endForMemory() {
@@ -158,19 +167,21 @@ func (s *limits) limitProcesses(tasks lifeline.Tasks) {
 // arrive after the end.
 const kernelReportTime = time.Second
 
-// unreportedCause returns why a sandbox ended without a report: its memory limit, or nil
-// if that is unknown.
+// unreportedCause returns why a sandbox ended without a report: its limit of memory or of tasks,
+// or nil if that is unknown.
 func (s *sandbox) unreportedCause() error {
 	s.mu.Lock()
-	control := s.control
+	control, tasks := s.control, s.tasks
 	s.mu.Unlock()
-	if control == nil || control.OutOfMemory() == nil {
-		return nil
+	if control != nil && control.OutOfMemory() != nil {
+		select {
+		case <-control.OutOfMemory():
+			return s.memoryFault()
+		case <-time.After(kernelReportTime):
+		}
 	}
-	select {
-	case <-control.OutOfMemory():
-		return s.memoryFault()
-	case <-time.After(kernelReportTime):
-		return nil
+	if tasks.wasNear() {
+		return s.tasksFault(int(tasks.last.Load()))
 	}
+	return nil
 }

@@ -44,6 +44,7 @@ type sandbox struct {
 	watchdog *watchdog.Watchdog // nil until it guards the sandbox
 	meter    *limit.Meter       // nil until the limits are applied to the sandbox
 	control  limit.Control      // nil until then, and at the end
+	tasks    *taskWatch         // nil until then
 
 	warm     warmSandbox
 	wasWarm  bool             // it was claimed

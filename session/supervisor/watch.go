@@ -47,6 +47,7 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	defer cancel()
 	measuring.Go(func() { s.limitDisk(watching, res) })
 	measuring.Go(func() { s.limitMemory(watching) })
+	measuring.Go(func() { s.limitTasks(watching) })
 	line := make(chan sandboxOutcome, 1)
 	go func() { line <- s.receive() }()
 	dead := make(chan error, 2)

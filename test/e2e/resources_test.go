@@ -243,6 +243,26 @@ func TestAForkBombOfManyUsersEndsTheSession(t *testing.T) {
 	m.tidied()
 }
 
+// A bomb whose processes never wait keeps as many in the making as there are. gVisor has processes
+// of its own for both, and keeps them.
+func TestAForkBombEndsBeforeTheHostHasNoProcessesLeft(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(5, "run", "shell", "--network", "none", "--timeout", "4m", "--pids", "1000", "--repo", m.repo("p", nil), "--", "sh", "-c",
+		`echo work > work.txt; exec perl -e 'fork while 1'`)
+	if !strings.Contains(o.stderr, "processes and threads of this machine, and its limit is 3024, so it was ended") || !strings.Contains(o.stderr, "--pids sets another limit") {
+		t.Errorf("the output is\n%s", o)
+	}
+	id := m.stored()[0].ID
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is lost:\n%s", o)
+	}
+	if text := m.read(m.sessions(), id, "audit.jsonl"); !strings.Contains(text, `"limit":"tasks"`) {
+		t.Errorf("the log has\n%s", text)
+	}
+	m.tidied()
+}
+
 func TestSettingsOfResourcesAreResolvedAndRecorded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -1,0 +1,98 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/runtime/limit"
+)
+
+// taskWatch counts the tasks of the host that a sandbox has. The kernel's limit, which is a
+// little higher, makes gVisor end without a reason, and a host without process ids for others is
+// of no use to anyone.
+type taskWatch struct {
+	allowed int // 0 without a limit
+	host    func() (int, error)
+	sandbox func() (int, error)
+	last    atomic.Int64 // the last count; 0 if the host has so few that none was needed
+}
+
+func newTaskWatch(limits limit.Limits, meter *limit.Meter) *taskWatch {
+	return &taskWatch{allowed: limits.Tasks(), host: limit.HostTasks, sandbox: meter.Tasks}
+}
+
+// taskWarning is the part of the limit from which on the sandbox is counted and the user warned,
+// in percent.
+const taskWarning = 75
+
+func (w *taskWatch) near(count int) bool { return count > w.allowed*taskWarning/100 }
+
+// count counts the tasks of the sandbox, unless the whole host has too few to matter.
+func (w *taskWatch) count() (int, error) {
+	if total, err := w.host(); err == nil && !w.near(total) {
+		w.last.Store(0)
+		return 0, nil
+	}
+	n, err := w.sandbox()
+	if err == nil {
+		w.last.Store(int64(n))
+	}
+	return n, err
+}
+
+// wasNear reports whether the sandbox had almost as many tasks as allowed, which explains its end
+// if nothing else does.
+func (w *taskWatch) wasNear() bool { return w != nil && w.allowed > 0 && w.near(int(w.last.Load())) }
+
+// taskCountPause is the least time between two counts. A count of thousands takes long, and the
+// pause is then longer too.
+const taskCountPause = 250 * time.Millisecond
+
+// limitTasks ends the session when the sandbox has more tasks of the host than its limit of
+// processes allows. It returns when ctx or the sandbox ends.
+func (s *limits) limitTasks(ctx context.Context) {
+	s.mu.Lock()
+	w := s.tasks
+	s.mu.Unlock()
+	if w == nil || w.allowed == 0 {
+		return
+	}
+	warned := false
+	for {
+		began := time.Now()
+		n, err := w.count()
+		switch {
+		case errors.Is(err, runtime.ErrGone), err != nil && s.isSandboxEnding():
+			return
+		case err != nil: // the kernel's limit holds nevertheless
+			fmt.Fprintln(os.Stderr, "counting the sandbox's tasks:", err)
+		case n > w.allowed:
+			s.end(s.tasksFault(n))
+			s.killSandbox()
+			return
+		case w.near(n) && !warned:
+			warned = true
+			s.postNotice(fmt.Sprintf("the sandbox has %d processes and threads of this machine, and its limit is %d; the session is ended if it has more", n, w.allowed))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(taskCountPause, 2*time.Since(began))):
+		}
+	}
+}
+
+// tasksFault reports and logs that the sandbox has too many tasks of the host.
+func (s *sandbox) tasksFault(count int) error {
+	s.audit(audit.LimitReached, map[string]string{"limit": "tasks", "value": strconv.Itoa(s.tasks.allowed)})
+	return fault.New(fault.Limit, "the sandbox had %d processes and threads of this machine, and its limit is %d, so it was ended", count, s.tasks.allowed).
+		Hint("%s", s.hintKept("a program started processes too fast; --pids sets another limit"))
+}

@@ -1,0 +1,66 @@
+package supervisor
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// counting makes the session's task watch see such numbers of the host and, in turn, of the sandbox.
+func counting(s *supervisor, host int, counts ...int) {
+	s.tasks = &taskWatch{
+		allowed: 1000,
+		host:    func() (int, error) { return host, nil },
+		sandbox: func() (int, error) {
+			if len(counts) == 0 {
+				return 0, runtime.ErrGone
+			}
+			n := counts[0]
+			counts = counts[1:]
+			return n, nil
+		},
+	}
+}
+
+func TestASandboxWithTooManyTasksOfTheHostIsWarnedOfAndThenEnded(t *testing.T) {
+	_, s := watched(t)
+	counting(s, 5000, 100, 800, 1000, 1001)
+	s.limitTasks(t.Context())
+	if fault.KindOf(s.cause) != fault.Limit || !strings.Contains(s.cause.Error(), "1001 processes and threads of this machine, and its limit is 1000") {
+		t.Errorf("it ends with %v", s.cause)
+	}
+	if s.record.Size() == 0 {
+		t.Error("it was not warned of")
+	}
+}
+
+func TestASandboxIsCountedOnlyWhenTheHostHasManyTasks(t *testing.T) {
+	_, s := watched(t)
+	counting(s, 700, 1001)
+	if n, err := s.tasks.count(); n != 0 || err != nil {
+		t.Errorf("%d tasks are counted, %v", n, err)
+	}
+	counting(s, 751, 1001)
+	if n, err := s.tasks.count(); n != 1001 || err != nil {
+		t.Errorf("%d tasks are counted, %v", n, err)
+	}
+}
+
+// gVisor ends without a reason when the kernel refuses it a task.
+func TestASandboxThatEndsNearItsLimitOfTasksHasReachedIt(t *testing.T) {
+	_, s := watched(t)
+	for count, want := range map[int]bool{700: false, 900: true} {
+		counting(s, 5000, count)
+		if _, err := s.tasks.count(); err != nil {
+			t.Fatal(err)
+		}
+		if cause := s.unreportedCause(); (cause != nil) != want {
+			t.Errorf("after %d tasks the cause is %v", count, cause)
+		}
+		if kind := fault.KindOf(s.unmeasurableFault()); (kind == fault.Limit) != want {
+			t.Errorf("after %d tasks a sandbox without memory has the fault %v", count, kind)
+		}
+	}
+}
