@@ -2,10 +2,11 @@ package limit
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
+
+	"aibox/runtime"
 )
 
 const (
@@ -64,16 +65,9 @@ func HostTasks() (int, error) {
 // Tasks measures how many tasks of the host's kernel the sandbox has. The cost grows with their
 // number.
 func (m *Meter) Tasks() (int, error) {
-	pids, err := Descendants(m.process.PID)
-	if err != nil {
-		return 0, err
+	_, count, err := tree(m.process.PID)
+	if !m.process.Alive() {
+		return 0, runtime.ErrGone
 	}
-	count := 0
-	for _, pid := range append(pids, m.process.PID) {
-		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-		if err == nil { // otherwise it has ended
-			count += len(threads)
-		}
-	}
-	return count, nil
+	return count, err
 }

@@ -14,29 +14,35 @@ import (
 // Descendants returns the processes that pid has started, and those that they have started,
 // without pid. It is not atomic: a process that starts meanwhile may be missing.
 func Descendants(pid int) ([]int, error) {
-	children, err := childrenOf(pid)
-	if err != nil {
-		return nil, err
-	}
-	all := children
-	for _, child := range children {
-		more, err := Descendants(child)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		all = append(all, more...)
-	}
-	return all, nil
+	all, _, err := tree(pid)
+	return all, err
 }
 
-// childrenOf returns the children of all threads of a process (proc_tid_children(5)).
-func childrenOf(pid int) ([]int, error) {
+// tree returns the descendants of a process, and the number of threads that they and it have.
+func tree(pid int) (all []int, threads int, err error) {
+	children, threads, err := childrenOf(pid)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = children
+	for _, child := range children {
+		more, their, err := tree(child)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, err
+		}
+		all, threads = append(all, more...), threads+their
+	}
+	return all, threads, nil
+}
+
+// childrenOf returns the children of all threads of a process (proc_tid_children(5)), and how many
+// threads it has.
+func childrenOf(pid int) (children []int, threads int, err error) {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	tasks, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var children []int
 	for _, task := range tasks {
 		data, err := os.ReadFile(dir + "/" + task.Name() + "/children")
 		if err != nil {
@@ -45,12 +51,12 @@ func childrenOf(pid int) ([]int, error) {
 		for text := range strings.FieldsSeq(string(data)) {
 			child, err := strconv.Atoi(text)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			children = append(children, child)
 		}
 	}
-	return children, nil
+	return children, len(tasks), nil
 }
 
 // Processes returns the processes of a sandbox on the host: its kernel, its file server, and

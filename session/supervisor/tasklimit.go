@@ -20,41 +20,51 @@ import (
 // of no use to anyone.
 type taskWatch struct {
 	allowed int // 0 without a limit
+	machine int // how many tasks the machine can have; 0 if unknown
 	host    func() (int, error)
 	sandbox func() (int, error)
 	last    atomic.Int64 // the last count; 0 if the host has so few that none was needed
 }
 
 func newTaskWatch(limits limit.Limits, meter *limit.Meter) *taskWatch {
-	return &taskWatch{allowed: limits.Tasks(), host: limit.HostTasks, sandbox: meter.Tasks}
+	return &taskWatch{allowed: limits.Tasks(), machine: limit.ThisMachine().Tasks, host: limit.HostTasks, sandbox: meter.Tasks}
 }
 
-// taskWarning is the part of the limit from which on the sandbox is counted and the user warned,
-// in percent.
-const taskWarning = 75
+const (
+	// taskWarning is the part of the limit from which on the sandbox is counted and the user warned,
+	// in percent.
+	taskWarning = 75
+	// crowdedMachine is the part of its tasks above which a machine is crowded, in percent, and
+	// modestShare what a sandbox may have then: one by this number.
+	crowdedMachine, modestShare = 75, 32
+)
 
 func (w *taskWatch) near(count int) bool { return count > w.allowed*taskWarning/100 }
 
-// count counts the tasks of the sandbox, unless the whole host has too few to matter.
-func (w *taskWatch) count() (int, error) {
-	if total, err := w.host(); err == nil && !w.near(total) {
+// count counts the tasks of the sandbox, unless the whole host has too few to matter. crowds reports
+// whether the machine has few left and the sandbox many.
+func (w *taskWatch) count() (n int, crowds bool, err error) {
+	total, err := w.host()
+	if err == nil && !w.near(total) {
 		w.last.Store(0)
-		return 0, nil
+		return 0, false, nil
 	}
-	n, err := w.sandbox()
-	if err == nil {
+	if n, err = w.sandbox(); err == nil {
 		w.last.Store(int64(n))
 	}
-	return n, err
+	return n, w.machine > 0 && total > w.machine/100*crowdedMachine && n > w.machine/modestShare, err
 }
 
 // wasNear reports whether the sandbox had almost as many tasks as allowed, which explains its end
 // if nothing else does.
 func (w *taskWatch) wasNear() bool { return w != nil && w.allowed > 0 && w.near(int(w.last.Load())) }
 
-// taskCountPause is the least time between two counts. A count of thousands takes long, and the
-// pause is then longer too.
-const taskCountPause = 250 * time.Millisecond
+const (
+	// taskCountPause is the least time between two counts.
+	taskCountPause = 250 * time.Millisecond
+	// taskCountShare bounds the part of a processor that counting takes: one by this number and one.
+	taskCountShare = 9
+)
 
 // limitTasks ends the session when the sandbox has more tasks of the host than its limit of
 // processes allows. It returns when ctx or the sandbox ends.
@@ -68,7 +78,7 @@ func (s *limits) limitTasks(ctx context.Context) {
 	warned := false
 	for {
 		began := time.Now()
-		n, err := w.count()
+		n, crowds, err := w.count()
 		switch {
 		case errors.Is(err, runtime.ErrGone), err != nil && s.isSandboxEnding():
 			return
@@ -78,6 +88,10 @@ func (s *limits) limitTasks(ctx context.Context) {
 			s.end(s.tasksFault(n))
 			s.killSandbox()
 			return
+		case crowds:
+			s.end(s.crowdedFault(n))
+			s.killSandbox()
+			return
 		case w.near(n) && !warned:
 			warned = true
 			s.postNotice(fmt.Sprintf("the sandbox has %d processes and threads of this machine, and its limit is %d; the session is ended if it has more", n, w.allowed))
@@ -85,7 +99,7 @@ func (s *limits) limitTasks(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(taskCountPause, 2*time.Since(began))):
+		case <-time.After(max(taskCountPause, taskCountShare*time.Since(began))):
 		}
 	}
 }
@@ -95,4 +109,11 @@ func (s *sandbox) tasksFault(count int) error {
 	s.audit(audit.LimitReached, map[string]string{"limit": "tasks", "value": strconv.Itoa(s.tasks.allowed)})
 	return fault.New(fault.Limit, "the sandbox had %d processes and threads of this machine, and its limit is %d, so it was ended", count, s.tasks.allowed).
 		Hint("%s", s.hintKept("a program started processes too fast; --pids sets another limit"))
+}
+
+// crowdedFault reports that the machine has few tasks left, of which the sandbox has many. That is no
+// limit of the session.
+func (s *sandbox) crowdedFault(count int) error {
+	return fault.New(fault.Environment, "this machine has almost the %d processes and threads that it can have, and the sandbox had %d of them, so it was ended", s.tasks.machine, count).
+		Hint("%s", s.hintKept("other sandboxes or programs have the rest"))
 }

@@ -39,11 +39,11 @@ func TestASandboxWithTooManyTasksOfTheHostIsWarnedOfAndThenEnded(t *testing.T) {
 func TestASandboxIsCountedOnlyWhenTheHostHasManyTasks(t *testing.T) {
 	_, s := watched(t)
 	counting(s, 700, 1001)
-	if n, err := s.tasks.count(); n != 0 || err != nil {
+	if n, _, err := s.tasks.count(); n != 0 || err != nil {
 		t.Errorf("%d tasks are counted, %v", n, err)
 	}
 	counting(s, 751, 1001)
-	if n, err := s.tasks.count(); n != 1001 || err != nil {
+	if n, _, err := s.tasks.count(); n != 1001 || err != nil {
 		t.Errorf("%d tasks are counted, %v", n, err)
 	}
 }
@@ -53,7 +53,7 @@ func TestASandboxThatEndsNearItsLimitOfTasksHasReachedIt(t *testing.T) {
 	_, s := watched(t)
 	for count, want := range map[int]bool{700: false, 900: true} {
 		counting(s, 5000, count)
-		if _, err := s.tasks.count(); err != nil {
+		if _, _, err := s.tasks.count(); err != nil {
 			t.Fatal(err)
 		}
 		if cause := s.unreportedCause(); (cause != nil) != want {
@@ -61,6 +61,24 @@ func TestASandboxThatEndsNearItsLimitOfTasksHasReachedIt(t *testing.T) {
 		}
 		if kind := fault.KindOf(s.unmeasurableFault()); (kind == fault.Limit) != want {
 			t.Errorf("after %d tasks a sandbox without memory has the fault %v", count, kind)
+		}
+	}
+}
+
+// Several sandboxes within their limits could use up what the machine has.
+func TestASandboxWithManyTasksEndsWhenTheMachineHasFewLeft(t *testing.T) {
+	for _, c := range []struct {
+		host, count int
+		ends        bool
+	}{
+		{7400, 900, false}, {7600, 900, true}, {7600, 300, false},
+	} {
+		_, s := watched(t)
+		counting(s, c.host, c.count)
+		s.tasks.machine = 10_000
+		s.limitTasks(t.Context())
+		if s.isEnding() != c.ends || c.ends && fault.KindOf(s.cause) != fault.Environment {
+			t.Errorf("with %d tasks of %d it ends with %v", c.count, c.host, s.cause)
 		}
 	}
 }
