@@ -41,7 +41,8 @@ func open(o options) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: o, scratch: scratch, repo: filepath.Join(scratch, "repo"), large: map[int]string{}}
+	// Workspaces are in the home folder, where another run of this program can have its own.
+	b := &bench{options: o, scratch: scratch, repo: filepath.Join(scratch, "repo-"+filepath.Base(scratch)), large: map[int]string{}}
 	// HOME stays the same, because the recipes of the images depend on its configuration.
 	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "LANG", "USER", "npm_config_registry"} {
 		if value, ok := os.LookupEnv(name); ok {
