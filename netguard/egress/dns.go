@@ -29,6 +29,8 @@ type DNS struct {
 	// Log receives every refused question, also repeated ones, from several goroutines. The
 	// sandbox controls their number, so Log must count them rather than keep each.
 	Log func(Query)
+
+	pace *queryPace // of one Serve
 }
 
 const (
@@ -45,6 +47,7 @@ const (
 func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	d.pace = new(queryPace)
 	errs := make([]error, 2)
 	var wait sync.WaitGroup
 	if udp != nil {
@@ -119,8 +122,10 @@ func (d DNS) serveConn(conn net.Conn) {
 	}
 }
 
-// answer returns the answer to one packet, nil if none must be sent, and logs a refusal.
+// answer returns the answer to one packet when it is due, nil if none must be sent, and logs a
+// refusal.
 func (d DNS) answer(packet []byte) []byte {
+	d.pace.wait()
 	answer, refused := answer(packet)
 	if refused != nil && d.Log != nil {
 		d.Log(*refused)
