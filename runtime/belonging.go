@@ -26,14 +26,19 @@ func Belonging(sandbox string) ([]Process, error) {
 	if len(sandbox) < 12 {
 		return nil, fmt.Errorf("%q is not the id of a sandbox", sandbox)
 	}
-	entries, err := os.ReadDir("/proc")
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1) // unsorted
 	if err != nil {
 		return nil, err
 	}
 	var found []Process
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || !keeps(pid, sandbox) {
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || !isHostProgram(int(proc.Fd()), name) || !keeps(pid, sandbox) {
 			continue
 		}
 		// Check again, in case the pid was reused meanwhile.
@@ -43,6 +48,29 @@ func Belonging(sandbox string) ([]Process, error) {
 		}
 	}
 	return found, nil
+}
+
+// isHostProgram reports whether a process, named by its folder in proc, can run one of hostPrograms. A
+// machine has thousands of processes while a sandbox starts as many as it can, so this takes three
+// system calls. It is true if the start of the arguments is longer than expected.
+func isHostProgram(proc int, name string) bool {
+	fd, err := unix.Openat(proc, name+"/cmdline", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false // it has ended
+	}
+	defer unix.Close(fd)
+	var start [256]byte
+	n, err := unix.Read(fd, start[:])
+	if err != nil || n <= 0 {
+		return false // it has ended, or is a process of the kernel
+	}
+	program, _, whole := bytes.Cut(start[:n], []byte{0})
+	if !whole && n == len(start) {
+		return true
+	}
+	return slices.ContainsFunc(hostPrograms, func(prefix string) bool {
+		return bytes.HasPrefix(program[bytes.LastIndexByte(program, '/')+1:], []byte(prefix))
+	})
 }
 
 // keeps reports whether p, a process of this user, runs the sandbox.

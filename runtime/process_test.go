@@ -158,6 +158,7 @@ func TestOnlyItsOwnProcessesBelongToAContainer(t *testing.T) {
 	id := strings.ToLower(rand.Text() + rand.Text())
 	shim := hostProcess(t, "containerd-shim-runc-v2", "-namespace", "moby", "-id", id, "-address", "x")
 	sandbox := hostProcess(t, "runsc-sandbox", "boot", "--bundle=/run/moby/"+id, id)
+	deep := hostProcess(t, strings.Repeat("folder/", 50)+"runsc-gofer", id)
 	others := []Process{
 		hostProcess(t, "docker", "logs", id),
 		hostProcess(t, "containerd-shim-runc-v2", "-id", id+"0"),
@@ -167,13 +168,13 @@ func TestOnlyItsOwnProcessesBelongToAContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 2 || !slices.Contains(found, shim) || !slices.Contains(found, sandbox) {
-		t.Errorf("found %+v, want %+v and %+v", found, shim, sandbox)
+	if len(found) != 3 || !slices.Contains(found, shim) || !slices.Contains(found, sandbox) || !slices.Contains(found, deep) {
+		t.Errorf("found %+v, want %+v, %+v and %+v", found, shim, sandbox, deep)
 	}
 	if err := KillBelonging(id, 0); err != nil {
 		t.Fatal(err)
 	}
-	if shim.Alive() || sandbox.Alive() {
+	if shim.Alive() || sandbox.Alive() || deep.Alive() {
 		t.Error("they live on")
 	}
 	for _, other := range others {
