@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,16 @@ func childrenOf(pid int) (children []int, threads int, err error) {
 // Processes returns the processes of a sandbox on the host: its kernel, its file server, and
 // all that they have started. The container shim is not one of them.
 func (s Sandbox) Processes() ([]int, error) {
+	roots, err := s.Roots()
+	if err != nil {
+		return nil, err
+	}
+	return WithDescendants(roots)
+}
+
+// Roots returns the kernel and the file server of a sandbox, which exist from its creation on. It looks
+// at every process of the machine.
+func (s Sandbox) Roots() ([]int, error) {
 	processes, err := runtime.Belonging(s.ID)
 	if err != nil {
 		return nil, err
@@ -72,9 +83,15 @@ func (s Sandbox) Processes() ([]int, error) {
 			pids = append(pids, process.PID)
 		}
 	}
-	for _, pid := range pids {
+	return pids, nil
+}
+
+// WithDescendants returns processes and all that they have started. The first must not have ended.
+func WithDescendants(roots []int) ([]int, error) {
+	pids := slices.Clone(roots)
+	for i, pid := range roots {
 		more, err := Descendants(pid)
-		if err != nil {
+		if err != nil && (i == 0 || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("listing the sandbox's processes: %w", err)
 		}
 		pids = append(pids, more...)

@@ -42,9 +42,6 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
-	if err := boundTasks(ctx, s, l.MostTasks()); err != nil {
-		return nil, fmt.Errorf("limiting the tasks of the sandbox: %w", err)
-	}
 	processors := available()
 	if s.Within.PID != 0 {
 		shared, err := affinityOf(s.Within)
@@ -55,7 +52,7 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 		if l.CPUs > 0 {
 			n = min(n, int(math.Ceil(l.CPUs)))
 		}
-		if err := bind(ctx, s, choose(shared, n, s.ID), niceness); err != nil {
+		if err := bind(ctx, s, bounds{choose(shared, n, s.ID), niceness, uint64(l.MostTasks())}); err != nil {
 			return nil, err
 		}
 		return startWatch(s, n), nil
@@ -66,7 +63,7 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 		n = int(math.Ceil(l.CPUs))
 		set = choose(processors, n, s.ID)
 	}
-	if err := bind(ctx, s, set, niceness); err != nil {
+	if err := bind(ctx, s, bounds{set, niceness, uint64(l.MostTasks())}); err != nil {
 		return nil, fmt.Errorf("limiting the sandbox to %v processors: %w", l.CPUs, err)
 	}
 	return startWatch(s, n), nil
@@ -120,21 +117,31 @@ func choose(processors []int, n int, sandbox string) *unix.CPUSet {
 // rounds bounds how often bind looks for threads that started while it worked.
 const rounds = 20
 
-// bind sets the affinity, unless set is nil, and raises the niceness of all threads of the
-// sandbox. A thread that is not bound yet may start another one, so it repeats until it finds
-// none.
-func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet, nice int) error {
+// bounds are what the threads of a sandbox are bound to.
+type bounds struct {
+	processors *unix.CPUSet // nil for all
+	nice       int          // at least
+	tasks      uint64       // of the whole sandbox; see boundTasks
+}
+
+// bind binds all threads of the sandbox. A thread that is not bound yet may start another one, so it
+// repeats until it finds none.
+func bind(ctx context.Context, s limit.Sandbox, b bounds) error {
+	roots, err := s.Roots()
+	if err != nil {
+		return err
+	}
 	for range rounds {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		pids, err := s.Processes()
+		pids, err := limit.WithDescendants(roots)
 		if err != nil {
 			return err
 		}
 		changed := false
 		for _, pid := range pids {
-			more, err := bindProcess(pid, set, nice)
+			more, err := bindProcess(pid, b)
 			if err != nil {
 				return err
 			}
@@ -148,13 +155,20 @@ func bind(ctx context.Context, s limit.Sandbox, set *unix.CPUSet, nice int) erro
 }
 
 // bindProcess binds a process's threads, and reports whether it changed anything.
-func bindProcess(pid int, set *unix.CPUSet, nice int) (changed bool, err error) {
+func bindProcess(pid int, b bounds) (changed bool, err error) {
+	changed, err = boundTasks(pid, b.tasks)
+	if errors.Is(err, unix.ESRCH) {
+		return false, nil // it has ended
+	}
+	if err != nil {
+		return false, err
+	}
 	tids, err := threads(pid)
 	if err != nil {
 		return false, err
 	}
 	for _, tid := range tids {
-		bound, err := bindThread(tid, set, nice)
+		bound, err := bindThread(tid, b.processors, b.nice)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			return false, err
 		}

@@ -145,7 +145,7 @@ func (w *watch) run() {
 // outside of its own.
 func (w *watch) adapt(b *budget) {
 	if nice := b.niceness(); nice > niceness {
-		if nice > w.nice && bind(w.ctx, w.sandbox, nil, nice) == nil {
+		if nice > w.nice && bind(w.ctx, w.sandbox, bounds{nice: nice}) == nil {
 			w.nice = nice
 		}
 		w.idleCrowd()
