@@ -37,6 +37,15 @@ func TestASandboxYieldsMoreTheMoreItHasComputed(t *testing.T) {
 	}
 }
 
+func descendants(t *testing.T, s *limittest.StandIn) []int {
+	t.Helper()
+	pids, err := limit.Descendants(s.Process.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
 // threadsOf returns the threads of a sandbox's processes.
 func threadsOf(t *testing.T, s *limittest.StandIn) (tids []int) {
 	t.Helper()
@@ -130,6 +139,13 @@ func TestOnlyThreadsThatComputeBecomeIdleWhenTheyAreMany(t *testing.T) {
 		return n
 	}
 	s.Do(fmt.Sprintf("burners %d", crowd-2))
+	eventually(t, "only threads that burn compute", func() bool {
+		n, pids := 0, descendants(t, s)
+		for _, pid := range pids {
+			n += len(computing(pid))
+		}
+		return n <= crowd
+	})
 	w.adapt(&budget{processors: 1})
 	if n := idle(); n != 0 {
 		t.Errorf("%d threads are idle without a crowd", n)
