@@ -20,8 +20,8 @@ import (
 // itself, go first when the processors do not suffice for all. Alone, a sandbox is as fast.
 const (
 	niceness     = 5  // at first
-	debtNiceness = 10 // once the sandbox has used up its budget; it grows with the debt
-	mostNiceness = 18 // of a sandbox that has used up its budget many times over
+	debtNiceness = 15 // once the sandbox has used up its budget; it grows with the debt
+	mostNiceness = 19 // of a sandbox that has used up its budget several times over
 )
 
 // crowd is how many threads for each processor may compute at once in a sandbox in debt.
@@ -39,8 +39,8 @@ type budget struct {
 
 const (
 	// burst is the time for which a sandbox can use all its processors. The start of an agent
-	// takes less.
-	burst = 2 * time.Second
+	// takes less, and the first answer of a model with it.
+	burst = 3 * time.Second
 	// sustained is the part of the processors that a sandbox can use all the time.
 	sustained = 0.1
 	// mostDebt bounds the debt, in budgets, so that it ends some minutes after the flood.
