@@ -104,22 +104,29 @@ func (ps *processes) add(request process.Request) (*running, error) {
 	return p, nil
 }
 
-// forget removes the processes that ended first if there are too many. ps.mu is held.
+// forget removes ended processes if there are too many: first those whose end a reader has
+// received, then those that ended without a reader, the oldest first. It removes none that is
+// being read. ps.mu is held.
 func (ps *processes) forget() {
 	ended := 0
+	var received, unread []*running
 	for _, p := range ps.all {
-		if p.hasEnded() {
-			ended++
+		switch {
+		case !p.hasEnded():
+			continue
+		case p.record.Idle().IsZero():
+		case p.record.Delivered():
+			received = append(received, p)
+		default:
+			unread = append(unread, p)
 		}
+		ended++
 	}
-	ps.all = slices.DeleteFunc(ps.all, func(p *running) bool {
-		if ended <= maxEndedProcesses || !p.hasEnded() {
-			return false
-		}
-		ended--
+	idle := append(received, unread...)
+	for _, p := range idle[:min(max(ended-maxEndedProcesses, 0), len(idle))] {
 		p.record.Close()
-		return true
-	})
+		ps.all = slices.DeleteFunc(ps.all, func(other *running) bool { return other == p })
+	}
 }
 
 // ended logs the end of a process.

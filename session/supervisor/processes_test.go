@@ -284,6 +284,55 @@ func TestOldEndedProcessesAreForgotten(t *testing.T) {
 	}
 }
 
+func TestAnEndedProcessThatIsReadIsNotForgotten(t *testing.T) {
+	ps, _ := connected(t)
+	ended := func(request process.Request) int {
+		info := begin(t, ps, request)
+		done, err := ps.Done(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		return info.ID
+	}
+	slow := ended(sh("head -c 1000000 /dev/zero"))
+	reader, err := ps.Read(slow, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	unread := ended(sh("echo unread"))
+	read(t, ps, ended(sh("echo read")), io.Discard)
+	isListed := func(id int) bool { _, err := ps.find(id); return err == nil }
+	for len(ps.List()) <= maxEndedProcesses {
+		ended(process.Request{Argv: []string{"no-such-program"}})
+	}
+	ended(process.Request{Argv: []string{"no-such-program"}})
+	if isListed(unread+1) || !isListed(unread) {
+		t.Error("a process whose output was not read is forgotten before one whose end was")
+	}
+	for range maxEndedProcesses {
+		ended(process.Request{Argv: []string{"no-such-program"}})
+	}
+	if isListed(unread) {
+		t.Error("processes that nobody reads are kept")
+	}
+	size := 0
+	for {
+		frame, err := reader.Next(t.Context())
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", size, err)
+		}
+		if frame.Kind == process.Ended {
+			break
+		}
+		size += len(frame.Data)
+	}
+	if size != 1_000_000 {
+		t.Errorf("%d bytes were read", size)
+	}
+}
+
 // A hostile init must not cause the supervisor to store more than the window of a process.
 func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 	ps, _ := connected(t)
