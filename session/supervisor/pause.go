@@ -66,7 +66,9 @@ func (p *pauser) pause(ctx context.Context) error {
 	}
 	s := p.session
 	p.unwatch()
+	s.processes.clock.pause()
 	if err := container.Pause(context.WithoutCancel(ctx)); err != nil {
+		s.processes.clock.resume()
 		p.watch()
 		return err
 	}
@@ -92,6 +94,7 @@ func (p *pauser) resume(ctx context.Context) error {
 		return err
 	}
 	p.watch()
+	s.processes.clock.resume()
 	s.timeLimit.resume()
 	s.limitIdleTime()
 	err = s.save(func(st *session.State) { st.Paused, st.Expires = time.Time{}, s.timeLimit.deadline() })

@@ -28,6 +28,7 @@ type running struct {
 	flow    *lifeline.Flow
 	record  *process.Record
 	term    *terminal.Terminal // nil without a TTY
+	clock   *runClock
 
 	work    context.Context //nolint:containedctx // ends with the process, which outlives requests
 	cancel  context.CancelFunc
@@ -38,8 +39,9 @@ type running struct {
 	outputs     []processOutput // not recorded yet; its size is bounded by the process's window
 	spare       [][]byte        // buffers of outputs that were recorded, up to maxSpare
 	information process.Info
-	expired     bool      // its time limit is over
-	once        sync.Once // for closing started
+	expired     bool          // its time limit is over
+	began       time.Duration // when it began to run, on the clock
+	once        sync.Once     // for closing started
 }
 
 // processOutput is output of a process, or its end.
@@ -49,9 +51,9 @@ type processOutput struct {
 	exit   *process.Exit
 }
 
-func newRunning(id int, request process.Request, line *lifeline.Conn, dir string) *running {
+func newRunning(id int, request process.Request, line *lifeline.Conn, clock *runClock, dir string) *running {
 	p := &running{
-		request: request, line: line, flow: line.NewFlow(),
+		request: request, line: line, flow: line.NewFlow(), clock: clock,
 		started: make(chan struct{}), arrived: make(chan struct{}, 1),
 		information: process.Info{ID: id, Argv: request.Argv, User: request.User, Dir: request.Dir, TTY: request.TTY, Started: time.Now().UTC()},
 	}
@@ -144,14 +146,31 @@ func (p *running) runs(pid int) {
 	if p.term != nil {
 		p.term.Connect(p)
 	}
-	if p.request.Timeout > 0 {
-		late := time.AfterFunc(p.request.Timeout, p.expire)
-		context.AfterFunc(p.work, func() { late.Stop() })
-	}
+	p.limitTime()
 	if p.request.Linger > 0 {
 		go p.endUnread()
 	}
 	p.once.Do(func() { close(p.started) })
+}
+
+// limitTime starts the time limit of the process.
+func (p *running) limitTime() {
+	p.mu.Lock()
+	p.began = p.clock.now()
+	p.mu.Unlock()
+	if p.request.Timeout > 0 {
+		go p.clock.after(p.work, p.request.Timeout, p.expire)
+	}
+}
+
+// timeLeft returns how long the process may still run; 0: without a limit.
+func (p *running) timeLeft() time.Duration {
+	if p.request.Timeout == 0 {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(p.request.Timeout-(p.clock.now()-p.began), 1)
 }
 
 // expire kills the process at its timeout.
@@ -163,7 +182,7 @@ func (p *running) expire() {
 }
 
 // endUnread ends the process when it has had no reader for its Linger: with SIGHUP, and
-// after the same time with SIGKILL.
+// after the same time with SIGKILL. After a pause of the sandbox, a reader has that time again.
 func (p *running) endUnread() {
 	number := unix.SIGHUP
 	for wait := p.request.Linger; ; {
@@ -172,8 +191,12 @@ func (p *running) endUnread() {
 			return
 		case <-time.After(wait):
 		}
+		resumed, err := p.clock.awaitRunning(p.work)
+		if err != nil {
+			return
+		}
 		since := p.record.Idle()
-		switch idle := time.Since(since); {
+		switch idle := min(time.Since(since), time.Since(resumed)); {
 		case since.IsZero():
 			wait = p.request.Linger
 		case idle < p.request.Linger:

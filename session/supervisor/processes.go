@@ -28,6 +28,7 @@ const (
 // It is safe for concurrent use.
 type processes struct {
 	sandbox *sandbox
+	clock   runClock
 
 	mu     sync.Mutex
 	last   int        // number of the last process
@@ -38,7 +39,7 @@ type processes struct {
 }
 
 func newProcesses(s *sandbox) *processes {
-	return &processes{sandbox: s, flows: map[uint32]*running{}}
+	return &processes{sandbox: s, clock: newRunClock(), flows: map[uint32]*running{}}
 }
 
 // Start starts a process, and returns when it runs or could not be run.
@@ -94,7 +95,7 @@ func (ps *processes) add(request process.Request) (*running, error) {
 	}
 	ps.forget()
 	ps.last++
-	p := newRunning(ps.last, request, line, s.dir)
+	p := newRunning(ps.last, request, line, &ps.clock, s.dir)
 	if p.information.Dir == "" {
 		p.information.Dir = s.agentFolder
 	}

@@ -203,6 +203,7 @@ func (ps *processes) storable() ([]snapshot.Process, error) {
 			return nil, fault.New(fault.Conflict, "files are being copied into the sandbox or out of it").Hint("try again")
 		}
 		request.Env = nil // the process has it, and no record stores it
+		request.Timeout = p.timeLeft()
 		all = append(all, snapshot.Process{Flow: p.flow.ID, Request: request, Info: info})
 	}
 	return all, nil
@@ -222,23 +223,20 @@ func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows
 		}
 		request := one.Request
 		request.Linger = 0 // its reader is a client of the original sandbox
-		p := newRestored(one.Info, request, line, flow, ps.sandbox.dir)
+		p := newRestored(one.Info, request, line, flow, &ps.clock, ps.sandbox.dir)
 		ps.all = append(ps.all, p)
 		ps.flows[flow.ID] = p
 		ps.pumps.Go(func() { p.pump(ps.ended) })
-		if left := request.Timeout - time.Since(one.Info.Started); request.Timeout > 0 {
-			late := time.AfterFunc(max(left, 0), p.expire)
-			context.AfterFunc(p.work, func() { late.Stop() })
-		}
+		p.limitTime()
 		adopted++
 	}
 	return adopted
 }
 
 // newRestored returns a process that already runs.
-func newRestored(info process.Info, request process.Request, line *lifeline.Conn, flow *lifeline.Flow, dir string) *running {
+func newRestored(info process.Info, request process.Request, line *lifeline.Conn, flow *lifeline.Flow, clock *runClock, dir string) *running {
 	p := &running{
-		request: request, line: line, flow: flow, started: make(chan struct{}), arrived: make(chan struct{}, 1),
+		request: request, line: line, flow: flow, clock: clock, started: make(chan struct{}), arrived: make(chan struct{}, 1),
 		information: process.Info{ID: info.ID, Argv: info.Argv, User: info.User, Dir: info.Dir, PID: info.PID, Started: info.Started},
 	}
 	p.work, p.cancel = context.WithCancel(context.Background())
