@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"connectrpc.com/connect"
@@ -74,6 +75,9 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 	err := caller.Check(rightOf(method))
 	if err == nil {
 		err = do()
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errUnauthenticated) {
+		err = errUnauthenticated // it ended the call; see whileValid
 	}
 	if err != nil || !isRead(method) {
 		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: about(), Took: time.Since(begin), Err: err})

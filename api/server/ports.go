@@ -21,7 +21,6 @@ import (
 // Ports are the use cases of ports, and how requests are forwarded to them.
 type Ports struct {
 	Sessions PortSessions
-	Callers  Callers
 	Key      forward.Key // of signed URLs
 	Domains  []string    // below which ports have host names; empty means localhost
 	// Origin returns the scheme and the port of a listener on TCP, for signed URLs that are
@@ -33,11 +32,6 @@ type Ports struct {
 type PortSessions interface {
 	Ports(ctx context.Context, id session.ID) ([]ports.Listening, error)
 	DialPort(ctx context.Context, id session.ID, port uint16) (net.Conn, error)
-}
-
-// Callers finds callers by the ids of their tokens; see store.Store.
-type Callers interface {
-	Caller(ctx context.Context, id string) (auth.Caller, error)
 }
 
 // portService serves the service Ports, and decides for the forwarder who may use which port.
@@ -90,8 +84,8 @@ func (p *portService) Check(ctx context.Context, of forward.Caller) error {
 	if of.Token == "" && of.Tenant == session.LocalTenant {
 		return nil // the machine's user, whose rights do not end
 	}
-	caller, err := p.Callers.Caller(ctx, of.Token)
-	if err != nil || caller.Tenant != of.Tenant {
+	caller, err := p.server.callerOf(ctx, of.Tenant, of.Token)
+	if err != nil {
 		return fault.New(fault.Refused, "the token is no longer valid")
 	}
 	return caller.Check(aiboxv1.Right_RIGHT_EXECUTE)

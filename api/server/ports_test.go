@@ -39,22 +39,14 @@ func newPortSite(t *testing.T, serve http.HandlerFunc, change func(*Options)) *s
 	t.Helper()
 	backend := httptest.NewServer(serve)
 	t.Cleanup(backend.Close)
-	var s *site
-	s = newSite(t, func(o *Options) {
-		o.Ports = &Ports{Sessions: portMachine{backend.Listener.Addr().String()}, Key: forward.Key{1}, Callers: callers{&s}}
+	s := newSite(t, func(o *Options) {
+		o.Ports = &Ports{Sessions: portMachine{backend.Listener.Addr().String()}, Key: forward.Key{1}}
 		if change != nil {
 			change(o)
 		}
 	})
 	t.Cleanup(s.Close)
 	return s
-}
-
-// callers are those of the site's store, which is opened after its options are made.
-type callers struct{ of **site }
-
-func (c callers) Caller(ctx context.Context, id string) (auth.Caller, error) {
-	return (*c.of).store.Caller(ctx, id)
 }
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }

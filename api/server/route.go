@@ -199,7 +199,9 @@ func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	route.Handler.ServeHTTP(w, r)
+	valid, end := s.whileValid(r.Context(), caller)
+	defer end()
+	route.Handler.ServeHTTP(w, r.WithContext(valid))
 }
 
 // refuse records a refusal and writes it.

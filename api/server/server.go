@@ -51,6 +51,7 @@ type Server struct {
 	started  time.Time
 	front    http.Handler // the handler that Serve serves
 	ports    *portService // nil means unsupported
+	recheck  time.Duration
 }
 
 // New returns a server with the routes of the schema.
@@ -59,7 +60,7 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), started: time.Now()}
+	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), started: time.Now(), recheck: recheck}
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)

@@ -40,6 +40,8 @@ type Services struct {
 // Tokens finds callers by their tokens; see store.Store.
 type Tokens interface {
 	Authenticate(ctx context.Context, token string) (auth.Caller, error)
+	// Caller finds the caller whose token has an id.
+	Caller(ctx context.Context, id string) (auth.Caller, error)
 }
 
 // Sandboxes are the use cases of sandboxes; see sandbox.Service.

@@ -91,7 +91,7 @@ func Open(ctx context.Context, c Config) (*API, error) {
 		return nil, errors.Join(err, s.Store.Close())
 	}
 	o := server.Options{
-		Ports: &server.Ports{Sessions: sessions, Callers: s.Store, Key: forward.Key(key)},
+		Ports: &server.Ports{Sessions: sessions, Key: forward.Key(key)},
 		Services: server.Services{
 			Sandboxes: sandboxes, Processes: sessions, Quotas: enforcer, Creations: s.creations, Audit: sessions, Sessions: s.sessionsHandler(), Templates: templatesHandler(c.App),
 			Files: func(_ context.Context, id session.ID, user string) server.Files { return sessions.Files(id, user) },

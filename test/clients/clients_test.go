@@ -58,6 +58,10 @@ func (tokens) Authenticate(_ context.Context, given string) (auth.Caller, error)
 	return auth.Caller{}, fault.New(fault.NotFound, "no such token")
 }
 
+func (t tokens) Caller(ctx context.Context, id string) (auth.Caller, error) {
+	return t.Authenticate(ctx, map[string]string{"t1": token, "t2": readToken}[id])
+}
+
 // startServer starts a server on a Unix socket and a port, and returns the environment that
 // the clients' tests need, and the address of the port.
 func startServer(t *testing.T) (env []string, address string) {
