@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/e2b/filesystempb"
 	"aibox/api/e2b/processpb"
 )
 
@@ -187,6 +188,33 @@ func TestTheInsideOfASandboxNeedsItsOwnToken(t *testing.T) {
 	fake.revoked["token-a"] = true
 	if status, _ := call(t, front, "GET", "/e2b/files?path=/secret", "", inside(a)...); status != http.StatusUnauthorized {
 		t.Errorf("after the caller's token was revoked: %d", status)
+	}
+}
+
+// The events of a watcher are in this process, so reading them makes no other call of the API.
+func TestAWatcherIsOfNoUseAfterItsCallersTokenWasRevoked(t *testing.T) {
+	fake, s, front := serve(t)
+	access := create(t, front, "token-a")
+	event := &filesystempb.FilesystemEvent{Name: "secret"}
+	watched := &watcher{sandbox: access.SandboxID, stop: func() {}, events: []*filesystempb.FilesystemEvent{event}}
+	if err := s.watches.register("w", watched); err != nil {
+		t.Fatal(err)
+	}
+	try := func(method string) (int, string) {
+		return call(t, front, "POST", "/e2b/filesystem.Filesystem/"+method, `{"watcherId":"w"}`, append(inside(access), "Content-Type", "application/json")...)
+	}
+	if status, body := try("GetWatcherEvents"); status != http.StatusOK || !strings.Contains(body, "secret") {
+		t.Fatalf("with a valid token: %d %s", status, body)
+	}
+	_ = watched.add(event)
+	fake.revoked["token-a"] = true
+	for _, method := range []string{"GetWatcherEvents", "RemoveWatcher"} {
+		if status, body := try(method); status != http.StatusUnauthorized {
+			t.Errorf("%s after the token was revoked: %d %s", method, status, body)
+		}
+	}
+	if _, err := s.watches.find("w", access.SandboxID); err != nil {
+		t.Errorf("the watcher was removed: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/e2b/filesystempb"
 )
 
@@ -174,8 +175,21 @@ func (f *filesystem) CreateWatcher(ctx context.Context, r *connect.Request[files
 	return connect.NewResponse(&filesystempb.CreateWatcherResponse{WatcherId: id}), nil
 }
 
+// checkCaller refuses callers whose token is no longer valid, for calls that make no other call of
+// aibox's API.
+func (f *filesystem) checkCaller(ctx context.Context) error {
+	_, err := f.api.sandboxes.Get(ctx, connect.NewRequest(&aiboxv1.GetSandboxRequest{SandboxId: callerOf(ctx).sandbox}))
+	if err != nil {
+		return f.api.insideError(ctx, err)
+	}
+	return nil
+}
+
 // GetWatcherEvents returns the events of a watcher since the last call.
 func (f *filesystem) GetWatcherEvents(ctx context.Context, r *connect.Request[filesystempb.GetWatcherEventsRequest]) (*connect.Response[filesystempb.GetWatcherEventsResponse], error) {
+	if err := f.checkCaller(ctx); err != nil {
+		return nil, err
+	}
 	found, err := f.watches.find(r.Msg.WatcherId, callerOf(ctx).sandbox)
 	if err != nil {
 		return nil, err
@@ -189,6 +203,9 @@ func (f *filesystem) GetWatcherEvents(ctx context.Context, r *connect.Request[fi
 
 // RemoveWatcher ends a watcher.
 func (f *filesystem) RemoveWatcher(ctx context.Context, r *connect.Request[filesystempb.RemoveWatcherRequest]) (*connect.Response[filesystempb.RemoveWatcherResponse], error) {
+	if err := f.checkCaller(ctx); err != nil {
+		return nil, err
+	}
 	if err := f.watches.remove(r.Msg.WatcherId, callerOf(ctx).sandbox); err != nil {
 		return nil, err
 	}
