@@ -40,9 +40,9 @@ type Enforcer struct {
 	// Snapshots returns how many bytes the snapshots of a tenant take; nil means none.
 	Snapshots func(tenant session.Tenant) (int64, error)
 
-	storing  sync.Mutex // held while a snapshot is stored under a quota
 	mu       sync.Mutex
-	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
+	starting map[session.Tenant]store.Quota   // of sandboxes that have no record yet
+	storing  map[session.Tenant]chan struct{} // closed once a snapshot under a quota is stored
 }
 
 // Quota returns the quota of a tenant.
@@ -229,24 +229,54 @@ func (e *Enforcer) DiskRoom(ctx context.Context, tenant session.Tenant) (left in
 }
 
 // SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.
-// release must be called once it is stored or has failed. Until then, the next one under a
-// quota waits.
+// release must be called once it is stored or has failed. Until then, the tenant's next one waits
+// if it has a quota.
 func (e *Enforcer) SnapshotRoom(ctx context.Context, tenant session.Tenant) (most int64, release func(), err error) {
 	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil || quota.Snapshots == 0 || e.Snapshots == nil {
 		return 0, func() {}, err
 	}
-	e.storing.Lock()
+	if release, err = e.awaitStored(ctx, tenant); err != nil {
+		return 0, nil, err
+	}
 	used, err := e.Snapshots(tenant)
 	if err == nil && used >= quota.Snapshots {
 		err = fault.New(fault.Limit, "the snapshots of the tenant may take %s, and take %s", amount.Bytes(quota.Snapshots), amount.Bytes(used)).
 			Hint("delete snapshots that are not needed")
 	}
 	if err != nil {
-		e.storing.Unlock()
+		release()
 		return 0, nil, err
 	}
-	return quota.Snapshots - used, sync.OnceFunc(e.storing.Unlock), nil
+	return quota.Snapshots - used, release, nil
+}
+
+// awaitStored waits until no snapshot of a tenant is being stored, or ctx ends.
+func (e *Enforcer) awaitStored(ctx context.Context, tenant session.Tenant) (release func(), err error) {
+	for {
+		e.mu.Lock()
+		stored := e.storing[tenant]
+		if stored == nil {
+			mine := make(chan struct{})
+			if e.storing == nil {
+				e.storing = map[session.Tenant]chan struct{}{}
+			}
+			e.storing[tenant] = mine
+			e.mu.Unlock()
+			return sync.OnceFunc(func() {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				delete(e.storing, tenant)
+				close(mine)
+			}), nil
+		}
+		e.mu.Unlock()
+		select {
+		case <-stored:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // check refuses a sandbox that would exceed a quota.

@@ -263,6 +263,16 @@ func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 	if err != nil || room != 100 {
 		t.Fatalf("the first can take %d, %v", room, err)
 	}
+	if _, release, err := e.SnapshotRoom(t.Context(), "b"); err != nil {
+		t.Error(err)
+	} else { // and it has not waited for the one of another tenant
+		release()
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := e.SnapshotRoom(canceled, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was canceled waits: %v", err)
+	}
 	second := make(chan int64)
 	go func() {
 		room, release, err := e.SnapshotRoom(t.Context(), "a")
