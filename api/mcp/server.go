@@ -33,6 +33,8 @@ type Config struct {
 	// Record records a call of a tool whose right Authorize checks, unless it only read and
 	// succeeded; nil on stdio. subject is the session that it names, if any.
 	Record func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, err error)
+	// Shown returns the error that the caller may see in place of another; nil: the same one.
+	Shown func(ctx context.Context, err error) error
 	// SessionID makes the ids of sessions over HTTP; nil on stdio.
 	SessionID func() string
 }

@@ -93,6 +93,9 @@ func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx con
 		if config.Record != nil && own && (err != nil || t.effect != reads) {
 			config.Record(ctx, c.header(), t.name, c.subject(), time.Since(begin), err)
 		}
+		if err != nil && config.Shown != nil {
+			err = config.Shown(ctx, err)
+		}
 		if err != nil {
 			return failure(err), nil, nil
 		}

@@ -144,6 +144,16 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 	return shown, found
 }
 
+// Shown returns the error that a tenant may see in place of one that no call of the schema has
+// answered: only the machine's user sees internal errors.
+func (s *Server) Shown(ctx context.Context, tenant session.Tenant, err error) error {
+	if tenant == session.LocalTenant || fault.KindOf(err) != fault.Internal {
+		return err
+	}
+	s.options.Log.Error("a call failed", "request", requestID(ctx), "tenant", tenant, "error", err)
+	return fault.New(fault.Internal, "%s", errInternal.message)
+}
+
 // toConnect returns an error for the protocols of Connect.
 func toConnect(ctx context.Context, err error) *connect.Error {
 	shown, found := toError(ctx, err)

@@ -51,6 +51,7 @@ func (s *API) AddMCP(ctx context.Context) (end func()) {
 					}
 					s.Record(ctx, server.Call{Tenant: caller.Tenant, Token: caller.Token, Method: "mcp " + tool, Subject: subject, Took: took, Err: err})
 				},
+				Shown: func(ctx context.Context, err error) error { return s.Shown(ctx, session.Tenant(tenant), err) },
 				Sandboxes: &mcp.Sandboxes{API: api, OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
 					ctx, c := api(ctx, header)
 					signed, err := c.SignPort(ctx, id, uint32(port))

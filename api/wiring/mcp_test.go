@@ -1,12 +1,15 @@
 package wiring
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -367,5 +370,30 @@ func TestATenantCannotUseUpTheMCPSessionsOfAnotherTenant(t *testing.T) {
 	}
 	if !ben.begin().works() {
 		t.Error("another tenant has none")
+	}
+}
+
+func TestAToolOfAnotherTenantDoesNotShowWhatFailedInside(t *testing.T) {
+	s := newMCPServer(t)
+	var archive bytes.Buffer
+	if err := tar.NewWriter(&archive).Close(); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := s.api.Trees.Add(t.Context(), "ann", &archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := s.api.Trees.Repository("ann", tree.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "00001-codex"
+	storeSession(t, s.api, session.Spec{ID: id, Agent: "codex", Repository: repository, Tenant: "ann"}, session.State{Phase: session.Ended, Ended: time.Now()})
+	if err := os.Symlink("output.raw", filepath.Join(s.api.Dirs.Sessions(), id, "output.raw")); err != nil { // it cannot be opened
+		t.Fatal(err)
+	}
+	ann := s.caller("ann", auth.Rights()...).begin()
+	if _, answer := ann.call("read_output", `{"session":"`+id+`"}`); strings.Contains(answer, s.api.Dirs.State) || !strings.Contains(answer, "aibox failed; ") {
+		t.Error(answer)
 	}
 }
