@@ -314,9 +314,12 @@ func (p *processes) Signal(ctx context.Context, r *connect.Request[aiboxv1.Signa
 	})
 }
 
+// maxSignal is the last signal. aibox-init sends no real-time signals.
+const maxSignal = 31
+
 func checkSignal(signal int32) error {
-	if signal < 1 || signal > 64 {
-		return fault.New(fault.Usage, "a signal is from 1 to 64, not %d", signal)
+	if signal < 1 || signal > maxSignal {
+		return fault.New(fault.Usage, "a signal is from 1 to %d, not %d", maxSignal, signal)
 	}
 	return nil
 }

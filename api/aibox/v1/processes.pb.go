@@ -1443,7 +1443,7 @@ type SignalProcessRequest struct {
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
 	// The number of the process.
 	ProcessId int32 `protobuf:"varint,2,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
-	// The number of the signal, from 1 to 64, as on Linux: 2 interrupts, 9 kills, 15 ends.
+	// The number of the signal, from 1 to 31, as on Linux: 2 interrupts, 9 kills, 15 ends.
 	Signal        int32 `protobuf:"varint,3,opt,name=signal,proto3" json:"signal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1158,7 +1158,7 @@ class SignalProcessRequest(Message):
     """The number of the process."""
 
     signal: int = scalar("signal", INT)
-    """The number of the signal, from 1 to 64, as on Linux: 2 interrupts, 9 kills, 15 ends."""
+    """The number of the signal, from 1 to 31, as on Linux: 2 interrupts, 9 kills, 15 ends."""
 
 
 @dataclass(kw_only=True)

@@ -1029,7 +1029,7 @@ export interface SignalProcessRequest {
   sandboxId: string;
   /** The number of the process. */
   processId: number;
-  /** The number of the signal, from 1 to 64, as on Linux: 2 interrupts, 9 kills, 15 ends. */
+  /** The number of the signal, from 1 to 31, as on Linux: 2 interrupts, 9 kills, 15 ends. */
   signal: number;
 }
 export const SignalProcessRequest: MessageType<SignalProcessRequest> = new MessageType<SignalProcessRequest>(() => ({
