@@ -101,10 +101,15 @@ class Message:
 def enumeration(kind: type[E], prefix: str) -> Codec[E]:
     """The codec of an enum whose values have a prefix in JSON."""
 
+    def encode(value: E) -> str:
+        if value not in list(kind):  # Otherwise a misspelled value would mean the default.
+            raise ValueError(f"{value!r} is not a {kind.__name__}: use {', '.join(kind)}")
+        return prefix + kind(value).value.upper()
+
     def decode(value: Any) -> E:
         return kind(str(value).removeprefix(prefix).lower())
 
-    return Codec(lambda: next(iter(kind)), lambda value: prefix + kind(value).value.upper(), decode)
+    return Codec(lambda: next(iter(kind)), encode, decode)
 
 
 def message(kind: Callable[[], type[M]]) -> Codec[M]:

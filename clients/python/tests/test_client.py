@@ -46,6 +46,13 @@ class SandboxTest(unittest.TestCase):
         self.assertIsNotNone(info.create_time)
         self.assertEqual(info.metadata, {"test": "sync"})
 
+    def test_a_value_that_an_enum_does_not_have_is_no_default(self) -> None:
+        with self.assertRaisesRegex(ValueError, "'puase' is not a OnTimeout: use unspecified, destroy, pause"):
+            Sandbox.create(on_timeout="puase", client=self.client)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, "runing"):
+            list(Sandbox.list(states=["runing"], client=self.client))  # type: ignore[list-item]
+        self.assertIn(self.sandbox.sandbox_id, [found.sandbox_id for found in Sandbox.list(states=["running"], client=self.client)])  # type: ignore[list-item]
+
     def test_a_command_returns_its_output_and_exit_code(self) -> None:
         result = self.sandbox.exec(["sh", "-c", "cat; echo $COLOR $SIZE; echo oops >&2; exit 3"], stdin="in\n", env={"SIZE": "big"})
         self.assertEqual((result.exit_code, result.stdout, result.stderr), (3, "in\nblue big\n", "oops\n"))

@@ -38,7 +38,12 @@ export class MessageType<T> implements Decoder<T> {
 
   toJSON(value: Init<T>): Record<string, unknown> {
     const out: Record<string, unknown> = {};
-    for (const [name, codec] of Object.entries(this.#fields()) as [string, Codec<unknown>][]) {
+    const fields = this.#fields();
+    for (const [name, field] of Object.entries(value as Record<string, unknown>)) {
+      // A program without types could misspell a restriction, which would then not exist.
+      if (field !== undefined && !Object.hasOwn(fields, name)) throw new TypeError(`${JSON.stringify(name)} is not known here`);
+    }
+    for (const [name, codec] of Object.entries(fields) as [string, Codec<unknown>][]) {
       const field = (value as Record<string, unknown>)[name];
       const json = field === undefined || field === null ? undefined : codec.encode(field as never);
       if (json !== undefined) out[name] = json;
@@ -63,11 +68,18 @@ export const nothing: Decoder<void> = { fromJSON: () => undefined };
 
 export const string: Codec<string> = { zero: () => "", encode: (value: string) => value || undefined, decode: String, zeroJSON: "" };
 export const bool: Codec<boolean> = { zero: () => false, encode: (value: boolean) => value || undefined, decode: Boolean, zeroJSON: false };
-export const int: Codec<number> = { zero: () => 0, encode: (value: number) => value || undefined, decode: Number, zeroJSON: 0 };
+
+/** Returns a number that is not NaN, which would be left out as 0 is, and so mean the default or no limit. */
+function known(value: number): number {
+  if (Number.isNaN(value)) throw new TypeError("NaN is not a number that can be sent");
+  return value;
+}
+
+export const int: Codec<number> = { zero: () => 0, encode: (value: number) => known(value) || undefined, decode: Number, zeroJSON: 0 };
 export const float: Codec<number> = int;
 export const int64: Codec<number> = {
   zero: () => 0,
-  encode: (value: number) => (value ? value.toFixed(0) : undefined),
+  encode: (value: number) => (known(value) ? value.toFixed(0) : undefined),
   decode: Number,
   zeroJSON: "0",
 };
@@ -92,7 +104,7 @@ export const timestamp: Codec<Date> = {
 };
 export const duration: Codec<number> = {
   zero: () => 0,
-  encode: (value: number) => (value ? `${value.toFixed(6).replace(/\.?0+$/, "")}s` : undefined),
+  encode: (value: number) => (known(value) ? `${value.toFixed(6).replace(/\.?0+$/, "")}s` : undefined),
   decode: (json) => Number.parseFloat(String(json)),
   zeroJSON: "0s",
 };

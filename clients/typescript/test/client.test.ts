@@ -26,6 +26,15 @@ test("a sandbox is described", async () => {
   assert.deepEqual(info.metadata, { test: "typescript" });
 });
 
+test("an option that does not exist, or has no value, is no default", async () => {
+  const create = (options: object): Promise<aibox.Sandbox> => aibox.Sandbox.create({ client, ...options });
+  await assert.rejects(create({ allowed_hosts: [] }), /"allowed_hosts" is not known/);
+  await assert.rejects(create({ limits: { memory: 512 } }), /"memory" is not known/);
+  await assert.rejects(create({ onTimeout: "puase" }), aibox.InvalidError);
+  await assert.rejects(sandbox.exec("true", { timeout: Number.NaN }), /NaN/);
+  await assert.rejects(sandbox.exec("true", { maxOutputBytes: Number("many") }), /NaN/);
+});
+
 test("a command returns its output and exit code", async () => {
   const result = await sandbox.exec(["sh", "-c", "cat; echo $COLOR $SIZE; echo oops >&2; exit 3"], { stdin: "in\n", env: { SIZE: "big" } });
   assert.deepEqual([result.exitCode, result.stdout, result.stderr], [3, "in\nblue big\n", "oops\n"]);
