@@ -75,8 +75,9 @@ func (c *runClock) awaitRunning(ctx context.Context) (resumed time.Time, err err
 
 // after calls do when wait has passed on the clock, unless ctx ends before.
 func (c *runClock) after(ctx context.Context, wait time.Duration, do func()) {
-	for end := c.now() + wait; ; {
-		timer := time.NewTimer(end - c.now())
+	begin := c.now()
+	for left := wait; left > 0; left = wait - (c.now() - begin) {
+		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -86,9 +87,6 @@ func (c *runClock) after(ctx context.Context, wait time.Duration, do func()) {
 		if _, err := c.awaitRunning(ctx); err != nil {
 			return
 		}
-		if c.now() >= end {
-			do()
-			return
-		}
 	}
+	do()
 }

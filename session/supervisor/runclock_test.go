@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"path/filepath"
 	"testing"
@@ -23,6 +24,7 @@ func TestNoTimeOfAProcessPassesDuringAPause(t *testing.T) {
 		c, begin := newRunClock(), time.Now()
 		var fired time.Time
 		go c.after(t.Context(), time.Minute, func() { fired = time.Now() })
+		go c.after(t.Context(), math.MaxInt64, func() { t.Error("the longest time is over") })
 		time.Sleep(50 * time.Second) // of the synctest bubble, as below
 		c.pause()
 		time.Sleep(time.Hour)
