@@ -90,6 +90,8 @@ func describe(err error) failure {
 		return failures[max(i, 0)]
 	case errors.Is(err, fs.ErrNotExist):
 		return failNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		return failTimeout
 	default:
 		return ofKind(fault.KindOf(err))
 	}
@@ -140,6 +142,8 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 		shown.Message = "it does not exist" // the error names a path of the host
 	case errors.As(err, &known):
 		shown.Message = known.Message()
+	case found == failTimeout && fault.KindOf(err) == fault.Limit:
+		shown.Message = "the call did not end within the time that it was given"
 	}
 	return shown, found
 }

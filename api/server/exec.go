@@ -61,8 +61,11 @@ func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecReq
 		return nil, tooLarge(fmt.Sprintf("the standard input has up to %d bytes, not %d", maxInput, len(m.GetStdin())))
 	}
 	request := process.Request{
-		Argv: m.GetArgv(), Env: variables(m.GetEnv()), Dir: m.GetDir(), User: m.GetUser(), Stdin: len(m.GetStdin()) > 0,
+		Argv: m.GetArgv(), Dir: m.GetDir(), User: m.GetUser(), Stdin: len(m.GetStdin()) > 0,
 		Timeout: execTime, Linger: execLinger,
+	}
+	if request.Env, err = variables(m.GetEnv()); err != nil {
+		return nil, err
 	}
 	if m.Timeout != nil {
 		if request.Timeout, err = setting.FromDuration("timeout", m.GetTimeout()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/app/sandbox/code"
 	"aibox/session/process"
 )
 
@@ -44,5 +45,41 @@ func TestOnlySignalsThatASandboxCanSendAreAccepted(t *testing.T) {
 	}
 	if got := s.request("POST", "/v1/sandboxes/"+id+"/processes/1:signal", `{"signal":31}`, token); got.status != 200 {
 		t.Errorf("31: %d %s", got.status, got.body)
+	}
+}
+
+func TestAVariableThatAnEnvironmentCannotHaveIsRefused(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Services.Code = NewCode(code.NewRunner(o.Services.Processes)) })
+	id, token := s.sandbox("a"), bearer(s.token("a"))
+	for _, path := range []string{":exec", ":runCode", "/processes", "/contexts"} {
+		for _, env := range []string{`{"PATH=/x":"y"}`, `{"":"y"}`, `{"A\u0000B":"y"}`, `{"A":"y\u0000B=z"}`} {
+			got := s.request("POST", "/v1/sandboxes/"+id+path, `{"language":"python","env":`+env+`}`, token)
+			if path == ":exec" || path == "/processes" {
+				got = s.request("POST", "/v1/sandboxes/"+id+path, `{"argv":["echo"],"env":`+env+`}`, token)
+			}
+			if got.status != 400 || !strings.Contains(got.body, "not a variable") {
+				t.Errorf("%s %s: %d %s", path, env, got.status, got.body)
+			}
+		}
+	}
+}
+
+// A number with a zero in front is meant as octal, and would give other permissions.
+func TestAModeInOctalIsRefused(t *testing.T) {
+	s := newSite(t, nil)
+	path, token := "/v1/sandboxes/"+s.sandbox("a")+"/files/content?path=/x&mode=", bearer(s.token("a"))
+	for mode, status := range map[string]int{"0755": 400, "00": 400, "rwx": 400, "0": 200, "420": 200} {
+		if got := s.request("PUT", path+mode, "x", token); got.status != status {
+			t.Errorf("%s: %d %s", mode, got.status, got.body)
+		}
+	}
+}
+
+func TestACallEndsWithTheKindTimeoutAtItsOwnDeadline(t *testing.T) {
+	s := newSite(t, nil)
+	body := `{"sandbox_id":"` + s.sandbox("a") + `","argv":["wait"]}`
+	got := s.request("POST", "/aibox.v1.Processes/Exec", body, bearer(s.token("a")), "Connect-Timeout-Ms: 50")
+	if got.status != 504 || codeOf(t, got.body) != "deadline_exceeded" || !strings.Contains(got.body, "within the time that it was given") {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,10 +47,13 @@ func (p *processes) running(ctx context.Context, id string) (session.ID, error) 
 // fromStart returns the request for a process.
 func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
 	r := process.Request{
-		Argv: m.GetArgv(), Env: variables(m.GetEnv()), Dir: m.GetDir(), User: m.GetUser(), Stdin: m.GetStdin() || m.Tty != nil,
+		Argv: m.GetArgv(), Dir: m.GetDir(), User: m.GetUser(), Stdin: m.GetStdin() || m.Tty != nil,
 		Keep: m.GetKeepBytes(),
 	}
 	var err error
+	if r.Env, err = variables(m.GetEnv()); err != nil {
+		return r, err
+	}
 	if r.Timeout, err = setting.FromDuration("timeout", m.GetTimeout()); err != nil {
 		return r, err
 	}
@@ -78,13 +82,16 @@ func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
 }
 
 // variables returns an environment as sorted NAME=VALUE entries.
-func variables(env map[string]string) []string {
+func variables(env map[string]string) ([]string, error) {
 	var all []string
 	for name, value := range env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return nil, fault.New(fault.Usage, "%q is not a variable of the environment", name)
+		}
 		all = append(all, name+"="+value)
 	}
 	slices.Sort(all)
-	return all
+	return all, nil
 }
 
 func fromSize(size *aiboxv1.TerminalSize) (screen.Size, error) {

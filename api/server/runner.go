@@ -38,9 +38,13 @@ func (c codeRunner) RunCode(ctx context.Context, id session.ID, r *aiboxv1.RunCo
 	if err != nil {
 		return nil, err
 	}
+	env, err := variables(r.GetEnv())
+	if err != nil {
+		return nil, err
+	}
 	result, err := c.runner.Run(ctx, id, code.Request{
 		Language: code.Language(r.GetLanguage()), Code: r.GetCode(), Context: r.GetContextId(),
-		Place: code.Place{Env: variables(r.GetEnv()), Dir: r.GetDir(), User: r.GetUser()},
+		Place: code.Place{Env: env, Dir: r.GetDir(), User: r.GetUser()},
 		Input: r.GetStdin(), Timeout: timeout, MaxOutput: r.GetMaxOutputBytes(), Validation: validations[r.GetValidation()],
 	})
 	if err != nil {
@@ -67,7 +71,11 @@ func (c codeRunner) CreateContext(ctx context.Context, id session.ID, r *aiboxv1
 	if err != nil {
 		return nil, err
 	}
-	place := code.Place{Env: variables(r.GetEnv()), Dir: r.GetDir(), User: r.GetUser()}
+	env, err := variables(r.GetEnv())
+	if err != nil {
+		return nil, err
+	}
+	place := code.Place{Env: env, Dir: r.GetDir(), User: r.GetUser()}
 	name, err := c.runner.CreateContext(ctx, id, language, place)
 	if err != nil {
 		return nil, err

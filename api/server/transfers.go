@@ -28,8 +28,8 @@ func (s *Server) addUploads(f *fileService) {
 		var mode uint64
 		if text := query.Get("mode"); text != "" {
 			var err error
-			if mode, err = strconv.ParseUint(text, 10, 32); err != nil {
-				return nil, fault.New(fault.Usage, "mode is a decimal number, not %q", text)
+			if mode, err = strconv.ParseUint(text, 10, 32); err != nil || len(text) > 1 && text[0] == '0' {
+				return nil, fault.New(fault.Usage, "mode is a decimal number, not %q", text).Hint("0644 is 420, and 0755 is 493")
 			}
 		}
 		entry, err := f.write(ctx, &aiboxv1.WriteFileRequest{
