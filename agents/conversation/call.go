@@ -95,16 +95,16 @@ func (e Event) Title() string {
 		tool = "tool"
 	}
 	if len(e.Edits) > 0 {
-		return tool + " " + e.Edits[0].Path
+		return oneLine(tool + " " + e.Edits[0].Path)
 	}
 	fields := object(e.Input)
 	if text := firstString(fields, titleNames...); text != "" {
-		return tool + " " + oneLine(text)
+		return oneLine(tool + " " + text)
 	}
 	if input := string(e.Input); len(fields) > 0 {
-		return tool + " " + cut(input, 200)
+		return oneLine(tool + " " + cut(input, 200))
 	}
-	return tool
+	return oneLine(tool)
 }
 
 // oneLine returns a text as one line.

@@ -137,6 +137,7 @@ func one(complete bool, e Event) []Event {
 
 // begin reports whether this is the first state of an item.
 func (r *codexReader) begin(id string) bool {
+	id = shortID(id)
 	for _, begun := range r.begun {
 		if begun == id {
 			return false

@@ -2,6 +2,8 @@ package conversation
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
@@ -11,7 +13,8 @@ import (
 const (
 	maxLine   = 4 << 20 // bytes
 	maxDepth  = 100     // of arrays and objects
-	maxEvents = 1000    // in a line
+	maxEvents = 1000    // in a line, and edits in an event
+	maxID     = 200     // bytes of a call's id, which is kept until its result comes
 )
 
 // Piece is a piece of an agent's output.
@@ -122,7 +125,20 @@ func (d *Decoder) decode(data []byte, stderr bool, cut int) []Event {
 		cut := Event{Kind: Other, Name: "more events than are shown", Raw: bytes.Clone(data)}
 		events = append(events[:maxEvents:maxEvents], cut)
 	}
+	for i := range events {
+		events[i].ID = shortID(events[i].ID)
+		events[i].Edits = events[i].Edits[:min(len(events[i].Edits), maxEvents)]
+	}
 	return events
+}
+
+// shortID returns the id of a call, or a digest of one that is longer than any agent's.
+func shortID(id string) string {
+	if len(id) <= maxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
 }
 
 // tooDeep reports whether a JSON text nests deeper than maxDepth.

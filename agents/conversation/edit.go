@@ -64,21 +64,36 @@ const (
 // patchEdits returns the changes of a patch.
 func patchEdits(patch string) []Edit {
 	var edits []Edit
-	for text := range strings.Lines(patch) {
-		name, change := "", Change("")
-		for prefix, kind := range map[string]Change{patchAdd: Add, patchUpdate: Update, patchDelete: Delete} {
-			if rest, ok := strings.CutPrefix(text, prefix); ok {
-				name, change = strings.TrimSpace(rest), kind
-			}
+	var lines strings.Builder // of the last edit
+	end := func() {
+		if len(edits) > 0 {
+			edits[len(edits)-1].Diff = lines.String()
 		}
+		lines = strings.Builder{}
+	}
+	for text := range strings.Lines(patch) {
+		name, change := patchHead(text)
 		switch {
 		case change != "":
+			end()
 			edits = append(edits, Edit{Path: name, Change: change})
 		case len(edits) > 0 && !strings.HasPrefix(text, patchLine):
-			edits[len(edits)-1].Diff += strings.TrimSuffix(text, "\n") + "\n"
+			lines.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 		}
 	}
+	end()
 	return edits
+}
+
+// patchHead returns the file and the change that a line of a patch begins; "" for any other
+// line.
+func patchHead(line string) (name string, change Change) {
+	for prefix, kind := range map[string]Change{patchAdd: Add, patchUpdate: Update, patchDelete: Delete} {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSpace(rest), kind
+		}
+	}
+	return "", ""
 }
 
 // The bounds of a diff. Beyond maxCompared lines, all lines between the first and the last

@@ -102,7 +102,7 @@ func callLines(e Event) string {
 
 // Summary describes the edit in one line: its path, and how many lines change. It is raw.
 func (e Edit) Summary() string {
-	text := oneLine(e.Path)
+	text := e.Path
 	added, deleted := e.Count()
 	switch {
 	case e.Diff == "" && e.Change != Update:
@@ -110,7 +110,7 @@ func (e Edit) Summary() string {
 	case e.Diff != "":
 		text += fmt.Sprintf(" +%d -%d", added, deleted)
 	}
-	return text
+	return oneLine(text)
 }
 
 // resultLines returns a line for a result that reports a failure.
