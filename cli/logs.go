@@ -76,8 +76,8 @@ was printed), "offset" (of its first byte in the whole output), "stream" ("stdou
 "stderr", or "notice" for a message of aibox) and "text". Bytes that are not UTF-8 are
 replaced with U+FFFD; --raw prints them unchanged.`,
 		Example: "  aibox logs 0dq4f\n  aibox logs --format markdown 0dq4f > issue.md\n  aibox logs --format cast 0dq4f > session.cast\n" +
-			"  aibox logs --format json -f 0dq4f | jq -r 'select(.kind == \"call\").command'\n" +
-			"  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output\n  aibox logs --json -f 0dq4f | jq -r .text",
+			"  aibox logs --format json -f 0dq4f | jq 'select(.kind == \"call\").command'\n" +
+			"  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output\n  aibox logs --json -f 0dq4f | jq .text",
 		Args:              oneSession,
 		ValidArgsFunction: a.complete.sessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },

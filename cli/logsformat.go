@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"time"
@@ -116,65 +115,4 @@ func (p *markdownPrinter) start() string {
 	}
 	p.head = ""
 	return head
-}
-
-// castPrinter prints a recording of what `aibox run` showed.
-type castPrinter struct {
-	out   io.Writer
-	cast  output.Cast
-	texts *transcript // of an agent that prints events; nil otherwise
-	last  time.Time
-}
-
-// The size of a recording of output that is not a terminal's, or whose size is unknown.
-const (
-	castWidth  = 80
-	castHeight = 24
-)
-
-func newCastPrinter(out io.Writer, found session.Session) (*castPrinter, error) {
-	p := &castPrinter{out: out, cast: output.Cast{Lines: !found.Interactive}}
-	if format := found.State.Output.Format; format.Known() {
-		p.texts = newTranscript(&found)
-	}
-	size := found.State.Terminal
-	header := output.NewCastHeader(cmp.Or(size.Cols, castWidth), cmp.Or(size.Rows, castHeight), found.State.Started, "aibox "+string(found.ID))
-	return p, encodeJSON(out, header, "")
-}
-
-func (p *castPrinter) show(chunk output.Chunk) error {
-	p.last = chunk.Time
-	if p.texts != nil {
-		if err := p.print(p.texts.add(chunk), chunk.Time); err != nil || chunk.Stream != output.Notice {
-			return err
-		}
-	}
-	if chunk.Stream == output.Notice {
-		chunk.Data = append([]byte("! "), chunk.Data...)
-	}
-	return p.add(chunk)
-}
-
-func (p *castPrinter) close() error {
-	if p.texts == nil {
-		return nil
-	}
-	return p.print(p.texts.close(), p.last)
-}
-
-func (p *castPrinter) print(texts []conversation.Rendered, at time.Time) error {
-	for _, text := range texts {
-		if err := p.add(output.Chunk{Stream: output.Stdout, Time: at, Data: []byte(text.Text)}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *castPrinter) add(chunk output.Chunk) error {
-	e, ok := p.cast.Add(chunk)
-	if !ok {
-		return nil
-	}
-	return encodeJSON(p.out, e, "")
 }

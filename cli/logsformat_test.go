@@ -14,6 +14,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/golden"
+	"aibox/internal/screen"
 	"aibox/session"
 	"aibox/session/auditlog"
 	"aibox/session/output"
@@ -152,6 +153,69 @@ func TestLogsAsMarkdownQuoteWhatTheAgentWrote(t *testing.T) {
 		}
 	}
 	golden.Check(t, "logs.md", out)
+}
+
+// A player writes the text of a recording to the user's terminal as it is.
+func TestARecordingHasNoControlSequencesThatHarmATerminal(t *testing.T) {
+	const hostile = "\x1b]52;c;aGk=\x07\x1b]0;title\x07\x1b]8;;http://host.example\x1b\\link\x1b[6n\x1b[?1003h\x1b[?2004h\x1bPq\x1b\\\u009b5n done\n"
+	event, err := json.Marshal(map[string]any{"type": "item.completed", "item": map[string]any{"type": "agent_message", "text": hostile}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		printed     agents.Output
+		interactive bool
+		text        string
+	}{
+		"text":              {agents.Output{}, false, hostile},
+		"events":            {agents.Output{Format: conversation.Codex}, false, string(event) + "\n"},
+		"an own terminal":   {agents.Output{}, true, hostile},
+		"a terminal's mode": {agents.Output{}, true, "\x1b[?1000h\x1b[?1006h\x1b[?1004h\x1b[?1h done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, stdout, _ := testApp(t)
+			storeOutput(t, c.printed, c.interactive, c.text)
+			if err := a.execute(t.Context(), strings.Fields("logs 0dq4f --format cast")); err != nil {
+				t.Fatal(err)
+			}
+			played := ""
+			for line := range strings.Lines(stdout.String()) {
+				var event []any
+				if json.Unmarshal([]byte(line), &event) == nil {
+					played += event[2].(string)
+				}
+			}
+			for _, harm := range []string{"\x1b]", "\x1b[6n", "\x1b[?1", "\x1b[?2004", "\x1bP", "\u009b", "\x1b="} {
+				if strings.Contains(played, harm) {
+					t.Errorf("it plays %q", played)
+				}
+			}
+			if !strings.Contains(played, "done") {
+				t.Errorf("it plays only %q", played)
+			}
+		})
+	}
+}
+
+func TestARecordingOfATerminalShowsItsPicturesInOrder(t *testing.T) {
+	drawn := newCastScreen(screen.Size{Rows: 3, Cols: 20})
+	begun := time.Unix(1, 0)
+	if picture, _ := drawn.add([]byte("one"), begun); len(picture) > 0 {
+		t.Errorf("%q is shown before anything was drawn", picture)
+	}
+	if picture, _ := drawn.add([]byte("\r\ntwo"), begun.Add(castFrame/2)); !strings.Contains(string(picture), "one") {
+		t.Errorf("the first picture is %q", picture)
+	}
+	if picture, _ := drawn.add([]byte("\r\nthree"), begun.Add(castFrame)); len(picture) > 0 {
+		t.Errorf("%q is a picture too soon", picture)
+	}
+	picture, at := drawn.add(nil, begun.Add(time.Second))
+	if !strings.Contains(string(picture), "three") || !at.Equal(begun.Add(castFrame)) {
+		t.Errorf("at %v the picture is %q", at, picture)
+	}
+	if last := string(drawn.end()); strings.Contains(last, "three") || !strings.HasSuffix(last, "\x1b[?25h\r\n") {
+		t.Errorf("it ends with %q", last)
+	}
 }
 
 func TestLogsAsCastCanBePlayed(t *testing.T) {

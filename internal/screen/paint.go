@@ -23,6 +23,7 @@ type Painter struct {
 	shown  []cell // row by row
 	pen    uv.Style
 	modes  modes
+	still  bool // the terminal only shows: it gets no modes of its keyboard and mouse
 	x, y   int // the cursor; x < 0 means unknown
 	fresh  bool
 	out    []byte
@@ -41,6 +42,14 @@ var blank = cell{text: " "}
 func NewPainter(size Size, colors Colors) *Painter {
 	p := &Painter{colors: colors, modes: powerOn()}
 	p.Resize(size)
+	return p
+}
+
+// NewStillPainter makes a Painter for a terminal that takes no input for the agent, such as that
+// of a user who plays a recording.
+func NewStillPainter(size Size, colors Colors) *Painter {
+	p := NewPainter(size, colors)
+	p.still = true
 	return p
 }
 
@@ -171,6 +180,9 @@ func (p *Painter) move(x, y int) {
 // mirror gives the terminal the screen's cursor and its harmless modes.
 func (p *Painter) mirror(s *Screen) {
 	want := s.modes
+	if p.still {
+		want = modes{hidden: want.hidden, shape: want.shape}
+	}
 	at := s.current().CursorPosition()
 	if at.X >= p.size.Cols || at.Y >= p.size.Rows {
 		want.hidden = true
