@@ -24,7 +24,7 @@ type Painter struct {
 	pen    uv.Style
 	modes  modes
 	still  bool // the terminal only shows: it gets no modes of its keyboard and mouse
-	x, y   int // the cursor; x < 0 means unknown
+	x, y   int  // the cursor; x < 0 means unknown
 	fresh  bool
 	out    []byte
 }
