@@ -32,16 +32,17 @@ func newCopyCommand(a *cli) *cobra.Command {
 		Use:   "cp ID:PATH DEST | cp SRC ID:PATH",
 		Short: "Copy files out of or into the sandbox of a running session",
 		Long: `Copy a file or a folder between this machine and the sandbox of a running session, as
-cp -r does: into DEST if that is a folder, else as DEST. A path that ends in /. means the
-contents of a folder. A relative path in the sandbox starts at the agent's working
+cp -r does: into DEST if that is a folder, else as DEST. A path that ends in / or /. means
+the contents of a folder. A relative path in the sandbox starts at the agent's working
 folder. With - in place of the path on this machine, the files are a tar archive on
 standard output or input, unchanged.
 
 A program inside the sandbox reads and writes there, so a symlink in it never leads to this
 machine. On this machine nothing is written outside DEST or through a symlink. Symlinks that
 lead out of DEST, devices and pipes are left out, and then the exit code is 4. So is every
-.git, since git runs programs that the agent can put there: --git copies it. Files keep
-their permissions without set-uid bits, and belong to you.
+.git, and the HEAD of a folder that git would take for a bare repository, since git runs
+programs that the agent can put there: --git copies them. Files keep their permissions
+without set-uid bits, and belong to you.
 
 What you copy into /workspace counts as the agent's change, and is in its review. To take
 over an agent's work, use ` + "`aibox accept`" + `.`,
@@ -57,7 +58,7 @@ over an agent's work, use ` + "`aibox accept`" + `.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
-	cmd.Flags().BoolVar(&o.git, "git", false, "copy .git folders and files, too")
+	cmd.Flags().BoolVar(&o.git, "git", false, "copy .git and bare repositories, too")
 	return cmd
 }
 
@@ -92,7 +93,7 @@ func (o *copyOptions) run(ctx context.Context, source, dest string) error {
 	if to != "" {
 		return c.into(ctx, sourcePath, destPath)
 	}
-	return c.out(ctx, sourcePath, destPath, archive.Options{Git: o.git, IsGit: gitname.IsDotGit})
+	return c.out(ctx, sourcePath, destPath, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit})
 }
 
 // sandboxCopy copies files between this machine and a sandbox.

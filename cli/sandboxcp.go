@@ -32,7 +32,7 @@ func newSandboxCopyCommand(a *cli) *cobra.Command {
 		ValidArgsFunction: a.complete.sandboxPlaces,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
-	cmd.Flags().BoolVar(&o.git, "git", false, "copy .git folders and files, too")
+	cmd.Flags().BoolVar(&o.git, "git", false, "copy .git and bare repositories, too")
 	return cmd
 }
 
@@ -53,7 +53,7 @@ func (o *sandboxCopyOptions) run(ctx context.Context, source, dest string) error
 
 // out copies out of a sandbox.
 func (o *sandboxCopyOptions) out(ctx context.Context, c *client.Client, id, source, dest string) error {
-	return o.unpack(ctx, id, source, dest, archive.Options{Git: o.git, IsGit: gitname.IsDotGit}, func(w io.Writer) error {
+	return o.unpack(ctx, id, source, dest, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit}, func(w io.Writer) error {
 		return c.Download(ctx, id, source, w)
 	})
 }

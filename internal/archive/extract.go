@@ -38,6 +38,9 @@ type Options struct {
 	// IsGit reports whether an entry's name is one that git could take for .git. It is
 	// needed unless Git is set.
 	IsGit func(name string) bool
+	// NoHeads leaves out each file HEAD with which git could take its folder for a bare
+	// repository, whose configuration names programs that git runs.
+	NoHeads bool
 	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A larger archive is
 	// ErrTooLarge.
 	MaxBytes   int64
@@ -52,7 +55,7 @@ type Result struct {
 	Files   int   // regular files and symlinks
 	Bytes   int64 // of the files
 	Refused List  // links that lead out, devices, pipes, hard links
-	Git     List  // names that were left out with everything below them; see Options.Git
+	Git     List  // names that were left out with everything below them; see Options.Git and Options.NoHeads
 }
 
 // List is the beginning of a list of names. They come from the archive, so escape them.
@@ -168,6 +171,17 @@ func (x *extraction) entry(h *tar.Header, in io.Reader) error {
 		if x.lastGit = cmp.Or(found, x.lastGit); found != "" {
 			return nil
 		}
+	}
+	if x.NoHeads && isNamedHead(h.Name, name) {
+		head, rest, err := readHead(h, in)
+		if err != nil {
+			return fmt.Errorf("reading the archive: %w", err)
+		}
+		if head {
+			x.result.Git.add(name)
+			return nil
+		}
+		in = rest
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
