@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"aibox/internal/amount"
 	"aibox/internal/archive"
@@ -70,6 +71,8 @@ type packing struct {
 	name   string // of its files in the archive; empty for an archive of the user's own
 	source string
 	packed chan error
+	// skipped reports that a device, a pipe or a socket was left out.
+	skipped atomic.Bool
 }
 
 // pack begins to pack the path source, or takes the archive on the standard input. It calls
@@ -96,6 +99,7 @@ func (c *console) pack(source string, failed func()) (*packing, error) {
 		p.name = archive.Name(absolute)
 		write = func(w io.Writer) error {
 			return archive.Pack(w, absolute, func(name string) {
+				p.skipped.Store(true)
 				fmt.Fprintf(c.err, "%s %s is left out: it is a device, a pipe or a socket\n", c.errTerm.warn("!"), safe(name))
 			})
 		}

@@ -103,6 +103,7 @@ type sandboxCopy struct {
 	service *manager.Manager
 	id      session.ID
 	errors  bytes.Buffer // what the process in the sandbox has written to its standard error
+	left    bool         // it has reported items that it left out
 }
 
 // maxCopyErrors bounds the errors of the process in the sandbox, in bytes.
@@ -134,6 +135,7 @@ func (c *sandboxCopy) follow(ctx context.Context, number int, w io.Writer) error
 	case exit.Code != 0:
 		return fault.New(fault.AgentFailed, "in the sandbox: %s", safe(text))
 	case text != "":
+		c.left = true
 		fmt.Fprintf(c.err, "%s in the sandbox: %s\n", c.errTerm.warn("!"), safe(text))
 	}
 	return nil
@@ -152,7 +154,7 @@ func (c *sandboxCopy) end(ctx context.Context, number int) {
 
 // out copies out of the sandbox.
 func (c *sandboxCopy) out(ctx context.Context, source, dest string, o archive.Options) error {
-	return c.unpack(ctx, string(c.id), source, dest, o, func(w io.Writer) error {
+	err := c.unpack(ctx, string(c.id), source, dest, o, func(w io.Writer) error {
 		number, err := c.start(ctx, process.Copy{Path: source})
 		if err != nil {
 			return err
@@ -162,6 +164,16 @@ func (c *sandboxCopy) out(ctx context.Context, source, dest string, o archive.Op
 		}
 		return err
 	})
+	return c.whole(err)
+}
+
+// whole returns the error of a copy that ended with err: if err is nil, that items which are
+// reported already were left out.
+func (c *sandboxCopy) whole(err error) error {
+	if err == nil && c.left {
+		return fault.New(fault.Refused, "the copy is not complete")
+	}
+	return err
 }
 
 // into copies into the sandbox.
@@ -189,5 +201,6 @@ func (c *sandboxCopy) into(ctx context.Context, source, dest string) error {
 	if ctx.Err() != nil {
 		c.end(ctx, number)
 	}
-	return err
+	c.left = c.left || packed.skipped.Load()
+	return c.whole(err)
 }

@@ -64,5 +64,9 @@ func (o *sandboxCopyOptions) into(ctx context.Context, c *client.Client, id, sou
 	if err != nil {
 		return err
 	}
-	return packed.end(ctx, c.Upload(ctx, id, dest, packed.name, packed))
+	err = packed.end(ctx, c.Upload(ctx, id, dest, packed.name, packed))
+	if err == nil && packed.skipped.Load() {
+		return fault.New(fault.Refused, "the copy is not complete")
+	}
+	return err
 }

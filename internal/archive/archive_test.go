@@ -268,6 +268,17 @@ func TestAnArchiveBeyondALimitIsRefused(t *testing.T) {
 	}
 }
 
+// The kernel makes the content of such files when they are read, and gives their size as 0.
+func TestAFileOfProcIsCopiedWithItsContent(t *testing.T) {
+	dest := t.TempDir()
+	if _, err := Extract(packed(t, "/proc/self/status"), dest, "status", Options{IsGit: isGit}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dest, "status")); err != nil || !bytes.HasPrefix(data, []byte("Name:")) {
+		t.Errorf("%q is copied, %v", data, err)
+	}
+}
+
 func TestCutOffArchiveLeavesNoPartOfAFile(t *testing.T) {
 	whole := made(t, file("top/a"), file("top/b")).Bytes()
 	dest := t.TempDir()

@@ -68,7 +68,32 @@ func (p *packer) single(file, name string) error {
 		return err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return p.unsized(f, info, name)
+	}
 	return p.regular(f, name)
+}
+
+// maxUnsized bounds the content of a file whose size is given as 0, in bytes.
+const maxUnsized = 16 << 20
+
+// unsized adds a file whose size is given as 0: an empty one, or one such as /proc/meminfo, whose
+// content the kernel makes when it is read.
+func (p *packer) unsized(f *os.File, info fs.FileInfo, name string) error {
+	data, err := io.ReadAll(io.LimitReader(f, maxUnsized+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxUnsized {
+		return fmt.Errorf("%s has no size, and more than %d bytes", f.Name(), maxUnsized)
+	}
+	h := header(info, name, tar.TypeReg)
+	h.Size = int64(len(data))
+	if err := p.out.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = p.out.Write(data)
+	return err
 }
 
 // folder adds the folder at dir as name, with all that it contains.

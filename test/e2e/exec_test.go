@@ -214,6 +214,8 @@ exec sleep 1000`)
 	if data, err := os.ReadFile(filepath.Join(out, "big")); err != nil || fmt.Sprintf("%x", sha256.Sum256(data)) != sum {
 		t.Errorf("%d bytes were copied, %v", len(data), err)
 	}
+	m.fails(4, `"pipe" is left out`, "cp", id+":/tmp/d/pipe", out)
+	m.fails(4, "null is left out", "cp", os.DevNull, id+":/tmp/null")
 	// A file replaces a link of the destination, and does not follow it.
 	if err := os.Symlink(precious, filepath.Join(m.home, "link")); err != nil {
 		t.Fatal(err)
@@ -240,7 +242,7 @@ exec sleep 1000`)
 	m.fails(1, "there is no folder /no", "cp", precious, id+":/no/such")
 	m.fails(2, "must be ID:PATH", "cp", "a", "b")
 	m.aibox(0, "stop", id)
-	if log := m.aibox(0, "audit", id, "--kind", "processes").stdout; strings.Count(log, "files.copied") != 7 {
+	if log := m.aibox(0, "audit", id, "--kind", "processes").stdout; strings.Count(log, "files.copied") != 9 {
 		t.Errorf("the log is\n%s", log)
 	}
 }
