@@ -74,6 +74,8 @@ type following struct {
 func (c *console) following(service *manager.Manager, id session.ID, in io.Reader) *following {
 	f := &following{service: service, id: id, in: in, printer: c.processPrinter(), signals: make(chan os.Signal, 4)}
 	signal.Notify(f.signals, passedSignals...)
+	// Go would end this program before end could hang up the process.
+	signal.Ignore(syscall.SIGPIPE)
 	return f
 }
 

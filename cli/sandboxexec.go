@@ -158,6 +158,7 @@ func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *ai
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, passedSignals...)
 	defer signal.Stop(signals)
+	signal.Ignore(syscall.SIGPIPE) // Go would end this program before it hangs up the command
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	printer := o.processPrinter()

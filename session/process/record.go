@@ -247,6 +247,15 @@ func (r *Record) Sizes() (frames uint64, output int64) {
 	return r.next - 1, r.offsets[Stdout] + r.offsets[Stderr]
 }
 
+// DropOldest makes a full record drop its oldest frames from now on, as Drop does, instead of
+// waiting for a reader.
+func (r *Record) DropOldest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.overflow = Drop
+	r.notify()
+}
+
 // Idle returns when the last reader left; zero while there is a reader.
 func (r *Record) Idle() time.Time {
 	r.mu.Lock()

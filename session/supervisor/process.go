@@ -183,6 +183,8 @@ func (p *running) expire() {
 
 // endUnread ends the process when it has had no reader for its Linger: with SIGHUP, and
 // after the same time with SIGKILL. After a pause of the sandbox, a reader has that time again.
+// The output of an ending process no longer waits for a reader, since its end is known only
+// after all of it.
 func (p *running) endUnread() {
 	number := unix.SIGHUP
 	for wait := p.request.Linger; ; {
@@ -203,6 +205,7 @@ func (p *running) endUnread() {
 			wait = p.request.Linger - idle
 		default:
 			_ = p.signal(int(number))
+			p.record.DropOldest()
 			number, wait = unix.SIGKILL, p.request.Linger
 		}
 	}

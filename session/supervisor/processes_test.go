@@ -211,6 +211,34 @@ func TestProcessWithoutAReaderEndsAfterItsLinger(t *testing.T) {
 	}
 }
 
+// Otherwise it would count as a process that runs, until the end of the session.
+func TestProcessWithMuchOutputAndWithoutAReaderEndsAfterItsLinger(t *testing.T) {
+	ps, _ := connected(t)
+	request := sh("exec yes")
+	request.Linger, request.Keep = 50*time.Millisecond, 1<<20
+	begin(t, ps, request)
+	done, err := ps.Done(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it has not ended after 20 seconds")
+	}
+	if exit := ps.List()[0].Exit; exit == nil || exit.Signal != 1 && exit.Signal != 9 {
+		t.Errorf("%+v", exit)
+	}
+	reader, err := ps.Read(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if frame, err := reader.Next(t.Context()); err != nil || frame.Kind != process.Lost {
+		t.Errorf("the loss of output is not reported: %+v, %v", frame, err)
+	}
+}
+
 func TestProcessEndsAtItsTimeout(t *testing.T) {
 	ps, _ := connected(t)
 	request := sh("exec sleep 1000")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,40 @@ func TestCommandsRunInTheSandboxOfARunningSession(t *testing.T) {
 	if started, ended := strings.Count(log, "process.started"), strings.Count(log, "process.ended"); started < 10 || started != ended {
 		t.Errorf("%d starts and %d ends are in the log:\n%s", started, ended, log)
 	}
+}
+
+// As in `aibox exec ID -- yes | head -1`.
+func TestACommandWhoseOutputIsNoLongerReadHangsUp(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sleep", "1000")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.cmd(aibox, "exec", id, "--", "yes")
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	if _, err := io.ReadFull(read, make([]byte, 2)); err != nil {
+		t.Error(err)
+	}
+	_ = read.Close()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGPIPE) {
+		t.Errorf("the exit code is %d", code)
+	}
+	// Sooner than after a kill of aibox.
+	begin := time.Now()
+	eventually(t, hung, "the command has ended", func() bool {
+		return strings.Contains(m.aibox(0, "exec", "--list", id).stdout, "exit 129")
+	})
+	if took := time.Since(begin); took > 8*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+	m.aibox(0, "stop", id)
 }
 
 // hostileAgent kills whatever runs beside it, and replaces the programs of the image.
