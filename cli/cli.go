@@ -101,6 +101,16 @@ func (a *cli) execute(ctx context.Context, args []string) error {
 	if err != nil && !errors.As(err, &known) && ctx.Err() == nil && !ran(root) {
 		return usage(err).Hint("`aibox --help` lists the commands") // cobra's own complaints
 	}
+	return interrupted(ctx, err)
+}
+
+// interrupted returns the error of a command for its user: a sentence if the end of ctx caused it
+// and nothing in it says so.
+func interrupted(ctx context.Context, err error) error {
+	var known *fault.Fault
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, &known) {
+		return fault.New(fault.Interrupted, "interrupted")
+	}
 	return err
 }
 

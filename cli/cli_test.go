@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,6 +32,35 @@ func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
 		if fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q gave %v (%v)", line, err, fault.KindOf(err))
 		}
+	}
+}
+
+func TestWithoutAHomeTheEnvironmentIsNotReady(t *testing.T) {
+	for _, home := range []string{"", "relative"} {
+		a, _, _ := testApp(t)
+		t.Setenv("HOME", home)
+		if err := a.execute(t.Context(), []string{"ls"}); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "HOME") {
+			t.Errorf("%q: %v", home, err)
+		}
+	}
+}
+
+func TestAnInterruptedCommandSaysSo(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	detached := fault.New(fault.Interrupted, "detached: %w", context.Canceled)
+	canceled := fmt.Errorf("following: %w", context.Canceled)
+	if err := interrupted(ended, canceled); err.Error() != "interrupted" || fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("it says %q", err)
+	}
+	if err := interrupted(ended, detached); err != error(detached) { //nolint:errorlint // the same one
+		t.Errorf("a fault of its own becomes %q", err)
+	}
+	if err := interrupted(t.Context(), canceled); err != canceled { //nolint:errorlint // the same one
+		t.Errorf("without an interrupt it says %q", err)
+	}
+	if interrupted(ended, nil) != nil {
+		t.Error("a success is an interrupt")
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"aibox/internal/fault"
 )
 
 // Dirs are aibox's folders, all absolute.
@@ -29,7 +31,7 @@ type Dirs struct {
 func Default() (Dirs, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
-		return Dirs{}, errors.New("HOME is not set to an absolute path")
+		return Dirs{}, fault.New(fault.Environment, "HOME is not set to an absolute path").Hint("aibox keeps its files below your home folder")
 	}
 	xdg := func(name, fallback string) string {
 		if dir := os.Getenv(name); filepath.IsAbs(dir) {
