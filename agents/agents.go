@@ -55,6 +55,8 @@ type Info struct {
 	// Hosts are the names it connects to by default with its vendor's own cloud, for an
 	// allow list. With aibox's gateway it needs none of them.
 	Hosts []string
+	// Account is the user's account at the vendor, for an agent with OwnCloud or HasCloud.
+	Account Account
 	// Events is how a headless run prints the conversation as events.
 	Events Events
 	// Notes are facts that `aibox agents show` prints, one a line.

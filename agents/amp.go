@@ -34,6 +34,7 @@ func (*Amp) Info() Info {
 		Image:       "amp",
 		Version:     "0.0.1790142911-g7618fb",
 		OwnCloud:    true,
+		Account:     Account{Variable: "AMP_API_KEY", Page: "https://ampcode.com/settings"},
 		NeedsPrompt: true,
 		Events:      Events{Format: conversation.Claude, Option: "stream-json", Value: "true", OnRequest: true},
 		StateDirs:   []string{"~/.local/share/amp"},

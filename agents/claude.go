@@ -56,6 +56,7 @@ func (*Claude) Info() Info {
 		Events:      Events{Format: conversation.Claude, Option: "output-format", Value: "stream-json"},
 		StateDirs:   []string{"~/.claude/projects"},
 		HasCloud:    true,
+		Account:     Account{Variable: "ANTHROPIC_API_KEY", Page: "https://platform.claude.com/settings/keys"},
 		Hosts:       []string{"api.anthropic.com", "platform.claude.com", "claude.ai"},
 		Notes: []string{
 			"Speaks only Anthropic's API: the model server must offer /v1/messages.",

@@ -42,7 +42,11 @@ func (*Codex) Info() Info {
 		Events:      Events{Format: conversation.Codex, Option: "events", Value: "true"},
 		StateDirs:   []string{"~/.codex/sessions"},
 		HasCloud:    true,
-		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
+		Account: Account{
+			Variable: "CODEX_API_KEY", Page: "https://platform.openai.com/api-keys",
+			Limit: "Codex reads it only in headless runs; on a terminal it asks you to log in.",
+		},
+		Hosts: []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
 			"Speaks only OpenAI's Responses API: the model server must offer /v1/responses.",
 			"Its own sandbox is off, because aibox provides one. With --approval ask it therefore asks only before commands that it considers dangerous.",

@@ -53,12 +53,13 @@ func (*Copilot) Info() Info {
 		Events:      Events{Format: conversation.Copilot, Option: "output-format", Value: "json"},
 		StateDirs:   []string{"~/.copilot/session-state"},
 		HasCloud:    true,
+		Account:     Account{Variable: "COPILOT_GITHUB_TOKEN", Page: "https://github.com/settings/personal-access-tokens"},
 		Hosts: []string{
 			"api.github.com", "github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com",
 			"api.business.githubcopilot.com", "api.enterprise.githubcopilot.com", "copilot-proxy.githubusercontent.com",
 		},
 		Notes: []string{
-			"Runs offline: GitHub, its MCP server, telemetry and web tools are off. With --inference cloud it logs in to GitHub, headless with --env COPILOT_GITHUB_TOKEN.",
+			"Runs offline: GitHub, its MCP server, telemetry and web tools are off. With --inference cloud it logs in to GitHub, headless with the token of `aibox login copilot`.",
 			"Asks for no permission, because it runs inside a sandbox; --permissions ask changes that.",
 			"Assumes that a model has a context of 128,000 tokens, unless the server reports more or --known-model names another model.",
 		},

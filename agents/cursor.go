@@ -39,6 +39,7 @@ func (*Cursor) Info() Info {
 		Image:       "cursor",
 		Version:     "2026.09.10-fd3934a",
 		OwnCloud:    true,
+		Account:     Account{Variable: "CURSOR_API_KEY", Page: "https://cursor.com/dashboard"},
 		NeedsPrompt: true,
 		Events:      Events{Format: conversation.Cursor, Option: "output-format", Value: "stream-json", OnRequest: true},
 		StateDirs:   []string{"~/.cursor/chats"},

@@ -45,6 +45,7 @@ func (*GeminiCLI) Info() Info {
 		Events:      Events{Format: conversation.Gemini, Option: "output-format", Value: "stream-json"},
 		StateDirs:   []string{"~/.gemini/tmp"},
 		HasCloud:    true,
+		Account:     Account{Variable: "GEMINI_API_KEY", Page: "https://aistudio.google.com/apikey"},
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
 		Notes: []string{
 			"Speaks only Gemini's API: the model server must offer /v1beta/models/NAME:generateContent. For your own server, end the URL with /v1beta: --inference http://127.0.0.1:8000/v1beta.",

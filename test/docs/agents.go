@@ -6,7 +6,6 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
-	"aibox/internal/shellquote"
 )
 
 // writeAgents writes a table of all agents and a section for each.
@@ -44,13 +43,26 @@ func writeAgent(out *strings.Builder, agent agents.Agent) error {
 	return writeOptions(out, fields)
 }
 
+// loginNote says how the agent uses the user's account at its vendor.
+func loginNote(info agents.Info) string {
+	runs := "Its runs"
+	if !info.OwnCloud {
+		runs = "Its runs with `--inference " + agents.Cloud + "`"
+	}
+	note := fmt.Sprintf("`aibox login %s` stores a key of your account from <%s>. %s get it as `%s`.", info.Name, info.Account.Page, runs, info.Account.Variable)
+	if info.Account.Limit != "" {
+		note += " " + info.Account.Limit
+	}
+	return note
+}
+
 // examples are commands that can be typed.
 func examples(info agents.Info, fields []spec.Field) string {
 	if info.Name == "shell" {
 		return "aibox run shell -- make test\naibox run shell -i\n"
 	}
 	if info.OwnCloud {
-		return fmt.Sprintf("aibox config set agents.%s.cloud %s\naibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Name, shellquote.Quote(strings.Join(info.Hosts, ",")), info.Image, info.Name)
+		return fmt.Sprintf("aibox login %s\naibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Name, info.Image, info.Name)
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "aibox bake %s\naibox run %s --prompt \"fix the failing test\"\n", info.Image, info.Name)
@@ -93,6 +105,9 @@ func facts(info agents.Info) []string {
 		all = append(all, "Talks to its vendor's servers and to no others.")
 	case len(info.Dialects) > 0:
 		all = append(all, fmt.Sprintf("Speaks %s to the gateway, which adds your key.", speech(info)))
+	}
+	if info.CheckLogin() == nil {
+		all = append(all, loginNote(info))
 	}
 	switch e := info.Events; {
 	case e.Format.Known() && e.OnRequest:
