@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"aibox/agents"
+	"aibox/app/login"
 	"aibox/app/run"
 	"aibox/app/settings"
 	"aibox/bakery"
 	"aibox/config"
+	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/preset"
 	"aibox/workspace"
@@ -25,7 +27,7 @@ func (a *App) Catalog() config.Catalog {
 	}}
 	for _, agent := range a.Agents().All() {
 		info := agent.Info()
-		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent)})
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent), Login: info.Account.Variable != ""})
 		if info.Version != "" && info.Image != bakery.Base && !slices.Contains(catalog.Images, info.Image) {
 			catalog.Images = append(catalog.Images, info.Image)
 		}
@@ -60,6 +62,12 @@ func (a *App) Settings(repo string, flags ...config.Override) (*config.Resolved,
 
 // SettingsEditor returns the editor of the user's settings file.
 func (a *App) SettingsEditor() settings.Editor { return settings.NewEditor(a) }
+
+// Logins returns the user's accounts at the agents' vendors.
+func (a *App) Logins() (login.Logins, error) {
+	dirs, err := paths.Default()
+	return login.New(a, dirs), err
+}
 
 // UserSettings returns the settings outside of any repository. They are read once.
 func (a *App) UserSettings() (*config.Resolved, error) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
@@ -14,10 +15,13 @@ type AgentPolicy struct {
 	Allow   []string `label:"Allowed hosts" help:"Allow these hosts to this agent" scope:"at-most"`
 	Deny    []string `label:"Denied hosts" help:"Deny these hosts to this agent" scope:"at-least"`
 	Cloud   []string `label:"Cloud" help:"Let this agent talk to these servers of its vendor, where aibox does not see its traffic" placeholder:"HOST"`
+
+	KeyFile    string `label:"Key file" help:"The file with the key of your account at this agent's vendor, which only you can read (mode 0600)"`
+	KeyCommand string `label:"Key command" help:"The command that prints the key of your account at this agent's vendor; no shell runs it"`
 }
 
 // policySection returns the section of an agent's policy, without the keys that are options
-// of the agent.
+// of the agent, and without those of a login that the agent does not have.
 func (c Catalog) policySection(agent Agent) (*section, error) {
 	s := &section{name: "agents." + agent.Name, policy: true, defaults: new(AgentPolicy), check: c.checkSetting}
 	own, err := spec.Of(agent.Options)
@@ -25,7 +29,7 @@ func (c Catalog) policySection(agent Agent) (*section, error) {
 		return nil, err
 	}
 	s.taken = func(key string) bool {
-		return slices.ContainsFunc(own, func(field spec.Field) bool { return field.Key == key })
+		return !agent.Login && (key == keyFile || key == keyCommand) || slices.ContainsFunc(own, func(field spec.Field) bool { return field.Key == key })
 	}
 	return s, nil
 }
@@ -53,6 +57,31 @@ func (e entry) withoutHosts(d *Document, value any) any {
 
 // CloudKey returns the key of the setting that accepts the agent's cloud.
 func CloudKey(agent string) string { return "agents." + agent + ".cloud" }
+
+// The keys of an agent's login under [agents.NAME].
+const (
+	keyFile    = "key-file"
+	keyCommand = "key-command"
+)
+
+// LoginKeys returns the keys of the settings that say where the key of the user's account at
+// the agent's vendor is.
+func LoginKeys(agent string) (file, command string) {
+	return "agents." + agent + "." + keyFile, "agents." + agent + "." + keyCommand
+}
+
+// keepLogin stores where the key of the user's account at the agent's vendor is.
+func (r *Resolved) keepLogin(table string, policy *AgentPolicy) error {
+	source := SecretSource{File: policy.KeyFile, Command: policy.KeyCommand}
+	if source == (SecretSource{}) {
+		return nil
+	}
+	if source.File != "" && source.Command != "" {
+		return fault.New(fault.Usage, "[%s] has both a %s and a %s", table, keyFile, keyCommand).Hint("keep one of them")
+	}
+	r.Logins[strings.TrimPrefix(table, "agents.")] = source
+	return nil
+}
 
 // layers are the values of a setting in each source, for one agent. The agent's own table
 // overrides the top of the same file. A nil layer sets nothing.

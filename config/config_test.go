@@ -25,7 +25,7 @@ func catalog() Catalog {
 	options := new(painter)
 	_ = spec.Defaults(options)
 	return Catalog{
-		Agents: []Agent{{"painter", options}, {"shell", &struct{}{}}},
+		Agents: []Agent{{Name: "painter", Options: options, Login: true}, {Name: "shell", Options: &struct{}{}}},
 		Images: []string{"painter"},
 		Version: func(version string) error {
 			if strings.Contains(version, " ") {

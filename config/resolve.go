@@ -63,7 +63,7 @@ func (c Catalog) Resolve(in Input) (*Resolved, error) {
 		return nil, err
 	}
 	agent := agentOf(in.Flags)
-	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}, Secrets: map[string]SecretSource{}}
+	r := &Resolved{Versions: map[string]string{}, Providers: map[string]Provider{}, Secrets: map[string]SecretSource{}, Logins: map[string]SecretSource{}}
 	for _, s := range sections {
 		values := spec.Clone(s.defaults)
 		r.all = slices.Grow(r.all, len(s.fields))
@@ -104,6 +104,9 @@ func (r *Resolved) keep(s *section, values any) error {
 	}
 	if source, ok := values.(*SecretSource); ok {
 		r.Secrets[strings.TrimPrefix(s.name, secretsTable+".")] = *source
+	}
+	if policy, ok := values.(*AgentPolicy); ok {
+		return r.keepLogin(s.name, policy)
 	}
 	switch s.name {
 	case "":

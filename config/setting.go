@@ -69,6 +69,7 @@ type Resolved struct {
 	Versions  map[string]string       // by image; holds only those that are set
 	Providers map[string]Provider     // by name
 	Secrets   map[string]SecretSource // by name
+	Logins    map[string]SecretSource // by agent: the key of the user's account at its vendor
 	all       []Setting
 }
 

@@ -73,7 +73,8 @@ type Catalog struct {
 // Agent is an agent whose options can be set under [agents.NAME].
 type Agent struct {
 	Name    string
-	Options any // a pointer to the struct, with every option at its default; only read
+	Options any  // a pointer to the struct, with every option at its default; only read
+	Login   bool // it can use an account of the user at its vendor
 }
 
 // section is a table of the file: a struct whose fields are its keys.

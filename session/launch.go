@@ -19,6 +19,9 @@ type Launch struct {
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, chosen by the user
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, only for the gateway
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its sandbox
+	// Login is NAME=VALUE: the key of the user's account at the agent's vendor, only for the
+	// agent's own sandbox.
+	Login string `json:"login,omitempty"`
 	// Injected are the values of the secrets that Spec.Secret names, only for the egress
 	// proxy. They never enter the sandbox.
 	Injected map[string]string `json:"injected,omitempty"`

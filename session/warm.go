@@ -38,7 +38,7 @@ type Claim struct {
 // without the values of a tenant. ok is false if no warm sandbox can be used for l, because
 // it mounts volumes or its supervisor needs secrets from the start.
 func (l *Launch) Blueprint(owner runtime.Process) (blueprint Launch, ok bool) {
-	if l.Spec.Sandbox == nil || l.Spec.Sandbox.Parent != nil || len(l.Spec.Sandbox.Volumes) > 0 || l.Spec.Sandbox.Snapshot != "" || len(l.Spec.Secret) > 0 || len(l.Secrets) > 0 || len(l.Injected) > 0 || l.Spec.HasModel() {
+	if l.Spec.Sandbox == nil || l.Spec.Sandbox.Parent != nil || len(l.Spec.Sandbox.Volumes) > 0 || l.Spec.Sandbox.Snapshot != "" || len(l.Spec.Secret) > 0 || len(l.Secrets) > 0 || len(l.Injected) > 0 || l.Login != "" || l.Spec.HasModel() {
 		return Launch{}, false
 	}
 	b := Launch{Spec: l.Spec, ImageID: l.ImageID}

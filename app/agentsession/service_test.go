@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/agents"
 	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
@@ -166,6 +167,8 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*run.Plan){
 		"an account at a vendor": func(p *run.Plan) { p.Launch.Spec.CloudHosts = []string{"example.org"} },
+		"a login":                func(p *run.Plan) { p.Login = &agents.Info{Name: "cursor"} },
+		"the key of a login":     func(p *run.Plan) { p.Launch.Login = "CURSOR_API_KEY=x" },
 		"a secret of the agent":  func(p *run.Plan) { p.Launch.Secrets = map[string]string{"key": "x"} },
 		"an injected secret":     func(p *run.Plan) { p.Launch.Spec.Secret = []string{"X=example.org:Authorization"} },
 	} {

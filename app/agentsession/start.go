@@ -228,7 +228,7 @@ func (s *Service) checkWithin(runner *run.Runner, request *Request, given config
 // user's account at a vendor.
 func (s *Service) separate(plan *run.Plan) error {
 	launched := &plan.Launch.Spec
-	if len(launched.CloudHosts) > 0 || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
+	if len(launched.CloudHosts) > 0 || plan.Login != nil || plan.Launch.Login != "" || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
 		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
 	}
 	launched.Tenant = s.Policy.Tenant

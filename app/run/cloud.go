@@ -71,7 +71,11 @@ func CheckCloud(info agents.Info, inference string, settings *config.Resolved) e
 		return nil
 	}
 	key, value := unaccepted.Accept()
-	return fault.New(fault.Refused, "%w", unaccepted).Hint("aibox config set %s %s   # accepts it, for every run of %s", key, shellquote.Quote(value), info.Name)
+	refused := fault.New(fault.Refused, "%w", unaccepted).Hint("aibox config set %s %s   # accepts it, for every run of %s", key, shellquote.Quote(value), info.Name)
+	if _, loggedIn := settings.Logins[info.Name]; !loggedIn && info.CheckLogin() == nil {
+		refused = refused.Hint("aibox login %s   # accepts it, and stores the key of your account", info.Name)
+	}
+	return refused
 }
 
 // IsUnacceptedCloud returns the UnacceptedCloud that err wraps.

@@ -10,10 +10,15 @@ import (
 	"aibox/netguard"
 )
 
-// cloudPlan returns the plan of a run of an agent with a task.
+// cloudPlan returns the plan of a run of an agent with a task, and with a variable that may
+// hold a key.
 func cloudPlan(t *testing.T, agent, user string, own map[string]string) (Plan, error) {
 	t.Helper()
-	return runner(&world{user: userOf(t, user)}).Resolve(Request{Agent: agent, Prompt: "fix it", Settings: overrides(t, own)})
+	settings := overrides(t, own)
+	if err := settings.SetWords("env", []string{"ACCOUNT=x"}); err != nil {
+		t.Fatal(err)
+	}
+	return runner(&world{user: userOf(t, user)}).Resolve(Request{Agent: agent, Prompt: "fix it", Settings: settings})
 }
 
 func TestAnAcceptedCloudIsAllowedAndNothingElse(t *testing.T) {

@@ -23,6 +23,7 @@ type Plan struct {
 	RepositorySettings string
 	Hide               []string       // the globs in addition to the built-in ones
 	Accept             *accept.Target // destination of the changes at the end; nil means none
+	Login              *agents.Info   // the agent for whose account the session gets the key of `aibox login`; nil for none
 	Launch             session.Launch
 }
 
@@ -35,7 +36,7 @@ func (p Plan) WaitsForEnd() bool { return p.Accept != nil || p.Launch.Spec.Requi
 // nothing. If it fails, the plan holds the results so far.
 func (r *Runner) Resolve(request Request) (Plan, error) {
 	s := r.resolution(request)
-	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.secrets, s.task, s.environment, s.atEnd, s.limits, s.verification, s.place, s.prompts)
+	err := s.do(s.resume, s.settings, s.agent, s.options, s.cloud, s.network, s.secrets, s.task, s.environment, s.login, s.atEnd, s.limits, s.verification, s.place, s.prompts)
 	return s.plan, err
 }
 

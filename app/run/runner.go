@@ -109,6 +109,9 @@ func (r *Runner) Start(ctx context.Context, plan Plan, with Callbacks) (session.
 	if err := plan.readSecrets(ctx); err != nil {
 		return "", err
 	}
+	if err := plan.readLogin(ctx); err != nil {
+		return "", err
+	}
 	supervisor, err := r.Sessions.Spawn() // called first, so that it starts during the other steps
 	if err != nil {
 		return "", err

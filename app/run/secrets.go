@@ -9,11 +9,8 @@ import (
 
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/internal/paths"
 	"aibox/internal/redact"
 	"aibox/internal/secret"
-	"aibox/internal/secretsource"
-	"aibox/internal/shellquote"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -33,7 +30,7 @@ func (s *resolution) secrets() error {
 			return err
 		}
 		if source, ok := s.plan.Settings.Secrets[rule.Name]; ok {
-			if _, _, err := locateSecret(rule.Name, source); err != nil {
+			if _, _, err := secretPlace(rule.Name).locate(source); err != nil {
 				return err
 			}
 			continue
@@ -104,7 +101,7 @@ func (p *Plan) readSecrets(ctx context.Context) error {
 		}
 		value, ok := read[rule.Name]
 		if !ok {
-			if value, err = readSecret(ctx, rule.Name, source); err != nil {
+			if value, err = secretPlace(rule.Name).read(ctx, source); err != nil {
 				return err
 			}
 			read[rule.Name] = value
@@ -114,34 +111,4 @@ func (p *Plan) readSecrets(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// readSecret reads a secret from its source.
-func readSecret(ctx context.Context, name string, source config.SecretSource) (secret.Value, error) {
-	file, argv, err := locateSecret(name, source)
-	switch {
-	case err != nil:
-		return secret.Value{}, err
-	case file != "":
-		return secretsource.ReadFile(file, "file of the secret "+name+",")
-	}
-	return secretsource.RunForLine(ctx, argv, "command of the secret "+name+",")
-}
-
-// locateSecret returns the path of the secret's file or the words of its command.
-func locateSecret(name string, source config.SecretSource) (file string, argv []string, err error) {
-	if source.File != "" {
-		if file, err = paths.ExpandHome(source.File); err != nil {
-			return "", nil, fault.New(fault.Usage, "file of [secrets.%s] %w", name, err).Hint(`write a whole path, such as "~/.config/aibox/token"`)
-		}
-		return file, nil, nil
-	}
-	if argv, err = shellquote.Split(source.Command); err == nil && len(argv) > 0 {
-		return "", argv, nil
-	}
-	if err == nil {
-		return "", nil, fault.New(fault.Usage, "command of [secrets.%s] names no program", name)
-	}
-	return "", nil, fault.New(fault.Usage, "command of [secrets.%s] cannot be read: %w", name, err).
-		Hint(`for a pipe or a variable, name a script: command = "/home/me/bin/token"`)
 }

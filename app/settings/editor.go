@@ -90,6 +90,31 @@ func (e Editor) Unset(_ context.Context, key string) error {
 	return rewrite(func(document *config.Document) ([]byte, error) { return e.source.Catalog().Without(document, key) })
 }
 
+// Change is a new value of a setting in the user's file. An empty text removes the setting.
+type Change struct{ Key, Text string }
+
+// Change makes several changes at once, in their order.
+func (e Editor) Change(_ context.Context, changes ...Change) error {
+	return rewrite(func(document *config.Document) (data []byte, err error) {
+		for i, change := range changes {
+			if i > 0 && data != nil {
+				if document, err = config.Parse(config.UserFile, config.UserName, data); err != nil {
+					return nil, err
+				}
+			}
+			if change.Text == "" {
+				data, err = e.source.Catalog().Without(document, change.Key)
+			} else {
+				data, err = e.source.Catalog().With(document, change.Key, change.Text)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return data, nil
+	})
+}
+
 // Validate checks the user's file.
 func (e Editor) Validate() error {
 	file, err := File()

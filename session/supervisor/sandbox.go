@@ -299,7 +299,7 @@ func (s *sandbox) startMessage(res *resources) lifeline.Start {
 	agent, agentEnv := sshAgent(&s.launch.Spec)
 	processes, _ := s.launch.Spec.ProcessShares()
 	begin := lifeline.Start{
-		Argv: res.command.Argv, Env: slices.Concat(env, agentEnv, ownSandboxesEnv(&s.launch.Spec), res.command.Env, s.launch.Env), Dir: res.workdir(), Files: files,
+		Argv: res.command.Argv, Env: slices.Concat(env, agentEnv, ownSandboxesEnv(&s.launch.Spec), s.loginEnv(res), res.command.Env, s.launch.Env), Dir: res.workdir(), Files: files,
 		Nproc: uint64(max(processes, 0)), Authority: s.policy.authority(), SSHAgent: agent,
 	}
 	if spec := s.launch.Spec.Sandbox; spec != nil {
@@ -308,6 +308,15 @@ func (s *sandbox) startMessage(res *resources) lifeline.Start {
 	}
 	begin.Baseline = res.workspace.AgentHead
 	return begin
+}
+
+// loginEnv returns the variable with the key of the user's account, if the agent uses its
+// vendor's servers. What the user sets for this session comes later and overrides it.
+func (s *sandbox) loginEnv(res *resources) []string {
+	if s.launch.Login == "" || !res.agent.Info().UsesCloud(s.launch.Spec.Inference) {
+		return nil
+	}
+	return []string{s.launch.Login}
 }
 
 // lineFault explains an error of the lifeline during the start. The sandbox was killed or

@@ -74,7 +74,7 @@ func (m *Manager) checkKind(l *session.Launch) error {
 		return fault.New(fault.Refused, "a sandbox that an agent creates is destroyed at its timeout, not paused")
 	case spec.HasModel() || len(l.Keys) > 0:
 		return fault.New(fault.Refused, "a sandbox that an agent creates reaches no model").Hint("leave out the network, or use allowlist")
-	case len(spec.Secret) > 0 || len(spec.SSHAgent) > 0 || len(l.Injected) > 0 || len(l.Secrets) > 0:
+	case len(spec.Secret) > 0 || len(spec.SSHAgent) > 0 || len(l.Injected) > 0 || len(l.Secrets) > 0 || l.Login != "":
 		return fault.New(fault.Refused, "a sandbox that an agent creates gets no secrets")
 	case len(spec.Inspect) > 0 || len(spec.InferenceTools) > 0 || spec.Ask || spec.Sandboxes > 0:
 		return fault.New(fault.Refused, "a sandbox that an agent creates has no inspected hosts, no server-side tools, no questions and no sandboxes of its own")

@@ -254,6 +254,7 @@ func TestASandboxThatExceedsItsSessionIsRefused(t *testing.T) {
 		"keys":                    func(l *session.Launch) { l.Keys = map[string]string{"A": "b"} },
 		"secrets":                 func(l *session.Launch) { l.Spec.Secret = []string{"A=example.org:X"} },
 		"an ssh-agent":            func(l *session.Launch) { l.Spec.SSHAgent = []string{"git@example.org"} },
+		"a login":                 func(l *session.Launch) { l.Login = "A=b" },
 		"injected secrets":        func(l *session.Launch) { l.Injected = map[string]string{"A": "b"} },
 		"an inspection":           func(l *session.Launch) { l.Spec.Inspect = []string{"example.org"} },
 		"server-side tools":       func(l *session.Launch) { l.Spec.InferenceTools = []string{"web-search"} },
