@@ -10,6 +10,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/bakery"
+	"aibox/config"
 
 	"github.com/spf13/cobra"
 )
@@ -73,9 +74,9 @@ func (o *agentsOptions) list(ctx context.Context, asJSON bool) error {
 		if o.app.CustomAgents().Files[name] != "" {
 			name += " (yours)"
 		}
-		rows = append(rows, []string{name, stateOf(states, info.Image), info.Version, info.Summary})
+		rows = append(rows, []string{name, stateOf(states, info.Image), o.loginState(info), info.Version, info.Summary})
 	}
-	return o.overview("AGENT\tIMAGE\tVERSION\tDESCRIPTION", rows)
+	return o.overview("AGENT\tIMAGE\tLOGIN\tVERSION\tDESCRIPTION", rows)
 }
 
 // dockerTimeout bounds how long a list of agents waits for the daemon to report their
@@ -110,6 +111,29 @@ func stateOf(states map[string]bakery.State, image string) string {
 	return "?"
 }
 
+// loginState says whether the user is logged in to the agent's vendor, for a table.
+func (o *agentsOptions) loginState(info agents.Info) string {
+	switch _, found := o.loginOf(info); {
+	case info.CheckLogin() != nil:
+		return "-"
+	case found:
+		return "yes"
+	default:
+		return "no"
+	}
+}
+
+// loginOf returns where the key of the user's account at the agent's vendor is. Settings that
+// cannot be read have none; what needs the settings reports that.
+func (a *cli) loginOf(info agents.Info) (config.SecretSource, bool) {
+	own, err := a.app.UserSettings()
+	if err != nil {
+		return config.SecretSource{}, false
+	}
+	source, found := own.Logins[info.Name]
+	return source, found
+}
+
 // dialectsOf lists the dialects that an agent can use with a model server.
 func dialectsOf(info agents.Info) string {
 	if info.OwnCloud {
@@ -136,6 +160,7 @@ type agentJSON struct {
 	State       *bakery.State    `json:"image_state,omitempty"` // absent if the daemon did not answer
 	Dialects    []agents.Dialect `json:"dialects"`
 	OwnCloud    bool             `json:"own_cloud"`
+	Login       *loginJSON       `json:"login,omitempty"` // absent for an agent without an account at a vendor
 	NeedsPrompt bool             `json:"needs_prompt"`
 	StateDirs   []string         `json:"state_dirs"`
 	Scratch     []string         `json:"scratch"`
@@ -143,6 +168,13 @@ type agentJSON struct {
 	Notes       []string         `json:"notes"`
 	File        string           `json:"file,omitempty"` // of a user's custom agent
 	Options     []optionJSON     `json:"options"`
+}
+
+// loginJSON is the JSON of the user's account at an agent's vendor.
+type loginJSON struct {
+	LoggedIn bool   `json:"logged_in"`
+	Variable string `json:"variable"` // with the key, in the sandbox
+	Page     string `json:"page"`     // where the user creates the key
 }
 
 // optionJSON is the JSON of an option.
@@ -176,6 +208,10 @@ func (o *agentsOptions) describe(agent agents.Agent, states map[string]bakery.St
 	}
 	if state, ok := states[info.Image]; ok {
 		d.State = &state
+	}
+	if info.CheckLogin() == nil {
+		_, found := o.loginOf(info)
+		d.Login = &loginJSON{found, info.Account.Variable, info.Account.Page}
 	}
 	for _, f := range fields {
 		described := optionJSON{

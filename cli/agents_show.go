@@ -26,6 +26,9 @@ func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State)
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
 	}
+	if info.CheckLogin() == nil {
+		facts = append(facts, []string{"login", o.loginFact(info)})
+	}
 	if file := o.app.CustomAgents().Files[info.Name]; file != "" {
 		facts = append(facts, []string{"file", safe(file)})
 	}
@@ -40,6 +43,18 @@ func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State)
 		fmt.Fprintln(o.out, note)
 	}
 	return o.showOptions(info.Name, agents.Options(agent))
+}
+
+// loginFact says whether the user is logged in to the agent's vendor, and where the key is.
+func (o *agentsOptions) loginFact(info agents.Info) string {
+	switch source, found := o.loginOf(info); {
+	case !found:
+		return "none; `aibox login " + info.Name + "` stores the key of your account"
+	case source.File != "":
+		return "the key in " + safe(source.File) + ", as " + info.Account.Variable
+	default:
+		return "the key that your key-command prints, as " + info.Account.Variable
+	}
 }
 
 // showOptions prints options under their groups' headings, in one set of columns.

@@ -16,17 +16,7 @@ func (a *cli) resolve(ctx context.Context, runner *run.Runner, request run.Reque
 	if !ok || !a.errTerm.interactive || !terminalOf(a.in).interactive {
 		return plan, err
 	}
-	info := unaccepted.Agent
-	what := "its vendor's servers"
-	if unaccepted.More() {
-		what = "more of its vendor's servers than you have accepted"
-	}
-	fmt.Fprintf(a.err, "%s %s talks to %s:\n", a.errTerm.warn("!"), termtext.Escape(info.Title), what)
-	for _, host := range unaccepted.Hosts() {
-		fmt.Fprintf(a.err, "    %s\n", termtext.Escape(host))
-	}
-	fmt.Fprint(a.err, "  The agent can send them anything in the workspace. aibox sees how much it sends, not what.\n")
-	yes, asked := a.yes(ctx, "Allow these hosts, now and in the future? [y/N] ")
+	yes, asked := a.askHosts(ctx, unaccepted)
 	if asked != nil {
 		return plan, asked
 	}
@@ -38,4 +28,24 @@ func (a *cli) resolve(ctx context.Context, runner *run.Runner, request run.Reque
 		return plan, err
 	}
 	return runner.Resolve(request)
+}
+
+// askHosts asks on the terminal whether an agent may talk to its vendor's servers.
+func (a *cli) askHosts(ctx context.Context, unaccepted run.UnacceptedCloud) (bool, error) {
+	a.nameHosts(unaccepted)
+	return a.yes(ctx, "Allow these hosts, now and in the future? [y/N] ")
+}
+
+// nameHosts prints the vendor's servers that an agent needs and the user has not accepted.
+func (a *cli) nameHosts(unaccepted run.UnacceptedCloud) {
+	info := unaccepted.Agent
+	what := "its vendor's servers"
+	if unaccepted.More() {
+		what = "more of its vendor's servers than you have accepted"
+	}
+	fmt.Fprintf(a.err, "%s %s talks to %s:\n", a.errTerm.warn("!"), termtext.Escape(info.Title), what)
+	for _, host := range unaccepted.Hosts() {
+		fmt.Fprintf(a.err, "    %s\n", termtext.Escape(host))
+	}
+	fmt.Fprint(a.err, "  The agent can send them anything in the workspace. aibox sees how much it sends, not what.\n")
 }

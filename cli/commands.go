@@ -52,6 +52,8 @@ func commandEntries() []commandEntry {
 		{"review", "gc", newGcCommand},
 		{"machine", "bake", newBakeCommand},
 		{"machine", "agents", newAgentsCommand},
+		{"machine", "login", newLoginCommand},
+		{"machine", "logout", newLogoutCommand},
 		{"machine", "prompts", newPromptsCommand},
 		{"machine", "models", newModelsCommand},
 		{"machine", "template", newTemplateCommand},

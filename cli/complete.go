@@ -31,6 +31,20 @@ func (c completer) agents(_ *cobra.Command, args []string, _ string) ([]string, 
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// logins completes the name of an agent with an account at its vendor.
+func (c completer) logins(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, agent := range c.app.Agents().All() {
+		if info := agent.Info(); info.CheckLogin() == nil {
+			words = append(words, info.Name+"\t"+info.Summary)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
 // templates completes the name of a template.
 func (c completer) templates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var words []string

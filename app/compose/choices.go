@@ -29,6 +29,7 @@ type Agent struct {
 	Name, Title, Summary string
 	NeedsPrompt          bool
 	Shell                bool  // it runs a command in place of a task
+	LoggedIn             bool  // aibox has the key of the user's account at its vendor
 	Unservable           error // why it cannot run: it needs its vendor's servers, which the user has not accepted
 	// Options is a pointer to its options: the defaults, and the secrets of the
 	// environment.
@@ -51,8 +52,9 @@ func (c Choices) Agents(context.Context) ([]Agent, error) {
 			return nil, err
 		}
 		info := agent.Info()
+		_, loggedIn := own.Logins[info.Name]
 		all = append(all, Agent{
-			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shell,
+			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shell, LoggedIn: loggedIn,
 			Unservable: run.CheckCloud(info, "", own), Options: agents.Options(agent), Flag: run.OwnFlags(agent),
 		})
 	}

@@ -57,7 +57,7 @@ func (s *agentStep) find(name string) *compose.Agent {
 func (s *agentStep) refresh() {
 	items := make([]item, 0, len(s.all))
 	for _, a := range s.all {
-		it := item{value: a.Name, label: termtext.Escape(a.Name), detail: s.imageText(a) + termtext.Escape(a.Summary), disabled: a.Unservable != nil}
+		it := item{value: a.Name, label: termtext.Escape(a.Name), detail: s.imageText(a) + summaryOf(a), disabled: a.Unservable != nil}
 		if slices.Contains(s.names(), a.Name) {
 			it.mark = "✓"
 		}
@@ -68,6 +68,15 @@ func (s *agentStep) refresh() {
 		selected = names[len(names)-1]
 	}
 	s.list.setItems(items, selected)
+}
+
+// summaryOf is what the list says about an agent.
+func summaryOf(a compose.Agent) string {
+	text := termtext.Escape(a.Summary)
+	if a.LoggedIn {
+		text = "logged in; " + text
+	}
+	return text
 }
 
 // imageText is the state of the agent's image, as a column.
