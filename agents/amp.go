@@ -21,7 +21,7 @@ type Amp struct {
 	MCPConfig      string       `label:"MCP servers" help:"MCP servers to add: JSON, or a file in the sandbox" flag:"--mcp-config" group:"Tools"`
 	LogLevel       string       `label:"Log level" help:"What Amp writes to its own log" flag:"--log-level" choices:"error warn info debug audit" group:"Advanced"`
 	AmpURL         string       `label:"Server" help:"Address of an Amp server of your own" env:"AMP_URL" group:"Account"`
-	AmpAPIKey      secret.Value `label:"API key" help:"Access token of your Amp account" env:"AMP_API_KEY" secret:"true" group:"Account"`
+	AmpAPIKey      secret.Value `label:"API key" help:"Access token of your Amp account, in place of that of aibox login" env:"AMP_API_KEY" secret:"true" group:"Account"`
 }
 
 // Info describes Amp.

@@ -25,7 +25,7 @@ type Cursor struct {
 	PluginDir     []string     `label:"Plugins" help:"Folders in the sandbox with plugins to load" flag:"--plugin-dir=" group:"Tools"`
 	Endpoint      string       `label:"Endpoint" help:"Address of your company's own Cursor servers" flag:"--endpoint=" group:"Account"`
 	Header        []string     `label:"Headers" help:"Headers for Cursor's servers, as Name: value" flag:"--header" group:"Advanced"`
-	CursorAPIKey  secret.Value `label:"API key" help:"Key of your Cursor account" env:"CURSOR_API_KEY" secret:"true" group:"Account"`
+	CursorAPIKey  secret.Value `label:"API key" help:"Key of your Cursor account, in place of that of aibox login" env:"CURSOR_API_KEY" secret:"true" group:"Account"`
 	ResumeChat    string       `label:"Chat" help:"Continue this chat of your account" flag:"--resume" group:"Advanced"`
 }
 

@@ -54,6 +54,13 @@ func TestAnAgentThatCannotBeServedIsNotAddedToOthers(t *testing.T) {
 	}
 }
 
+func TestTheListOfAgentsShowsWhereTheUserIsLoggedIn(t *testing.T) {
+	w := newWorld(t)
+	open(t, w).DoesNotSee("logged in")
+	w.loggedIn = true
+	open(t, w).Sees("logged in; Its own cloud")
+}
+
 func TestTheAgentsOfTheLastRunAreChosenAgain(t *testing.T) {
 	w := newWorld(t)
 	place := w.places["/home/ann/shop"]

@@ -51,6 +51,7 @@ type world struct {
 	hosts    []string // the hosts of clouds that the user has accepted before
 
 	accepted   map[string]bool // the clouds that are accepted, by agent
+	loggedIn   bool            // to Amp
 	unwritable error           // of the user's settings
 	started    []string
 	remembered []run.Request
@@ -138,7 +139,7 @@ func (w *world) Agents(context.Context) ([]compose.Agent, error) {
 		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
 		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(noOptions), Flag: flag},
 		{Name: "shell", Title: "Shell", Summary: "Runs a command", Shell: true, Options: new(noOptions), Flag: flag},
-		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: w.unserved("amp"), Options: new(noOptions), Flag: flag},
+		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: w.unserved("amp"), LoggedIn: w.loggedIn, Options: new(noOptions), Flag: flag},
 	}, nil
 }
 
