@@ -14,9 +14,12 @@ type Account struct {
 	Limit    string // a sentence about when the agent does not read the key; empty means never
 }
 
+// HasLogin reports whether the agent has an account to log in to.
+func (i Info) HasLogin() bool { return i.Account.Variable != "" }
+
 // CheckLogin returns a Usage fault if the agent has no account to log in to.
 func (i Info) CheckLogin() error {
-	if i.Account.Variable != "" {
+	if i.HasLogin() {
 		return nil
 	}
 	f := fault.New(fault.Usage, "%s has no login, because aibox does not run it in its vendor's cloud", i.Title)

@@ -27,7 +27,7 @@ func (a *App) Catalog() config.Catalog {
 	}}
 	for _, agent := range a.Agents().All() {
 		info := agent.Info()
-		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent), Login: info.Account.Variable != ""})
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent), Login: info.HasLogin()})
 		if info.Version != "" && info.Image != bakery.Base && !slices.Contains(catalog.Images, info.Image) {
 			catalog.Images = append(catalog.Images, info.Image)
 		}

@@ -114,7 +114,7 @@ func stateOf(states map[string]bakery.State, image string) string {
 // loginState says whether the user is logged in to the agent's vendor, for a table.
 func (o *agentsOptions) loginState(info agents.Info) string {
 	switch _, found := o.loginOf(info); {
-	case info.CheckLogin() != nil:
+	case !info.HasLogin():
 		return "-"
 	case found:
 		return "yes"
@@ -209,7 +209,7 @@ func (o *agentsOptions) describe(agent agents.Agent, states map[string]bakery.St
 	if state, ok := states[info.Image]; ok {
 		d.State = &state
 	}
-	if info.CheckLogin() == nil {
+	if info.HasLogin() {
 		_, found := o.loginOf(info)
 		d.Login = &loginJSON{found, info.Account.Variable, info.Account.Page}
 	}

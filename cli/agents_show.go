@@ -26,7 +26,7 @@ func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State)
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
 	}
-	if info.CheckLogin() == nil {
+	if info.HasLogin() {
 		facts = append(facts, []string{"login", o.loginFact(info)})
 	}
 	if file := o.app.CustomAgents().Files[info.Name]; file != "" {

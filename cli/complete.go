@@ -38,7 +38,7 @@ func (c completer) logins(_ *cobra.Command, args []string, _ string) ([]string, 
 	}
 	var words []string
 	for _, agent := range c.app.Agents().All() {
-		if info := agent.Info(); info.CheckLogin() == nil {
+		if info := agent.Info(); info.HasLogin() {
 			words = append(words, info.Name+"\t"+info.Summary)
 		}
 	}

@@ -20,7 +20,7 @@ func (userFixture) Agents() agents.Set { return agents.Builtin() }
 func (userFixture) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
 	var catalog config.Catalog
 	for _, agent := range agents.Builtin().All() {
-		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().CheckLogin() == nil})
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().HasLogin()})
 	}
 	return catalog.Resolve(config.Input{Flags: flags})
 }

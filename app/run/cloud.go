@@ -72,7 +72,7 @@ func CheckCloud(info agents.Info, inference string, settings *config.Resolved) e
 	}
 	key, value := unaccepted.Accept()
 	refused := fault.New(fault.Refused, "%w", unaccepted).Hint("aibox config set %s %s   # accepts it, for every run of %s", key, shellquote.Quote(value), info.Name)
-	if _, loggedIn := settings.Logins[info.Name]; !loggedIn && info.CheckLogin() == nil {
+	if _, loggedIn := settings.Logins[info.Name]; !loggedIn && info.HasLogin() {
 		refused = refused.Hint("aibox login %s   # accepts it, and stores the key of your account", info.Name)
 	}
 	return refused

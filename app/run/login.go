@@ -17,7 +17,7 @@ import (
 // That one is read at the start of the session, like the secrets of the egress proxy.
 func (s *resolution) login() error {
 	info, launch := s.found.Info(), &s.plan.Launch
-	if !info.UsesCloud(launch.Spec.Inference) || info.CheckLogin() != nil {
+	if !info.UsesCloud(launch.Spec.Inference) || !info.HasLogin() {
 		return nil
 	}
 	if slices.Contains(launch.Spec.Env, info.Account.Variable) || hasSecretFor(s.found, launch.Secrets, info.Account.Variable) {

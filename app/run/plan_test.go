@@ -36,7 +36,7 @@ func (w *world) Agents() agents.Set { return agents.Builtin() }
 func (w *world) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
 	var catalog config.Catalog
 	for _, agent := range agents.Builtin().All() {
-		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().CheckLogin() == nil})
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().HasLogin()})
 	}
 	catalog.Words, catalog.Narrows = ListChecks(), preset.Narrows
 	return catalog.Resolve(config.Input{User: w.user, Repository: w.repository, Flags: flags})

@@ -5,7 +5,7 @@ func logins() []control {
 	const stored, of = "app/run/login.go", "app/login/login.go"
 	const only, read = "TestARunInTheVendorsCloudGetsTheStoredKeyAndNoOtherRunDoes", "TestALoginWhoseKeyCannotBeReadStartsNothingAndRepeatsNoKey"
 	return []control{
-		{name: "only a run in the vendor's cloud gets a login", file: stored, text: `if !info.UsesCloud(launch.Spec.Inference) || info.CheckLogin() != nil {`, off: `if info.CheckLogin() != nil {`, tests: only},
+		{name: "only a run in the vendor's cloud gets a login", file: stored, text: `if !info.UsesCloud(launch.Spec.Inference) || !info.HasLogin() {`, off: `if !info.HasLogin() {`, tests: only},
 		{name: "a run's own variable overrides the login", file: stored, text: `if slices.Contains(launch.Spec.Env, info.Account.Variable) || `, off: `if `, tests: only},
 		{name: "a stored key is checked", file: stored, text: `if err := CheckLoginKey(key); err != nil {`, off: `if err := CheckLoginKey(key); false && err != nil {`, tests: read},
 		{name: "the key of a login is only in its agent's sandbox", file: stored, text: `p.Launch.Login = p.Login.Account.Variable + "=" + key.Reveal()`, off: `p.Launch.Env = append(p.Launch.Env, p.Login.Account.Variable+"="+key.Reveal())`, tests: only},

@@ -106,7 +106,7 @@ func facts(info agents.Info) []string {
 	case len(info.Dialects) > 0:
 		all = append(all, fmt.Sprintf("Speaks %s to the gateway, which adds your key.", speech(info)))
 	}
-	if info.CheckLogin() == nil {
+	if info.HasLogin() {
 		all = append(all, loginNote(info))
 	}
 	switch e := info.Events; {
