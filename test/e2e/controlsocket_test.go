@@ -63,22 +63,7 @@ func TestNoSocketOfTheHostIsReachedFromASandbox(t *testing.T) {
 	id := m.detached("shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "until [ -f /tmp/control ]; do sleep 0.1; done; python3 attack.py $(cat /tmp/control)")
 	control := m.controlSocket(id)
 	workspace := m.record(id).State.Workspace.Path
-	var reached atomic.Int64
-	listener, err := net.Listen("unix", filepath.Join(workspace, "mounted.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			reached.Add(1)
-			_ = conn.Close()
-		}
-	}()
+	reached := connections(t, filepath.Join(workspace, "mounted.sock"))
 	if err := os.Link(control, filepath.Join(workspace, "hard.sock")); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +91,28 @@ func TestNoSocketOfTheHostIsReachedFromASandbox(t *testing.T) {
 	if reason := m.record(id).State.Result; reason == nil || reason.ExitCode != 0 {
 		t.Errorf("the session was ended from inside: %+v", reason)
 	}
+}
+
+// connections counts the connections to a new Unix socket until the test ends.
+func connections(t *testing.T, path string) *atomic.Int64 {
+	t.Helper()
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	count := new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			count.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	return count
 }
 
 // controlSocket returns the path of a running session's control socket.

@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -76,22 +74,7 @@ func TestTheAgentReadsAMountAndCannotChangeOrLeaveIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
-	var reached atomic.Int64
-	listener, err := net.Listen("unix", folder+"/socket")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			reached.Add(1)
-			_ = conn.Close()
-		}
-	}()
+	reached := connections(t, folder+"/socket")
 	before, err := os.Stat(folder + "/a.txt")
 	if err != nil {
 		t.Fatal(err)
