@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"iter"
+	"strings"
 
 	"aibox/internal/gitignore"
 )
@@ -58,7 +59,7 @@ func (r *ReadOnly) Has(path string) bool {
 	if r == nil {
 		return false
 	}
-	if r.above[path] || r.list.Match(path, false) {
+	if r.above[path] || r.list.Match(path, false) || r.list.Match(path, true) { // a link can be in the place of a folder
 		return true
 	}
 	for dir := folderOf(path); dir != "."; dir = folderOf(dir) {
@@ -69,9 +70,13 @@ func (r *ReadOnly) Has(path string) bool {
 	return false
 }
 
-// covers reports whether a file, or a folder with all that is in it, is in such a place.
+// covers reports whether a file, or a folder with all that is in it, is in such a place. The
+// workspace's repository is not, whatever the patterns are.
 func (r *ReadOnly) covers(path string, isFolder bool) bool {
-	if r == nil || !isFolder {
+	switch {
+	case r == nil, path == ".git", strings.HasPrefix(path, ".git/"):
+		return false
+	case !isFolder:
 		return r.Has(path)
 	}
 	return r.files[path] || r.list.Match(path, true)

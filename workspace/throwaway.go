@@ -46,10 +46,11 @@ type ThrowawayRequest struct {
 
 // Throwaway copies the agent's workspace for one command, including ignored files such as
 // installed packages and the agent's .git. Files that differ between the trees Has and Tree
-// are written as in Tree. So are read-only files, and nothing else in their place is copied. The copy shares no file with the workspace; symlinks are copied
-// and never followed; sockets, pipes and devices are left out. The .git is copied as bytes
-// and not read. The copy has no baseline, so it has no change set; Remove removes it. If
-// the workspace no longer exists, the copy holds only Tree.
+// are written as in Tree. So are read-only files, and nothing else in their place is copied.
+// The copy shares no file with the workspace; symlinks are copied and never followed;
+// sockets, pipes and devices are left out. The .git is copied as bytes and not read. The copy
+// has no baseline, so it has no change set; Remove removes it. If the workspace no longer
+// exists, the copy holds only Tree.
 //
 // On error it leaves nothing of the copy.
 func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err error) {

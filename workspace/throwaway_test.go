@@ -237,3 +237,34 @@ func TestAThrowawayCopyHasReadOnlyFilesAsTheyWere(t *testing.T) {
 		t.Error("a symlink was followed out of the copy")
 	}
 }
+
+func TestAThrowawayCopyHasFilteredReadOnlyFilesAsTheyWereOnDisk(t *testing.T) {
+	home, repo := t.TempDir(), repository(t)
+	gitIn(t, repo, "config", "filter.up.clean", "tr a-z A-Z")
+	gitIn(t, repo, "config", "filter.up.smudge", "tr A-Z a-z")
+	commit(t, repo, map[string]string{".gitattributes": "*.up filter=up\n", "tests/same.up": "same\n", "tests/changed.up": "changed\n"})
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home), ReadOnly: []string{"tests/"}})
+	must(t, err)
+	write(t, ws.Path+"/tests/changed.up", "by the agent\n")
+	copied, err := workspace.Throwaway(t.Context(), workspace.ThrowawayRequest{Of: ws, Has: ws.BaseTree, Tree: ws.BaseTree, Session: "verify-0aaaa", Dirs: dirsIn(home)})
+	must(t, err)
+	for path, want := range map[string]string{"tests/same.up": "same\n", "tests/changed.up": "CHANGED\n"} {
+		if got := read(t, copied.Path+"/"+path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	if notes := strings.Join(copied.Notes, "\n"); !strings.HasPrefix(notes, "1 files are as the repository stores them") {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
+func TestAPatternOfReadOnlyFilesThatMatchesEverythingKeepsTheRepositoryInTheCopy(t *testing.T) {
+	home, repo := t.TempDir(), repository(t)
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home), ReadOnly: []string{"*"}})
+	must(t, err)
+	copied, err := workspace.Throwaway(t.Context(), workspace.ThrowawayRequest{Of: ws, Has: ws.BaseTree, Tree: ws.BaseTree, Session: "verify-0aaaa", Dirs: dirsIn(home)})
+	must(t, err)
+	if _, err := os.Lstat(copied.Path + "/.git/HEAD"); err != nil {
+		t.Errorf("the copy has no .git: %v", err)
+	}
+}

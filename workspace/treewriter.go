@@ -28,7 +28,8 @@ type treeWriter struct {
 	only func(path string) bool // the files that are changed; nil means all
 	crlf map[string]string      // path → blob that is on disk with CRLF line endings
 	kept map[string]string      // path → blob that a filter of the user's repository would change
-	left int                    // of kept
+	left int                    // of kept, without those that disk has
+	disk *unfiltered            // where the content of kept may be; nil if nowhere
 
 	baseTree string            // the tree that the agent started from, with the user's hidden files
 	base     map[string]string // path → blob in that tree; nil until needed
@@ -42,6 +43,10 @@ func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of
 		return nil
 	}
 	p := &treeWriter{only: only, baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
+	if only != nil {
+		p.disk = newUnfiltered(of)
+		defer p.disk.close()
+	}
 	if err := p.readBaseline(of.Baseline); err != nil {
 		return err
 	}
@@ -79,6 +84,7 @@ func (p *treeWriter) readBaseline(file string) error {
 			p.crlf[f.Path] = hexID(f.Stored)
 		case f.Stored != f.Raw:
 			p.kept[f.Path] = hexID(f.Stored)
+			p.disk.add(baseline.Format, &f)
 		}
 	}
 	return nil
@@ -217,6 +223,16 @@ func (p *treeWriter) putAll(entries []git.Entry, in *bufio.Reader) error {
 			}
 			content = bytes.NewReader(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
 		} else if p.kept[e.Path] == e.ID {
+			done, err := p.disk.extract(p.root, e)
+			if err != nil {
+				return err
+			}
+			if done {
+				if _, err := in.Discard(int(size) + 1); err != nil {
+					return err
+				}
+				continue
+			}
 			p.left++
 		}
 		if _, err := extractFile(p.root, e, content); err != nil {

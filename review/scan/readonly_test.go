@@ -70,6 +70,17 @@ func TestSpecialFilesInThePlaceOfReadOnlyOnesDoNotDeleteThem(t *testing.T) {
 	}
 }
 
+func TestALinkInThePlaceOfAReadOnlyFolderThatDoesNotExistIsRefused(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a.go": "a\n"}).Prepare(func(r *workspace.Request) { r.ReadOnly = []string{".github/"} })
+	b.Write("ci/workflows/build.yml", "build\n")
+	reviewtest.Must(t, os.Symlink("ci", b.Path(".github")))
+	cs := b.Compute()
+	b.Want(cs, "A\tci/workflows/build.yml")
+	if len(cs.Refused) != 1 || cs.Refused[0].Reason != whyReadOnly {
+		t.Errorf("refused are %v", cs.Refused)
+	}
+}
+
 func TestNothingBelowAReadOnlyFileReplacesIt(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.py": "a\n"}).Prepare(func(r *workspace.Request) { r.ReadOnly = []string{"*.py", "!*.py/"} })
 	reviewtest.Must(t, os.Remove(b.Path("a.py")))
