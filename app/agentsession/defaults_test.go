@@ -84,3 +84,14 @@ func TestNothingIsStartedIfTheTenantsDefaultsAreUnknown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestOnlyTheSessionsOfTheMachinesUserAreResolvedWithWhatIsTheUsers(t *testing.T) {
+	for tenant, foreign := range map[session.Tenant]bool{session.LocalTenant: false, "ann": true} {
+		runner := &run.Runner{User: userFixture{}}
+		s := newService(t, Policy{Tenant: tenant, AnyRepository: true})
+		s.Runner = func() *run.Runner { return runner }
+		if _, err := s.Start(t.Context(), Request{Agent: "no such agent", Repository: t.TempDir()}, nil); err == nil || runner.Foreign != foreign {
+			t.Errorf("%s: %v, %v", tenant, runner.Foreign, err)
+		}
+	}
+}

@@ -137,9 +137,9 @@ func TestAPolicyBoundsRepositories(t *testing.T) {
 
 func TestSettingsThatOnlyTheUserChoosesAreRefused(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann", AnyRepository: true})
-	for _, key := range []string{"env", "secret", "inspect", "image", "inference", "inference-tools", "verify", "system", "allow-degraded", "learn"} {
+	for _, key := range []string{"env", "secret", "inspect", "image", "inference", "inference-tools", "verify", "system", "mount", "allow-degraded", "learn"} {
 		var given config.RunOverrides
-		value := map[string]string{"env": "HOME", "secret": "X=example.org:Authorization", "inference-tools": "web-search", "allow-degraded": "true", "learn": "true"}[key]
+		value := map[string]string{"env": "HOME", "mount": "/data:/data", "secret": "X=example.org:Authorization", "inference-tools": "web-search", "allow-degraded": "true", "learn": "true"}[key]
 		if value == "" {
 			value = "example.org"
 		}

@@ -64,6 +64,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 		return session.Session{}, err
 	}
 	runner := s.Runner()
+	runner.Foreign = s.Policy.Tenant != session.LocalTenant
 	plan, err := runner.Resolve(asked)
 	if err != nil {
 		return session.Session{}, err

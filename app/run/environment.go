@@ -64,7 +64,7 @@ func absoluteRepository(name string) (string, error) {
 
 // resolveMounts returns the mounts with absolute paths without symlinks, or why one is not
 // possible.
-func resolveMounts(words []string) ([]string, error) {
+func resolveMounts(repository string, words []string) ([]string, error) {
 	if len(words) == 0 {
 		return words, nil
 	}
@@ -72,7 +72,7 @@ func resolveMounts(words []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	mounts, err := mount.Resolve(dirs, words)
+	mounts, err := mount.Resolve(dirs, repository, words)
 	return mount.Words(mounts), err
 }
 

@@ -244,8 +244,12 @@ var ErrLongPrompt = fault.New(fault.Usage, "the prompt is longer than 2 MiB").
 // environment reads the variables that the agent gets.
 func (s *resolution) environment() (err error) {
 	launch := &s.plan.Launch
-	launch.Env, launch.Spec.Env, err = readVariables(launch.Spec.Env)
 	launch.Keys = s.User.ModelKeys()
+	if s.Foreign {
+		launch.Spec.Env = nil
+		return nil
+	}
+	launch.Env, launch.Spec.Env, err = readVariables(launch.Spec.Env)
 	if err != nil {
 		return err
 	}
@@ -316,7 +320,10 @@ func (s *resolution) place() (err error) {
 	if launched.Repository, err = absoluteRepository(s.request.repository()); err != nil {
 		return err
 	}
-	if launched.Mount, err = resolveMounts(launched.Mount); err != nil {
+	if s.Foreign {
+		launched.Mount = nil
+	}
+	if launched.Mount, err = resolveMounts(launched.Repository, launched.Mount); err != nil {
 		return err
 	}
 	launched.Inference, err = absoluteScript(launched.Inference)

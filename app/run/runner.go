@@ -30,6 +30,9 @@ type Runner struct {
 	// WatchesRequests reports that the caller watches the requests of the sessions it starts;
 	// see session.Launch.
 	WatchesRequests bool
+	// Foreign reports that the sessions belong to another tenant than the machine's user, so that
+	// the user's variables, registries and mounts are not even looked at.
+	Foreign bool
 }
 
 // Sessions are the methods of *manager.Manager that a Runner uses.

@@ -11,6 +11,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/internal/shellquote"
 )
 
 // Max is the maximum number of mounts of a session.
@@ -50,14 +51,15 @@ func Parse(word string) (Mount, error) {
 func relative(m Mount) error {
 	refused := fault.New(fault.Usage, "the path %q must be absolute or begin with ~/", m.Source)
 	if source, err := filepath.Abs(m.Source); err == nil {
-		return refused.Hint("--mount %s", Mount{source, m.Target})
+		return refused.Hint("%s", shellquote.Join([]string{"--mount", Mount{source, m.Target}.String()}))
 	}
 	return refused
 }
 
 // Resolve returns the mounts of a session with absolute sources, in which no symlink is left.
 // It refuses what a sandbox must not see, what does not exist, and targets that overlap.
-func Resolve(dirs paths.Dirs, words []string) ([]Mount, error) {
+// repository is that of the session, a path or a URL, which has files that are hidden from it.
+func Resolve(dirs paths.Dirs, repository string, words []string) ([]Mount, error) {
 	if len(words) > Max {
 		return nil, fault.New(fault.Usage, "a session has up to %d mounts, not %d", Max, len(words))
 	}
@@ -68,6 +70,9 @@ func Resolve(dirs paths.Dirs, words []string) ([]Mount, error) {
 			return nil, err
 		}
 		if m.Source, err = source(dirs, m.Source); err != nil {
+			return nil, err
+		}
+		if err := checkRepository(m.Source, repository); err != nil {
 			return nil, err
 		}
 		for _, other := range mounts {

@@ -91,7 +91,7 @@ func TestAMountIsResolvedToAPathWithoutSymlinks(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Resolve(dirs, []string{"~/link/set:/set:ro", file + ":/srv/notes.txt"})
+	got, err := Resolve(dirs, "", []string{"~/link/set:/set:ro", file + ":/srv/notes.txt"})
 	want := []string{filepath.Join(dirs.Home, "data/set") + ":/set", file + ":/srv/notes.txt"}
 	if err != nil || !slices.Equal(Words(got), want) {
 		t.Errorf("they are %v, %v", got, err)
@@ -99,7 +99,7 @@ func TestAMountIsResolvedToAPathWithoutSymlinks(t *testing.T) {
 }
 
 func TestNoSandboxSeesKeysOrFoldersOfAibox(t *testing.T) {
-	dirs := folders(t, "data", ".ssh/keys", ".config/gh", ".local/state/aibox/sessions", "agent_workspace/other", "elsewhere")
+	dirs := folders(t, "data", ".config/opencode", ".local/share/docker/containers", ".vault-token", ".local/share/crush/data", ".ssh/keys", ".config/gh", ".local/state/aibox/sessions", "agent_workspace/other", "elsewhere")
 	in := func(name string) string { return filepath.Join(dirs.Home, name) }
 	for name, target := range map[string]string{"to-keys": ".ssh", "to-home": "."} {
 		if err := os.Symlink(in(target), in("data/"+name)); err != nil {
@@ -112,13 +112,14 @@ func TestNoSandboxSeesKeysOrFoldersOfAibox(t *testing.T) {
 	for _, source := range []string{
 		"/", "/proc", "/proc/self/root", "/dev/shm", "/sys", "/run", filepath.Dir(dirs.Home), dirs.Home, "~/", "~/data/..",
 		"~/.ssh", "~/.ssh/keys", "~/.config", "~/.config/gh", "~/.local", "~/.local/state/aibox/sessions", "~/agent_workspace/other",
+		"~/.config/opencode", "~/.local/share/docker/containers", "~/.vault-token", "~/.local/share/crush/data",
 		"~/data/to-keys", "~/data/to-keys/keys", "~/data/to-home/.ssh", "~/data/to-home", "~/.aws", "~/elsewhere",
 	} {
-		if m, err := Resolve(dirs, []string{source + ":/data"}); err == nil || !strings.Contains(err.Error(), "no sandbox may see") {
+		if m, err := Resolve(dirs, "", []string{source + ":/data"}); err == nil || !strings.Contains(err.Error(), "no sandbox may see") {
 			t.Errorf("%s is mounted: %v, %v", source, m, err)
 		}
 	}
-	if _, err := Resolve(dirs, []string{"~/data:/data"}); err != nil {
+	if _, err := Resolve(dirs, "", []string{"~/data:/data"}); err != nil {
 		t.Errorf("a folder with links to keys, which lead nowhere in a sandbox, is refused: %v", err)
 	}
 }
@@ -138,7 +139,7 @@ func TestOnlyFoldersAndRegularFilesThatExistAreMounted(t *testing.T) {
 		"~/pipe": "neither a folder nor a regular file", "~/socket": "neither a folder nor a regular file",
 		"~/missing": "does not exist", "~/data/missing/below": "does not exist",
 	} {
-		if m, err := Resolve(dirs, []string{source + ":/data"}); err == nil || !strings.Contains(err.Error(), says) {
+		if m, err := Resolve(dirs, "", []string{source + ":/data"}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s is mounted: %v, %v", source, m, err)
 		}
 	}
@@ -147,14 +148,14 @@ func TestOnlyFoldersAndRegularFilesThatExistAreMounted(t *testing.T) {
 func TestMountsDoNotOverlap(t *testing.T) {
 	dirs := folders(t, "data")
 	for _, targets := range [][2]string{{"/a", "/a"}, {"/a", "/a/b"}, {"/a/b", "/a"}} {
-		if _, err := Resolve(dirs, []string{"~/data:" + targets[0], "~/data:" + targets[1]}); err == nil || !strings.Contains(err.Error(), "overlap") {
+		if _, err := Resolve(dirs, "", []string{"~/data:" + targets[0], "~/data:" + targets[1]}); err == nil || !strings.Contains(err.Error(), "overlap") {
 			t.Errorf("%v: %v", targets, err)
 		}
 	}
-	if _, err := Resolve(dirs, []string{"~/data:/a", "~/data:/ab"}); err != nil {
+	if _, err := Resolve(dirs, "", []string{"~/data:/a", "~/data:/ab"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Resolve(dirs, slices.Repeat([]string{"~/data:/a"}, Max+1)); err == nil {
+	if _, err := Resolve(dirs, "", slices.Repeat([]string{"~/data:/a"}, Max+1)); err == nil {
 		t.Error("too many mounts")
 	}
 }

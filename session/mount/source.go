@@ -16,11 +16,14 @@ import (
 // private are paths in the user's home folder that hold keys and passwords, or files of
 // programs that do.
 var private = []string{
-	".ssh", ".gnupg", ".password-store", ".netrc", ".git-credentials", ".local/share/keyrings", // keys and passwords
-	".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".config/gh", ".config/op", // accounts
-	".npmrc", ".pypirc", ".cargo/credentials.toml", ".m2/settings.xml", // registries
-	".claude", ".codex", ".gemini", ".config/github-copilot", // agents
-	".mozilla", ".config/google-chrome", ".config/chromium", // browsers
+	".ssh", ".gnupg", ".password-store", ".netrc", ".git-credentials", ".local/share/keyrings",
+	".vault-token", ".pgpass", ".my.cnf", // keys and passwords
+	".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".config/gh", ".config/glab-cli", ".config/op", ".config/rclone", // accounts
+	".npmrc", ".pypirc", ".cargo/credentials.toml", ".m2/settings.xml", ".gem/credentials", // registries
+	".claude", ".codex", ".gemini", ".qwen", ".cursor", ".copilot", ".config/github-copilot", // agents
+	".config/opencode", ".local/share/opencode", ".config/crush", ".local/share/crush", ".config/amp", ".local/share/amp", // agents
+	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", // browsers and mail
+	".local/share/docker", // files of all sandboxes
 }
 
 // system are folders of the host with devices, processes and sockets.
@@ -51,7 +54,8 @@ func source(dirs paths.Dirs, name string) (string, error) {
 
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.New(fault.Usage, "%q does not exist, so it cannot be mounted", name)
+		return fault.New(fault.Usage, "%q does not exist, so it cannot be mounted", name).
+			Hint("--mount= starts a session without the mounts of your settings or of an earlier session")
 	}
 	return fault.New(fault.Usage, "%q cannot be mounted: %w", name, err)
 }
@@ -77,6 +81,22 @@ func check(dirs paths.Dirs, found string, info fs.FileInfo) error {
 		return fault.New(fault.Refused, "%q cannot be mounted: it %s %q, which no sandbox may see", found, relation, name).Hint(elsewhere)
 	}
 	return nil
+}
+
+// checkRepository refuses a source that is the session's repository or contains it: the hidden
+// files are there.
+func checkRepository(found, repository string) error {
+	if !filepath.IsAbs(repository) { // a URL, or none
+		return nil
+	}
+	if resolved, err := filepath.EvalSymlinks(repository); err == nil {
+		repository = resolved
+	}
+	if !within(repository, found) {
+		return nil
+	}
+	return fault.New(fault.Refused, "%q cannot be mounted: the repository %q is there, with the files that are hidden from the agent", found, repository).
+		Hint("the agent has its copy of the repository in /workspace; mount the folders beside it one by one")
 }
 
 const elsewhere = "put what the agent needs in a folder of its own"

@@ -85,7 +85,7 @@ func (s *sandbox) ownMounts() ([]runtime.Mount, error) {
 	if len(spec.Mount) > 0 && cmp.Or(spec.Tenant, session.LocalTenant) != session.LocalTenant {
 		return nil, fault.New(fault.Refused, "a session of the tenant %s cannot mount folders of this machine", spec.Tenant)
 	}
-	found, err := mount.Resolve(s.deps.Dirs, spec.Mount)
+	found, err := mount.Resolve(s.deps.Dirs, spec.Repository, spec.Mount)
 	if err != nil {
 		return nil, err
 	}
