@@ -1,8 +1,8 @@
 // Package preset defines the names that an allow list can have in place of hosts: "npm",
 // "github". A preset of a code forge has hosts. A preset of a package registry has none:
 // the sandbox's own tools name their registry, so that it is a mirror that the image or the
-// user (see Registry) configures. The package is pure: it defines which programs to run in the sandbox
-// and reads their output, which it treats as hostile.
+// user (see Registry) configures. The package is pure: it defines which programs to run in the
+// sandbox and reads their output, which it treats as hostile.
 package preset
 
 import (

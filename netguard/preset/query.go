@@ -38,9 +38,10 @@ if PyPI.simple_url in urls:
 `
 
 // cargoScript prints the registries of cargo's configuration and environment and, unless the
-// configuration or the user's own registry (see CargoIndex) replaces it, the index that is compiled into cargo: strings in a program have
-// no terminator, so only a host that is followed by a slash counts. A sparse index names the
-// host of its crates, which curl can read once the first answer of this script is allowed.
+// configuration or the user's own registry (see CargoIndex) replaces it, the index that is
+// compiled into cargo: strings in a program have no terminator, so only a host that is followed
+// by a slash counts. A sparse index names the host of its crates, which curl can read once the
+// first answer of this script is allowed.
 const cargoScript = `
 command -v cargo >/dev/null || exit 0
 configuration=$(cat "${CARGO_HOME:-$HOME/.cargo}/config.toml" "${CARGO_HOME:-$HOME/.cargo}/config" 2>/dev/null)

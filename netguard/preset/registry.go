@@ -41,7 +41,7 @@ func (p Preset) Registry(settings map[string]string) (Registry, bool) {
 	r := Registry{Preset: p.Name}
 	for _, variable := range variables[p.Name] {
 		value := settings[variable]
-		if value == "" {
+		if value == "" || variable == "GOPROXY" && !strings.Contains(value, "://") { // "direct" is no registry
 			continue
 		}
 		if why := p.unfit(variable, value); why != "" {

@@ -34,6 +34,21 @@ func TestTheUsersRegistryBecomesVariablesOfItsTool(t *testing.T) {
 	}
 }
 
+// A sandbox reaches no hosts of modules themselves, so with these settings the preset would
+// allow nothing.
+func TestAGoCommandWithoutAModuleProxySetsUpNone(t *testing.T) {
+	p, _ := Find("go")
+	for _, proxy := range []string{"direct", "off", "direct,off"} {
+		if got, ok := p.Registry(map[string]string{"GOPROXY": proxy}); ok {
+			t.Errorf("%s: %+v", proxy, got)
+		}
+		got, ok := p.Registry(map[string]string{"GOPROXY": proxy, "GOSUMDB": "off"})
+		if want := []string{"GOSUMDB=off"}; !ok || !slices.Equal(got.Env, want) {
+			t.Errorf("%s: %+v", proxy, got)
+		}
+	}
+}
+
 func TestAPasswordInARegistryStaysOutside(t *testing.T) {
 	for _, c := range []struct{ preset, variable, value string }{
 		{"npm", "npm_config_registry", "https://me:CANARY@mirror.example.org/"},
