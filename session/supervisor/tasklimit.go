@@ -24,6 +24,7 @@ type taskWatch struct {
 	host    func() (int, error)
 	sandbox func() (int, error)
 	last    atomic.Int64 // the last count; 0 if the host has so few that none was needed
+	quiet   bool         // the host has so few that the next look can wait
 }
 
 func newTaskWatch(limits limit.Limits, meter *limit.Meter) *taskWatch {
@@ -45,6 +46,7 @@ func (w *taskWatch) near(count int) bool { return count > w.allowed*taskWarning/
 // whether the machine has few left and the sandbox many.
 func (w *taskWatch) count() (n int, crowds bool, err error) {
 	total, err := w.host()
+	w.quiet = err == nil && !w.near(2*total)
 	if err == nil && !w.near(total) {
 		w.last.Store(0)
 		return 0, false, nil
@@ -60,11 +62,20 @@ func (w *taskWatch) count() (n int, crowds bool, err error) {
 func (w *taskWatch) wasNear() bool { return w != nil && w.allowed > 0 && w.near(int(w.last.Load())) }
 
 const (
-	// taskCountPause is the least time between two counts.
-	taskCountPause = 250 * time.Millisecond
+	// taskCountPause is the least time between two counts, and quietPause the time while the host
+	// has few tasks.
+	taskCountPause, quietPause = 250 * time.Millisecond, time.Second
 	// taskCountShare bounds the part of a processor that counting takes: one by this number and one.
 	taskCountShare = 9
 )
+
+// pause returns the time until the next count, after one that took some time.
+func (w *taskWatch) pause(took time.Duration) time.Duration {
+	if w.quiet {
+		return quietPause
+	}
+	return max(taskCountPause, taskCountShare*took)
+}
 
 // limitTasks ends the session when the sandbox has more tasks of the host than its limit of
 // processes allows. It returns when ctx or the sandbox ends.
@@ -99,7 +110,7 @@ func (s *limits) limitTasks(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(taskCountPause, taskCountShare*time.Since(began))):
+		case <-time.After(w.pause(time.Since(began))):
 		}
 	}
 }

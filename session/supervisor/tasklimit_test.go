@@ -3,6 +3,7 @@ package supervisor
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/runtime"
@@ -45,6 +46,22 @@ func TestASandboxIsCountedOnlyWhenTheHostHasManyTasks(t *testing.T) {
 	counting(s, 751, 1001)
 	if n, _, err := s.tasks.count(); n != 1001 || err != nil {
 		t.Errorf("%d tasks are counted, %v", n, err)
+	}
+}
+
+func TestTheHostsTasksAreReadMoreOftenOnceItHasMany(t *testing.T) {
+	_, s := watched(t)
+	for host, seldom := range map[int]bool{100: true, 374: true, 376: false, 700: false, 751: false} {
+		counting(s, host, 100)
+		if _, _, err := s.tasks.count(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.tasks.pause(0); got != taskCountPause != seldom {
+			t.Errorf("with %d tasks the pause is %v", host, got)
+		}
+		if got := s.tasks.pause(time.Second); !seldom && got != taskCountShare*time.Second {
+			t.Errorf("with %d tasks, after a long count, the pause is %v", host, got)
+		}
 	}
 }
 
