@@ -303,7 +303,7 @@ func (p *preparation) findUnmatched() {
 		return
 	}
 	for _, word := range p.readOnly.idle(p.allVisible()) {
-		p.ws.Idle = append(p.ws.Idle, termtext.Escape(word))
+		p.ws.UnmatchedReadOnly = append(p.ws.UnmatchedReadOnly, termtext.Escape(word))
 	}
 }
 

@@ -204,8 +204,8 @@ func TestAThrowawayCopyHasReadOnlyFilesAsTheyWere(t *testing.T) {
 	gitIn(t, repo, "commit", "-q", "-m", "more")
 	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home), ReadOnly: []string{"tests/", "/ci/*", "sum", "nothing/"}})
 	must(t, err)
-	if len(ws.Idle) != 1 || ws.Idle[0] != "nothing/" {
-		t.Errorf("patterns that match nothing: %q", ws.Idle)
+	if len(ws.UnmatchedReadOnly) != 1 || ws.UnmatchedReadOnly[0] != "nothing/" {
+		t.Errorf("patterns that match nothing: %q", ws.UnmatchedReadOnly)
 	}
 	write(t, ws.Path+"/code.txt", "changed\n")
 	tree := treeOf(t, ws, ws.Path) // as a change set has it: without what follows

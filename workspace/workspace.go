@@ -77,10 +77,10 @@ type Workspace struct {
 
 	ReadOnly []string `json:"read_only,omitempty"` // globs of files that no change set changes
 
-	HiddenFiles int      `json:"hidden_files,omitempty"` // how many were left out; 0 in older records
-	Unmatched   []string `json:"unmatched,omitempty"`    // globs of the user's that match no file, escaped
-	Idle        []string `json:"idle,omitempty"`         // globs of ReadOnly that match no file, escaped
-	Notes       []string `json:"notes,omitempty"`        // what the user should know: submodules left out, history cut, …
+	HiddenFiles       int      `json:"hidden_files,omitempty"`        // how many were left out; 0 in older records
+	Unmatched         []string `json:"unmatched,omitempty"`           // globs of the user's that match no file, escaped
+	UnmatchedReadOnly []string `json:"unmatched_read_only,omitempty"` // globs of ReadOnly that match no file, escaped
+	Notes             []string `json:"notes,omitempty"`               // what the user should know: submodules left out, history cut, …
 	// Scratch are folders at the top, as globs, that agents keep for themselves.
 	Scratch []string `json:"scratch,omitempty"`
 }

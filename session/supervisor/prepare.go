@@ -316,8 +316,8 @@ func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, ma
 	if len(ws.Unmatched) > 0 {
 		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", codeList(ws.Unmatched)))
 	}
-	if len(ws.Idle) > 0 {
-		s.report.warn("workspace", fmt.Sprintf("no file here matches the read-only patterns %s (they are as in .gitignore)", codeList(ws.Idle)))
+	if len(ws.UnmatchedReadOnly) > 0 {
+		s.report.warn("workspace", fmt.Sprintf("no file here matches the read-only patterns %s (they are as in .gitignore)", codeList(ws.UnmatchedReadOnly)))
 	}
 	return ws, nil
 }
