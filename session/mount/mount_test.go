@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/internal/paths"
 )
 
@@ -157,5 +158,21 @@ func TestMountsDoNotOverlap(t *testing.T) {
 	}
 	if _, err := Resolve(dirs, "", slices.Repeat([]string{"~/data:/a"}, Max+1)); err == nil {
 		t.Error("too many mounts")
+	}
+}
+
+func TestTheRepositoryIsNotMounted(t *testing.T) {
+	dirs := folders(t, "src/shop/data", "src/lib")
+	if err := os.Symlink("src", filepath.Join(dirs.Home, "link")); err != nil {
+		t.Fatal(err)
+	}
+	repository := filepath.Join(dirs.Home, "link/shop")
+	for source, refused := range map[string]bool{"~/src": true, "~/src/shop": true, "~/link": true, "~/src/shop/data": false, "~/src/lib": false} {
+		if m, err := Resolve(dirs, repository, []string{source + ":/data"}); (err != nil) != refused || refused && fault.KindOf(err) != fault.Refused {
+			t.Errorf("%s: %v, %v", source, m, err)
+		}
+	}
+	if _, err := Resolve(dirs, "https://example.org/shop.git", []string{"~/src:/data"}); err != nil {
+		t.Errorf("with the repository of a URL: %v", err)
 	}
 }

@@ -1,0 +1,34 @@
+package main
+
+// mounts are the controls about the user's folders and files that a sandbox reads.
+func mounts() []control {
+	const source, keys = "session/mount/source.go", "TestNoSandboxSeesKeysOrFoldersOfAibox"
+	const supervisor, run, probe = "session/supervisor/sandboxspec.go", "app/run/plan.go", "internal/probe/run.go"
+	const foreign = "TestNothingOfTheUserIsReadForASessionOfAnotherTenant"
+	return []control{
+		{name: "no mount inside a protected folder", file: source, text: `case within(found, name):`, off: `case false && within(found, name):`, tests: keys},
+		{name: "no mount of a folder with a protected one", file: source, text: `case within(name, found):`, off: `case false && within(name, found):`, tests: keys},
+		{name: "no mount by a link to a protected folder", file: source, text: `return found, check(dirs, found, info)`, off: `return found, check(dirs, name, info)`, tests: keys},
+		{name: "no mount of the repository", file: "session/mount/mount.go", text: `err := checkRepository(m.Source, repository); err != nil`, off: `err := checkRepository(m.Source, repository); false`, tests: "TestTheRepositoryIsNotMounted"},
+		{name: "no mount at a path of the agent", file: "session/mount/mount.go", text: `if Overlap(target, folder) {`, off: `if false {`, tests: "TestWhatIsNoMountIsRefusedWithTheReason"},
+		{name: "no mount for another tenant", file: supervisor, text: `len(spec.Mount) > 0 && `, off: `false && `, tests: "TestOnlyTheUsersOwnSessionsHaveMounts"},
+		{name: "mounts are read-only", file: supervisor, text: `Target: m.Target, ReadOnly: true}`, off: `Target: m.Target}`, tests: "TestOnlyTheUsersOwnSessionsHaveMounts"},
+		{name: "no look at the user's mounts for another tenant", file: run, text: `		launched.Mount = nil`, off: ``, tests: foreign},
+		{name: "a mount that can be changed fails its probe", file: probe, text: `return askWrite(p.Target)`, off: `return "", syscall.EROFS`, tests: "TestAMountThatCanBeChangedFailsItsProbe"},
+	}
+}
+
+// readOnlyFiles are the controls about the files that an agent's work must not change.
+func readOnlyFiles() []control {
+	const readOnly, scan, change = "workspace/readonly.go", "review/scan/collector.go", "TestNoChangeOfAReadOnlyFileIsInAChangeSet"
+	const copied = "TestAThrowawayCopyHasReadOnlyFilesAsTheyWere"
+	return []control{
+		{name: "no change of a read-only file", file: scan, text: `out.changed && c.walk.readOnly.Has(cand.path)`, off: `false`, tests: change},
+		{name: "no deletion of a read-only file", file: "review/scan/walk.go", text: `!there && w.readOnly.Has(path)`, off: `!there && path == ""`, tests: change},
+		{name: "a verification has no file in the place of a read-only one", file: "workspace/duplicate.go", text: `if d.readOnly.covers(path, kind == unix.S_IFDIR) {`, off: `if false {`, tests: copied},
+		{name: "a verification has the read-only files", file: "workspace/throwaway.go", text: `req.readOnly == nil || gone {`, off: `true {`, tests: copied},
+		{name: "a filtered read-only file is that of the start", file: "workspace/unfiltered.go", text: `string(hash.Sum(nil)) == u.raw[e.Path]`, off: `true`, tests: "TestAThrowawayCopyHasFilteredReadOnlyFilesAsTheyWereOnDisk"},
+		{name: "nothing in the place of a folder above a read-only file", file: readOnly, text: `r.above[path] || `, off: ``, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
+		{name: "no link in the place of a read-only folder", file: readOnly, text: ` || r.list.Match(path, true) {`, off: ` {`, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
+	}
+}
