@@ -107,8 +107,7 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 	} else if err := req.copyAll(ctx, ws, to); err != nil {
 		return err
 	}
-	repo := git.Owned(req.Of.GitDir)
-	if err := putTree(ctx, repo, to, has, req.Tree, req.Of, ws, nil); err != nil || req.readOnly == nil || gone {
+	if err := req.putTree(ctx, ws, to, has, nil); err != nil || req.readOnly == nil || gone {
 		return err
 	}
 	// Whatever the agent put in the place of read-only files was left out.
@@ -116,7 +115,7 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 	if err != nil {
 		return err
 	}
-	return putTree(ctx, repo, to, nothing, req.Tree, req.Of, ws, req.readOnly.Has)
+	return req.putTree(ctx, ws, to, nothing, req.readOnly.Has)
 }
 
 // copyAll copies the agent's workspace. If necessary it first reclaims files of other users
@@ -148,9 +147,11 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 func (req *ThrowawayRequest) duplicate(from, to int) *duplicate {
 	return &duplicate{
 		from: from, to: to, readOnly: req.readOnly, uid: uint32(os.Getuid()), live: req.Live,
-		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: cmp.Or(req.maxBytes, maxThrowawayBytes),
+		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: req.mostBytes(),
 	}
 }
+
+func (req *ThrowawayRequest) mostBytes() int64 { return cmp.Or(req.maxBytes, maxThrowawayBytes) }
 
 // readOnlyIn returns the read-only paths for the files of a tree.
 func (req *ThrowawayRequest) readOnlyIn(ctx context.Context, tree string) (*ReadOnly, error) {

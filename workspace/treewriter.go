@@ -35,22 +35,25 @@ type treeWriter struct {
 	base     map[string]string // path → blob in that tree; nil until needed
 }
 
-// putTree changes the folder at ws.Path (also open as root) from the tree has to tree. It
+// putTree changes the folder at ws.Path (also open as root) from the tree has to req.Tree. It
 // leaves out the user's files that are hidden from the agent, and all for which only is false,
 // unless it is nil.
-func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of, ws *Workspace, only func(path string) bool) error {
-	if has == tree {
+func (req *ThrowawayRequest) putTree(ctx context.Context, ws *Workspace, root int, has string, only func(path string) bool) error {
+	if has == req.Tree {
 		return nil
 	}
-	p := &treeWriter{only: only, baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
+	p := &treeWriter{
+		repo: git.Owned(req.Of.GitDir), root: root, path: ws.Path, hide: recordedGlobs(req.Of.Hide).Matcher(), only: only,
+		baseTree: req.Of.BaseTree, crlf: map[string]string{}, kept: map[string]string{},
+	}
 	if only != nil {
-		p.disk = newUnfiltered(of)
+		p.disk = newUnfiltered(req.Of, req.mostBytes()-ws.Bytes)
 		defer p.disk.close()
 	}
-	if err := p.readBaseline(of.Baseline); err != nil {
+	if err := p.readBaseline(req.Of.Baseline); err != nil {
 		return err
 	}
-	remove, put, err := p.difference(ctx, has, tree)
+	remove, put, err := p.difference(ctx, has, req.Tree)
 	if err != nil {
 		return err
 	}

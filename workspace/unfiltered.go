@@ -17,15 +17,16 @@ type unfiltered struct {
 	top    int // descriptor of the workspace
 	format git.Format
 	raw    map[string]string // path → id of the content on disk at the start, binary
+	left   int64             // bytes that can still be copied, also of files that the agent has changed
 }
 
-// newUnfiltered opens a workspace; nil if that is not possible.
-func newUnfiltered(ws *Workspace) *unfiltered {
+// newUnfiltered opens a workspace, of which most bytes can be copied; nil if that is not possible.
+func newUnfiltered(ws *Workspace, most int64) *unfiltered {
 	top, err := unix.Open(ws.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
-	return &unfiltered{top: top, raw: map[string]string{}}
+	return &unfiltered{top: top, raw: map[string]string{}, left: most}
 }
 
 func (u *unfiltered) close() {
@@ -55,9 +56,10 @@ func (u *unfiltered) extract(root int, e git.Entry) (done bool, err error) {
 	file := os.NewFile(uintptr(fd), e.Path)
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > u.left {
 		return false, err
 	}
+	u.left -= info.Size()
 	hash := u.format.Blob(info.Size())
 	// The agent may write to it meanwhile, so what counts is the content that was read.
 	if _, err := extractFile(root, e, io.TeeReader(io.LimitReader(file, info.Size()), hash)); err != nil {
