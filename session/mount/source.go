@@ -55,7 +55,7 @@ func source(dirs paths.Dirs, name string) (string, error) {
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Usage, "%q does not exist, so it cannot be mounted", name).
-			Hint("--mount= starts a session without the mounts of your settings or of an earlier session")
+			Hint(without)
 	}
 	return fault.New(fault.Usage, "%q cannot be mounted: %w", name, err)
 }
@@ -96,10 +96,14 @@ func checkRepository(found, repository string) error {
 		return nil
 	}
 	return fault.New(fault.Refused, "%q cannot be mounted: the repository %q is there, with the files that are hidden from the agent", found, repository).
-		Hint("the agent has its copy of the repository in /workspace; mount the folders beside it one by one")
+		Hint("the agent has its copy of the repository in /workspace; mount the folders beside it one by one").
+		Hint(without)
 }
 
-const elsewhere = "put what the agent needs in a folder of its own"
+const (
+	elsewhere = "put what the agent needs in a folder of its own"
+	without   = "--mount= starts a session without the mounts of your settings or of an earlier session"
+)
 
 // protected returns the paths that no sandbox may see: those of the system, the user's keys,
 // and aibox's own folders, with the workspaces of other sessions.

@@ -106,11 +106,14 @@ func TestAMountIsPartOfWhatFollowsASession(t *testing.T) {
 	if o := m.aibox(0, "verify", o.ID, "--verify", "grep two /data/sub/b.txt"); !strings.Contains(o.stdout+o.stderr, "two") {
 		t.Errorf("a verification does not see the mount:\n%s", o)
 	}
-	if o := m.aibox(0, "run", "--resume", o.ID, "--", "cat", "/data/a.txt"); !strings.Contains(o.stdout, "one") {
-		t.Errorf("a resumed session does not see the mount:\n%s", o)
-	}
+	o = m.ended(m.aibox(0, "run", "--resume", o.ID, "--json", "--", "grep", "one", "/data/a.txt"))
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run", "--resume", o.ID, "--", "true"}, {"rerun", o.ID}, {"fork", o.ID}, {"verify", o.ID}} {
+		if o := m.aibox(2, args...); !strings.Contains(o.stderr, folder+"\" does not exist") || !strings.Contains(o.stderr, "--mount=") {
+			t.Errorf("%v without the folder: %s", args, o)
+		}
 	}
 	if err := os.Symlink(m.home, folder); err != nil {
 		t.Fatal(err)
