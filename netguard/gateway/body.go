@@ -84,8 +84,9 @@ type outgoingBody struct {
 	mu      sync.Mutex
 	pieces  [][]byte
 	readers int
-	done    func() // nil after release
-	free    bool   // no new reader may open it
+	done    func()    // nil after release
+	free    bool      // no new reader may open it
+	read    time.Time // when the last reader had read all of it; zero before that
 }
 
 // open returns the body from its beginning.
@@ -96,7 +97,18 @@ func (b *outgoingBody) open() (io.ReadCloser, error) {
 		return nil, errGone
 	}
 	b.readers++
+	b.read = time.Time{}
 	return &bodyReader{body: b, rest: slices.Clone(b.pieces)}, nil
+}
+
+// readFor returns how long ago the whole body was read, to be sent; false if it was not.
+func (b *outgoingBody) readFor() (time.Duration, bool) {
+	if b == nil {
+		return 0, false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Since(b.read), !b.read.IsZero()
 }
 
 // release frees the memory as soon as no reader needs it.
@@ -130,6 +142,11 @@ func (r *bodyReader) Read(into []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n, err := r.rest.Read(into)
+	if n > 0 && len(r.rest) == 0 { // before any of the last bytes is sent
+		r.body.mu.Lock()
+		r.body.read = time.Now()
+		r.body.mu.Unlock()
+	}
 	if err != nil {
 		r.end()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"aibox/internal/amount"
 	"aibox/netguard/gateway/price"
@@ -84,6 +85,12 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 // many tokens it used, or the agent disconnects before it does, the number is estimated,
 // rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
+	if asked, sent := c.body.readFor(); sent && c.event.Generates && c.header == nil && c.event.Outcome == GivenUp {
+		counts := c.abandoned(asked)
+		p, _ := g.priceOf(c)
+		g.ledger.settle(c.reserved, reservation{counts.Total(), p.Cost(counts)})
+		return
+	}
 	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
 		g.ledger.settle(c.reserved, reservation{})
 		return
@@ -98,9 +105,27 @@ func (g *Gateway) spend(c *call) {
 	g.ledger.settle(c.reserved, reservation{counts.Total(), p.Cost(counts)})
 }
 
+// What is estimated: a token is a few bytes of text, an event of a stream holds a token or
+// more, and a model writes that many in a second.
+const bytesOfToken, bytesOfEvent, tokensPerSecond = 4, 64, 100
+
+// abandoned estimates what a request has used that the server received so long ago, and
+// whose agent disconnected before the answer began. An answer that is not streamed begins
+// when the model has written all of it.
+func (c *call) abandoned(asked time.Duration) usage.Counts {
+	counts := usage.Counts{Input: c.sent / bytesOfToken}
+	if !c.streams {
+		most := int64(longestOutput)
+		if c.output > 0 {
+			most = min(most, c.output)
+		}
+		counts.Output = min(int64(asked.Seconds()*tokensPerSecond), most)
+	}
+	return counts
+}
+
 // estimate adds the tokens that the server did not report to counts.
 func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
-	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
 	if counts.Input == 0 {
 		counts.Input = c.sent / bytesOfToken
 	}

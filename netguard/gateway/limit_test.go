@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"aibox/netguard/gateway/schema"
+	"aibox/netguard/gateway/usage"
 )
 
 func ask(size int) string {
@@ -102,6 +107,81 @@ func TestUnreadAnswerCountsTowardTheLimit(t *testing.T) {
 	}
 	if limit != TokenLimit {
 		t.Error("the limit is never reached")
+	}
+}
+
+// The server has read such a request, and works on it, so it costs.
+func TestARequestThatIsGivenUpBeforeItsAnswerCountsTowardTheLimit(t *testing.T) {
+	arrived := make(chan struct{})
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	}, func(c *Config) { c.TokenLimit = 1000 })
+	for n := range 5 {
+		b.events = nil
+		gone := make(chan error)
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+chat, strings.NewReader(ask(1000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+placeholder)
+		go func() {
+			response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+			if err == nil {
+				response.Body.Close()
+			}
+			gone <- err
+		}()
+		select {
+		case <-arrived:
+			if n == 4 {
+				t.Error("the limit is never reached")
+			}
+		case err := <-gone:
+			cancel()
+			if limit := b.last(t).Limit; n < 3 || err != nil || limit != TokenLimit {
+				t.Errorf("request %d: %v, limit %v", n, err, limit)
+			}
+			return
+		}
+		cancel()
+		<-gone
+		if event := b.last(t); event.Outcome != GivenUp || event.InputTokens != 0 {
+			t.Errorf("request %d: %+v", n, event)
+		}
+	}
+}
+
+func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		ago     time.Duration
+		output  int64 // the request's own limit
+		streams bool
+		status  int
+		want    int64 // tokens, with the 100 of the input
+	}{
+		"a minute":              {ago: time.Minute, want: 6100},
+		"with a limit":          {ago: time.Minute, output: 50, want: 150},
+		"for hours":             {ago: 24 * time.Hour, want: 100 + longestOutput},
+		"a stream":              {ago: time.Minute, streams: true, want: 100},
+		"refused by the server": {ago: time.Minute, status: 500},
+		"not sent":              {},
+	} {
+		g := &Gateway{ledger: newLedger()}
+		one := &call{usage: usage.New(schema.OpenAI, schema.ChatCompletions), body: &outgoingBody{}, sent: 400, output: c.output, streams: c.streams}
+		one.event = Event{Generates: true, Status: cmp.Or(c.status, 499), Outcome: GivenUp}
+		if c.ago > 0 {
+			one.body.read = time.Now().Add(-c.ago)
+		}
+		if c.status != 0 {
+			one.event.Outcome = Broken
+		}
+		g.spend(one)
+		if got := g.ledger.tokens; got < c.want || got > c.want+c.want/2 {
+			t.Errorf("%s: %d tokens", name, got)
+		}
 	}
 }
 
