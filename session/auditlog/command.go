@@ -52,7 +52,7 @@ func (e Event) Line() Line {
 func (e Event) Denied() bool {
 	if e.Type == audit.AccessAnswered {
 		var answer audit.AccessAnswer
-		return json.Unmarshal(e.Data, &answer) == nil && (answer.Answer == "no" || answer.Answer == "none")
+		return json.Unmarshal(e.Data, &answer) == nil && (answer.Answer == string(session.AnswerDeny) || answer.Answer == string(session.AnswerNo) || answer.Answer == "none")
 	}
 	access, ok := AccessOf(e.Session, e.Event)
 	return ok && !access.Allowed

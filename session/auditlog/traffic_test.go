@@ -2,6 +2,7 @@ package auditlog
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -115,5 +116,24 @@ func TestTheTrafficHistoryIsLimited(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || len(targets) != 2 {
 		t.Errorf("%v, %v", targets, err)
+	}
+}
+
+// Each denied question is a refused connection, whatever ended it.
+func TestTheUsersRefusalIsDenied(t *testing.T) {
+	request := session.Request{What: session.RequestAccess}
+	ends := map[string]bool{"none": true, "settled": false, "no": true} // "no" in logs of earlier versions
+	for _, answer := range request.Answers() {
+		ends[string(answer)] = !answer.Allows()
+	}
+	for answer, want := range ends {
+		data, err := json.Marshal(audit.AccessAnswer{Request: 1, Host: "example.org", Port: 443, Answer: answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := Event{Event: audit.Event{Type: audit.AccessAnswered, Data: data}}
+		if e.Denied() != want || e.Line().Denied != want {
+			t.Errorf("the answer %q is denied: %v", answer, e.Denied())
+		}
 	}
 }
