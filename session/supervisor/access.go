@@ -93,6 +93,9 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 		return decision
 	}
 	defer a.leave(q)
+	if !a.decide(d).Reason.Askable() { // the policy has changed since verdict, and policyChanged may have run before join
+		a.policyChanged()
+	}
 	select {
 	case <-ctx.Done():
 		return AccessDecision{Reason: "the connection was closed"}

@@ -141,6 +141,35 @@ func TestConnectionsToOneDestinationShareAQuestionAndItsAnswer(t *testing.T) {
 	}
 }
 
+// A connection that the old policy refused arrives when the policy has just changed, so that no
+// change follows that would end its question.
+func TestNoQuestionIsOpenAboutWhatANewPolicyDecides(t *testing.T) {
+	for _, allowed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAsking(t, time.Minute)
+			defer a.watch()()
+			d := destination(t, "example.org:443")
+			old := a.policy.decide(d)
+			if allowed {
+				pattern, err := netguard.ParseAllow("example.org")
+				if err := errors.Join(err, a.policy.approve(netguard.Rule{Pattern: pattern})); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				a.policy.deny(t, "example.org")
+			}
+			begun := time.Now()
+			if decision := a.request(t.Context(), d, "CONNECT", old); decision.Allowed != allowed || time.Since(begun) > 0 {
+				t.Errorf("allowed now %v: %+v after %v", allowed, decision, time.Since(begun))
+			}
+			if open := a.queue.pending(); len(open) > 0 {
+				t.Errorf("allowed now %v: %+v is open", allowed, open)
+			}
+			a.queue.close()
+		})
+	}
+}
+
 func TestAnUnansweredQuestionRefusesAndIsNotRepeatedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t, time.Minute)
