@@ -20,6 +20,8 @@ func inspection() []control {
 		{name: "a secret replaces the trailer", file: secrets, text: `delete(request.Trailer, h.name)`, off: ``, tests: "TestASecretReplacesEveryFormOfItsHeader"},
 		{name: "no compressed answer is asked for", file: secrets, text: `request.Header.Set("Accept-Encoding", "identity")`, off: ``, tests: "TestAnEchoedSecretIsRedacted TestAnAnswerInWhichNothingCanBeRedactedIsRefused"},
 		{name: "no compressed answer passes", file: secrets, text: `if encoded(response) {`, off: `if false {`, tests: "TestAnAnswerInWhichNothingCanBeRedactedIsRefused"},
+		{name: "no compressed messages are asked for", file: secrets, text: `request.Header.Del(name)`, off: `_ = name`, tests: "TestAnAnswerOfCompressedMessagesIsRefused"},
+		{name: "no compressed messages pass", file: secrets, text: `"Content-Encoding", "Grpc-Encoding", "Connect-Content-Encoding"`, off: `"Content-Encoding"`, tests: "TestAnAnswerOfCompressedMessagesIsRefused"},
 		{name: "no part of an answer is asked for", file: secrets, text: `request.Header.Del("Range")`, off: ``, tests: "TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret"},
 		{name: "no part of an answer passes", file: secrets, text: `if response.StatusCode == http.StatusPartialContent {`, off: `if false {`, tests: "TestAnAnswerInWhichNothingCanBeRedactedIsRefused TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret"},
 		{name: "no WebSocket to a host with a secret", file: secrets, text: `if response.StatusCode == http.StatusSwitchingProtocols {`, off: `if false {`, tests: "TestAWebSocketToAHostWithASecretIsRefused"},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"aibox/netguard"
@@ -23,11 +22,21 @@ func (i *Inspector) Request(d netguard.Destination, https bool, request *http.Re
 	}
 	// Nothing can be redacted in a compressed response, so Response refuses one.
 	request.Header.Set("Accept-Encoding", "identity")
+	for _, name := range messagesAccepted {
+		request.Header.Del(name)
+	}
 	// Nor in a part of one that begins or ends within the secret.
 	request.Header.Del("Range")
 	request.Header.Del("If-Range")
 	return nil
 }
+
+// gRPC and Connect can compress each message of a body by itself. These are the headers with
+// which a client accepts that, and those with which a server names an encoding.
+var (
+	messagesAccepted = []string{"Grpc-Accept-Encoding", "Connect-Accept-Encoding"}
+	encodings        = []string{"Content-Encoding", "Grpc-Encoding", "Connect-Content-Encoding"}
+)
 
 // The errors name nothing that the server sent, which could be the secret.
 var (
@@ -86,9 +95,14 @@ func encoded(response *http.Response) bool {
 	if isHead || response.StatusCode == http.StatusNotModified || response.ContentLength == 0 {
 		return false
 	}
-	return slices.ContainsFunc(response.Header["Content-Encoding"], func(encoding string) bool {
-		return encoding != "" && !strings.EqualFold(encoding, "identity")
-	})
+	for _, name := range encodings {
+		for _, encoding := range response.Header[name] {
+			if encoding != "" && !strings.EqualFold(encoding, "identity") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // redactedBody also redacts the trailers, which exist once the body has ended.

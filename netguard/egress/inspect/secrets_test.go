@@ -172,6 +172,52 @@ func TestAnAnswerInWhichNothingCanBeRedactedIsRefused(t *testing.T) {
 	}
 }
 
+// gRPC and Connect compress each message of a body by itself, and name that in headers of their own.
+func TestAnAnswerOfCompressedMessagesIsRefused(t *testing.T) {
+	for accepts, names := range map[string]string{"Grpc-Accept-Encoding": "Grpc-Encoding", "Connect-Accept-Encoding": "Connect-Content-Encoding"} {
+		obeys := true
+		compress := func(w http.ResponseWriter, r *http.Request) {
+			if obeys && r.Header.Get(accepts) != "gzip" {
+				w.Header().Set(names, "identity")
+				fmt.Fprint(w, r.Header.Get("Authorization"))
+				return
+			}
+			w.Header().Set(names, "gzip")
+			writer := gzip.NewWriter(w)
+			fmt.Fprint(writer, r.Header.Get("Authorization"))
+			_ = writer.Close()
+		}
+		w := newWorld(t, setup{
+			allow: []string{"*.example.org"}, inspect: []string{"*.example.org"}, secrets: []string{"T=api.example.org:Authorization"},
+			servers: map[string]*httptest.Server{
+				api:                   secureServer(t, compress, true, "api.example.org"),
+				"www.example.org:443": secureServer(t, compress, true, "www.example.org"),
+			},
+		})
+		for _, c := range []struct {
+			host  string
+			obeys bool
+			want  int
+		}{{"api.example.org", true, 200}, {"api.example.org", false, 502}, {"www.example.org", true, 200}, {"www.example.org", false, 200}} {
+			obeys = c.obeys
+			request, _ := http.NewRequest(http.MethodPost, "https://"+c.host+"/", strings.NewReader("x"))
+			request.Header.Set(accepts, "gzip")
+			response, err := w.client(true).Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := dump(t, response)
+			w.findCanary(have)
+			if response.StatusCode != c.want || c.want == 502 && !strings.Contains(have, "cannot redact the secret") {
+				t.Errorf("%s, %+v: %s", names, c, have)
+			}
+			if compressed := response.Header.Get(names) == "gzip"; compressed != (c.host == "www.example.org") {
+				t.Errorf("%s, %+v: compressed %v", names, c, compressed)
+			}
+		}
+	}
+}
+
 // A part of an answer can begin within the secret.
 func TestNoPartOfAnAnswerIsRequestedFromAHostWithASecret(t *testing.T) {
 	ignoresAll := false
