@@ -114,7 +114,8 @@ const bytesOfToken, bytesOfEvent, tokensPerSecond = 4, 64, 100
 // when the model has written all of it.
 func (c *call) abandoned(asked time.Duration) usage.Counts {
 	counts := usage.Counts{Input: c.sent / bytesOfToken}
-	if !c.streams {
+	streams := c.streams || strings.HasSuffix(c.path, ":streamGenerateContent") || c.event.Dialect == schema.Ollama // by default
+	if !streams {
 		most := int64(longestOutput)
 		if c.output > 0 {
 			most = min(most, c.output)
