@@ -245,7 +245,7 @@ func (o *explainOptions) test(args []string, file string) error {
 	failed := 0
 	for i := range cases {
 		c := &cases[i]
-		if c.Explanation, err = run.Explain(&launched, nil, "", c.destination, nil); err != nil {
+		if c.Explanation, err = run.Explain(&launched, nil, "", c.destination, o.app.DecideAddresses); err != nil {
 			return err
 		}
 		if c.Passed = c.Explanation.Allowed == (c.Expected == "allow"); !c.Passed {
@@ -341,9 +341,12 @@ func (o *explainOptions) caseLines(file string) ([]string, error) {
 		defer opened.Close()
 		in = opened
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxCases))
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(in, maxCases+1))
+	switch {
+	case err != nil:
 		return nil, fault.New(fault.Usage, "the cases in %s cannot be read: %w", file, err)
+	case len(text) > maxCases:
+		return nil, fault.New(fault.Usage, "%s has more than %d MiB of cases", file, maxCases>>20)
 	}
 	return strings.Split(string(text), "\n"), nil
 }

@@ -51,12 +51,17 @@ func TestPolicyTestsFailIfADecisionIsNotTheExpectedOne(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# comment\nallow a.example.org\n\nrefuse example.org # not below itself\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	long := filepath.Join(t.TempDir(), "long") // what is beyond the limit would not be checked
+	if err := os.WriteFile(long, []byte("allow a.example.org\n"+strings.Repeat("#\n", maxCases/2)+"allow example.org\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]fault.Kind{
 		"allow a.example.org refuse example.org": -1, "--file " + file: -1, "allow example.org": fault.AgentFailed, "refuse a.example.org --file " + file: fault.AgentFailed,
+		"refuse 8.8.8.8 --allow 8.8.8.8": -1, "allow 8.8.8.8 --allow 8.8.8.8": fault.AgentFailed, "allow 9.9.9.9 --allow 9.9.9.9": -1, "--file " + long: fault.Usage,
 		"": fault.Usage, "allow": fault.Usage, "deny example.org": fault.Usage, "--file /nonexistent": fault.Usage, "allow https://example.org": fault.Usage,
 	} {
 		a, out, _ := testApp(t)
-		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\n", "")
+		settingsOf(t, "allow = [\"*.example.org\"]\nnetwork = \"allowlist\"\nown-addresses = [\"8.8.8.0/24\"]\n", "")
 		err := a.execute(t.Context(), append([]string{"netguard", "test"}, strings.Fields(line)...))
 		if (err == nil) != (want < 0) || err != nil && fault.KindOf(err) != want {
 			t.Errorf("%q: %v\n%s", line, err, out)
