@@ -89,10 +89,11 @@ type HostKeys interface {
 // SSHAgent serves a session's permitted requests to the user's ssh-agent.
 type SSHAgent interface {
 	// Serve serves a connection of the sandbox, in the protocol of ssh-agent, until it or
-	// ctx ends. It closes conn. It calls record for each request that it passes on or
+	// ctx ends. It closes conn. reach returns why the session may not reach a server now, or
+	// "". It calls record for each request that it passes on or
 	// refuses: to is the SSH server, or the zero value if unknown; what names the request;
 	// and refusal is the reason for a refusal, or "".
-	Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string))
+	Serve(ctx context.Context, conn net.Conn, reach func(netguard.Destination) (refusal string), record func(to netguard.Destination, what, refusal string))
 }
 
 // Budgets are limits on the bytes of a session, as they cross the host's network. 0 is no

@@ -23,7 +23,24 @@ func (p *Proxy) serveSSHAgent(ctx context.Context, s *stream) {
 	_ = s.conn.SetDeadline(time.Time{})
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Lifetime)
 	defer cancel()
-	p.config.SSHAgent.Serve(ctx, &bufferedConn{Conn: s.conn, stream: s}, p.recordSSHAgent)
+	p.config.SSHAgent.Serve(ctx, &bufferedConn{Conn: s.conn, stream: s}, p.unreachableLogin, p.recordSSHAgent)
+}
+
+// unreachableLogin returns why the session may not log in to a server, or "": the policy must
+// allow the server, or the user has allowed a tunnel to it that is open.
+func (p *Proxy) unreachableLogin(to netguard.Destination) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdict := p.policy.Decide(to)
+	if verdict.Allowed {
+		return ""
+	}
+	for f := range p.flows {
+		if f.to == to {
+			return ""
+		}
+	}
+	return verdict.Reason.String()
 }
 
 // recordSSHAgent records a request to the user's ssh-agent.

@@ -25,6 +25,8 @@ func ssh() []control {
 	}, []control{
 		{name: "messages to the ssh-agent are bounded", file: "netguard/egress/sshagent/sshagent.go", text: ` || size > maxMessage {`, off: ` {`, tests: "TestALongMessageEndsTheConnection"},
 		{name: "no other message reaches the ssh-agent", file: client, text: "	return nil, c.refuse(\"message\", \"the sandbox can list keys and sign logins, and sent message %d to the ssh-agent\", request[0])", off: "	return c.forward(ctx, request)", tests: "TestNoOtherMessageReachesTheUsersAgent"},
+		{name: "the ssh-agent signs for servers that the session may reach", file: client, text: `refusal := c.reach(login.Destination)`, off: `refusal := ""`, tests: "TestNoLoginIsSignedToAServerThatTheSessionMayNotReach"},
+		{name: "the policy decides about logins", file: "netguard/egress/sshagent.go", text: `return verdict.Reason.String()`, off: `return ""`, tests: "TestLoginsAreForServersThatTheSessionMayReach"},
 		{name: "the ssh-agent has one extension", file: client, text: ` || extension.Name != extensionBinding {`, off: ` {`, tests: "TestNoOtherMessageReachesTheUsersAgent " + another},
 		{name: "a connection to the ssh-agent is for one server", file: client, text: `if c.asked { // each connection is for one login`, off: `if false {`, tests: another},
 		{name: "the ssh-agent is not forwarded", file: client, text: `if p.Forwarding {`, off: `if false {`, tests: nothing + " " + another},

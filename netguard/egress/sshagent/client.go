@@ -16,6 +16,7 @@ import (
 type client struct {
 	agent    *Agent
 	conn     net.Conn
+	reach    func(netguard.Destination) (refusal string)
 	record   func(to netguard.Destination, what, refusal string)
 	upstream net.Conn // to the user's ssh-agent; nil until it is needed
 	bound    *binding // nil until the client has proved its server
@@ -171,16 +172,36 @@ func (c *client) sign(ctx context.Context, request []byte) ([]byte, error) {
 	if why != "" {
 		return nil, c.refuse("sign", "%s", why)
 	}
-	i := slices.IndexFunc(c.bound.logins, func(l netguard.SSHLogin) bool { return l.User == user })
-	if i < 0 {
-		return nil, c.refuse("sign", "the login is of the user %q, and the setting ssh-agent has %s", user, c.bound.logins)
+	login, why := c.permitted(user)
+	if why != "" {
+		return nil, c.refuse("sign", "%s", why)
 	}
 	response, err := c.forward(ctx, request)
 	if err != nil || response[0] != msgSignature {
 		return nil, c.refuse("sign", "the user's ssh-agent has not signed")
 	}
-	c.record(c.bound.logins[i].Destination, "login as "+user, "")
+	c.record(login.Destination, "login as "+user, "")
 	return response, nil
+}
+
+// permitted returns the login of a user on the bound server, or why there is none. The
+// session must be able to reach the server: its policy can exclude it, and the connection may
+// lead there through another host.
+func (c *client) permitted(user string) (login netguard.SSHLogin, why string) {
+	for _, login := range c.bound.logins {
+		if login.User != user {
+			continue
+		}
+		refusal := c.reach(login.Destination)
+		if refusal == "" {
+			return login, ""
+		}
+		why = fmt.Sprintf("the session may not reach %s: %s", login.Destination, refusal)
+	}
+	if why == "" {
+		why = fmt.Sprintf("the login is of the user %q, and the setting ssh-agent has %s", user, c.bound.logins)
+	}
+	return netguard.SSHLogin{}, why
 }
 
 // login checks that data is a login on the bound connection with this key, and returns its

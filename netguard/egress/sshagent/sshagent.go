@@ -51,10 +51,10 @@ func New(logins []netguard.SSHLogin, check func(netguard.Destination, ssh.Public
 }
 
 // Serve serves a connection from the sandbox, and closes it at the end. It ends with ctx.
-// record is called for each request that was passed on or refused: to is the server, or the
+// reach returns why the session may not reach a server now, or "". record is called for each request that was passed on or refused: to is the server, or the
 // zero value if unknown; what names the login or the request; and refusal is the reason for
 // a refusal, or "".
-func (a *Agent) Serve(ctx context.Context, conn net.Conn, record func(to netguard.Destination, what, refusal string)) {
+func (a *Agent) Serve(ctx context.Context, conn net.Conn, reach func(netguard.Destination) (refusal string), record func(to netguard.Destination, what, refusal string)) {
 	defer conn.Close()
 	select {
 	case a.slots <- struct{}{}:
@@ -66,7 +66,7 @@ func (a *Agent) Serve(ctx context.Context, conn net.Conn, record func(to netguar
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	c := &client{agent: a, conn: conn, record: record}
+	c := &client{agent: a, conn: conn, reach: reach, record: record}
 	defer c.close()
 	for {
 		request, err := readMessage(conn)

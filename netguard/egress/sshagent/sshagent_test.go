@@ -49,6 +49,8 @@ type world struct {
 	git     ssh.Signer // the host key of git.example.org
 	other   ssh.Signer // the host key of a known server without a listed login
 
+	unreachable map[string]string // why the session may not reach a server
+
 	mu     sync.Mutex
 	events []event
 }
@@ -95,7 +97,7 @@ func (w *world) connect() net.Conn {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.agent.Serve(context.Background(), outside, func(to netguard.Destination, what, refusal string) {
+		w.agent.Serve(context.Background(), outside, func(d netguard.Destination) string { return w.unreachable[d.String()] }, func(to netguard.Destination, what, refusal string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.events = append(w.events, event{to, what, refusal})
@@ -279,6 +281,19 @@ func TestNothingElseIsSigned(t *testing.T) {
 
 func gitProof(id []byte) func(*world) []byte {
 	return func(w *world) []byte { return proof(w.t, w.git, w.git, id, id, false) }
+}
+
+func TestNoLoginIsSignedToAServerThatTheSessionMayNotReach(t *testing.T) {
+	w := newWorld(t, "git@git.example.org")
+	conn, id := w.connect(), session("git")
+	w.bind(conn, w.git, id)
+	for _, refusal := range []string{"", "an entry of the deny list names it", ""} { // the policy changes
+		w.unreachable = map[string]string{"git.example.org:22": refusal}
+		response := w.sign(conn, w.login(id, nil))
+		if signed := response[0] == msgSignature; signed != (refusal == "") || !strings.HasSuffix(w.last().refusal, refusal) || w.last().to.String() != "git.example.org:22" {
+			t.Errorf("unreachable because %q: %q, %v", refusal, response, w.last())
+		}
+	}
 }
 
 func TestAConnectionIsForOneServer(t *testing.T) {
