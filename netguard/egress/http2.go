@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -34,15 +35,43 @@ func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
 	ctx = context.WithValue(ctx, tunnelKey{}, t)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	h := &http2Tunnel{tunnel: t}
+	reads := &endingReads{Conn: conn}
+	defer reads.end()
 	base := &http.Server{ //nolint:gosec // the handlers' times are limited by the flow
 		MaxHeaderBytes: maxHead, IdleTimeout: t.proxy.limits.KeepAlive, ErrorLog: log.New(io.Discard, "", 0),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: min(t.proxy.limits.PerHost, 100)},
 	}
-	new(http2.Server).ServeConn(conn, &http2.ServeConnOpts{Context: ctx, BaseConfig: base, Handler: h}) //nolint:staticcheck // http.Server serves listeners, and this is one open connection
+	new(http2.Server).ServeConn(reads, &http2.ServeConnOpts{Context: ctx, BaseConfig: base, Handler: h}) //nolint:staticcheck // http.Server serves listeners, and this is one open connection
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
 	h.handlers.Wait()
+}
+
+// endingReads is a connection whose reads end before end returns. The library does not wait for
+// its goroutine that reads, whose buffer another connection can have next.
+type endingReads struct {
+	*tls.Conn
+
+	reading sync.Mutex // held while the library reads
+	ended   bool       // belongs to reading
+}
+
+func (c *endingReads) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.ended {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Read(p)
+}
+
+// end closes the connection, which ends a read, and waits for that.
+func (c *endingReads) end() {
+	_ = c.Close()
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	c.ended = true
 }
 
 func (t *http2Tunnel) begin() bool {
