@@ -90,9 +90,9 @@ type HostKeys interface {
 type SSHAgent interface {
 	// Serve serves a connection of the sandbox, in the protocol of ssh-agent, until it or
 	// ctx ends. It closes conn. reach returns why the session may not reach a server now, or
-	// "". It calls record for each request that it passes on or
-	// refuses: to is the SSH server, or the zero value if unknown; what names the request;
-	// and refusal is the reason for a refusal, or "".
+	// "". It calls record for each request that it passes on or refuses: to is the SSH server,
+	// or the zero value if unknown; what names the request; and refusal is the reason for a
+	// refusal, or "".
 	Serve(ctx context.Context, conn net.Conn, reach func(netguard.Destination) (refusal string), record func(to netguard.Destination, what, refusal string))
 }
 

@@ -68,7 +68,8 @@ type Enforcer interface {
 	// Gaps returns the limits that Enforce does not enforce.
 	Gaps(l Limits) []Gap
 	// Enforce puts the sandbox and everything that it starts under the limits, except Gaps
-	// and Processes, of which it enforces MostTasks. It returns an error if the kernel does not confirm one.
+	// and Processes, of which it enforces MostTasks. It returns an error if the kernel does not
+	// confirm one.
 	Enforce(ctx context.Context, s Sandbox, l Limits) (Control, error)
 }
 

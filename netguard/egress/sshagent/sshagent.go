@@ -51,9 +51,9 @@ func New(logins []netguard.SSHLogin, check func(netguard.Destination, ssh.Public
 }
 
 // Serve serves a connection from the sandbox, and closes it at the end. It ends with ctx.
-// reach returns why the session may not reach a server now, or "". record is called for each request that was passed on or refused: to is the server, or the
-// zero value if unknown; what names the login or the request; and refusal is the reason for
-// a refusal, or "".
+// reach returns why the session may not reach a server now, or "". record is called for each
+// request that was passed on or refused: to is the server, or the zero value if unknown; what
+// names the login or the request; and refusal is the reason for a refusal, or "".
 func (a *Agent) Serve(ctx context.Context, conn net.Conn, reach func(netguard.Destination) (refusal string), record func(to netguard.Destination, what, refusal string)) {
 	defer conn.Close()
 	select {
