@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -99,15 +100,27 @@ type exchange struct {
 	request  *http.Request
 	upgrades bool // the client asks for a WebSocket
 	begun    bool // the response has begun
-	reusable bool // the client can send another request
+	watch    clientWatch
+	gone     atomic.Bool // the client has closed its connection
+	reusable bool        // the client can send another request
 }
 
 // run forwards the request and returns the reason why the proxy refused or cut it, or nil.
 func (e *exchange) run(ctx context.Context) *refusal {
+	e.watch = clientWatch{stream: e.stream, gone: func() { e.gone.Store(true); e.flow.cancel(nil) }}
 	out, body := e.outgoing(ctx)
 	defer body.stop()
+	defer e.watch.end()
+	if body == nil {
+		e.watch.begin()
+	}
 	response, err := e.flow.roundTrip(out, e.stream.https)
+	if err != nil && e.gone.Load() {
+		e.begun = true // nobody reads an answer
+		return nil
+	}
 	if err != nil {
+		e.watch.end()
 		e.reusable = !e.request.Close && body.stop()
 		return e.failure(ctx, err)
 	}

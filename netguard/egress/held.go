@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -100,7 +101,8 @@ func (s *stream) watch(gone func()) (stop func()) {
 		defer close(done)
 		// If the client has sent more, its end can no longer be noticed, and it is answered
 		// as usual.
-		if _, err := s.reader.Peek(s.reader.Buffered() + 1); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		_, err := s.reader.Peek(s.reader.Buffered() + 1)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, bufio.ErrBufferFull) {
 			gone()
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +19,7 @@ type requestBody struct {
 	expects  bool
 
 	reading  sync.Mutex // held while the transport reads
-	complete bool       // belongs to reading
+	complete atomic.Bool
 
 	deadline sync.Mutex
 	stopped  bool // belongs to deadline
@@ -41,10 +42,11 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.exchange.flow.up.Add(int64(n))
 	if errors.Is(err, io.EOF) {
-		b.complete = true
 		for name := range b.trailer {
 			b.trailer[name] = b.exchange.request.Trailer[name]
 		}
+		b.exchange.watch.begin() // before stop can return
+		b.complete.Store(true)
 	}
 	return n, err
 }
@@ -62,7 +64,7 @@ func (b *requestBody) extend() bool {
 // stop ends the current read and every later one, so that the stream can be used again. It
 // reports whether the body was read to its end, which is always so for a nil body.
 func (b *requestBody) stop() (complete bool) {
-	if b == nil {
+	if b == nil || b.complete.Load() { // the deadline is that of the client's watch
 		return true
 	}
 	b.deadline.Lock()
@@ -71,7 +73,7 @@ func (b *requestBody) stop() (complete bool) {
 	b.deadline.Unlock()
 	b.reading.Lock()
 	defer b.reading.Unlock()
-	return b.complete
+	return b.complete.Load()
 }
 
 // Close does nothing: if the body was not read to its end, the connection is closed after

@@ -109,6 +109,7 @@ func (e *exchange) upgrade(ctx context.Context, response *http.Response, body *r
 	if !body.stop() {
 		return forbid("upgrade", "the server switched to another protocol before the end of the request").withStatus(http.StatusBadGateway)
 	}
+	e.watch.end() // the relay reads from the client
 	e.begun = true
 	var w strings.Builder
 	fmt.Fprintf(&w, "HTTP/1.1 101 Switching Protocols\r\n")
