@@ -36,7 +36,7 @@ func ssh() []control {
 		{name: "keys are listed for a listed server", file: client, text: `if len(request) != 1 || c.bound == nil {`, off: `if len(request) != 1 {`, tests: "TestKeysAreListedOnlyForAListedServerAndWithoutComments"},
 		{name: "keys are listed without comments", file: client, text: `struct{ Key, Comment []byte }{Key: k.Key}`, off: `struct{ Key, Comment []byte }{k.Key, k.Comment}`, tests: "TestKeysAreListedOnlyForAListedServerAndWithoutComments"},
 		{name: "nothing is signed for an unproved server", file: client, text: "	if c.bound == nil {\n		return nil, c.refuse(\"sign\", \"the client", off: "	if false {\n		return nil, c.refuse(\"sign\", \"the client", tests: nothing},
-		{name: "a login is of a listed user", file: client, text: `func(l netguard.SSHLogin) bool { return l.User == user })`, off: `func(l netguard.SSHLogin) bool { return l.User == user || true })`, tests: nothing},
+		{name: "a login is of a listed user", file: client, text: `if login.User != user {`, off: `if false {`, tests: nothing},
 		{name: "nothing but a login is signed", file: client, text: ` || l.Message != msgUserAuth || l.Service != "ssh-connection" || !l.Signed {`, off: ` {`, tests: nothing},
 		{name: "a login is on the proved connection", file: client, text: `if string(l.SessionID) != string(b.sessionID) {`, off: `if false {`, tests: nothing},
 		{name: "a login names the key that signs it", file: client, text: `if string(l.Key) != string(key) {`, off: `if false {`, tests: nothing},
