@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/archive"
 	"aibox/internal/fault"
+	"aibox/internal/pipe"
 )
 
 // standardStream is the path of a copy for an archive on the standard input or output.
@@ -27,15 +27,15 @@ func (c *console) unpack(ctx context.Context, sandbox, source, dest string, o ar
 		}
 		return read(c.out)
 	}
-	reading, writing := io.Pipe()
+	passing := pipe.NewBuffered()
 	ended := make(chan error, 1)
 	go func() {
-		err := read(writing)
-		_ = writing.CloseWithError(err)
+		err := read(passing)
+		passing.CloseWrite(err)
 		ended <- err
 	}()
-	result, err := archive.Extract(bufio.NewReaderSize(reading, 256<<10), dest, archive.Name(source), o)
-	_ = reading.CloseWithError(err)
+	result, err := archive.Extract(passing, dest, archive.Name(source), o)
+	passing.CloseRead(err)
 	readErr := <-ended
 	switch {
 	case ctx.Err() != nil:
@@ -66,7 +66,7 @@ func (c *console) reportCopy(result archive.Result, dest string) error {
 
 // packing is an archive of files of this machine that is written while it is read.
 type packing struct {
-	*io.PipeReader // fails if the files cannot be read
+	archive *pipe.Buffered // fails if the files cannot be read
 
 	name   string // of its files in the archive; empty for an archive of the user's own
 	source string
@@ -79,8 +79,7 @@ type packing struct {
 // failed, which may be nil, if the archive cannot be written to its end. The caller must
 // call end.
 func (c *console) pack(source string, failed func()) (*packing, error) {
-	reading, writing := io.Pipe()
-	p := &packing{PipeReader: reading, source: source, packed: make(chan error, 1)}
+	p := &packing{archive: pipe.NewBuffered(), source: source, packed: make(chan error, 1)}
 	write := func(w io.Writer) error {
 		_, err := io.Copy(w, c.in)
 		return err
@@ -105,9 +104,8 @@ func (c *console) pack(source string, failed func()) (*packing, error) {
 		}
 	}
 	go func() {
-		buffered := bufio.NewWriterSize(writing, 256<<10)
-		err := errors.Join(write(buffered), buffered.Flush())
-		_ = writing.CloseWithError(err)
+		err := write(p.archive)
+		p.archive.CloseWrite(err)
 		if err != nil && failed != nil {
 			failed()
 		}
@@ -117,7 +115,10 @@ func (c *console) pack(source string, failed func()) (*packing, error) {
 }
 
 // stop ends the packing.
-func (p *packing) stop() { _ = p.CloseWithError(io.ErrClosedPipe) }
+func (p *packing) stop() { p.archive.CloseRead(nil) }
+
+// Read implements io.Reader.
+func (p *packing) Read(to []byte) (int, error) { return p.archive.Read(to) }
 
 // end stops, and returns the error of the copy whose receiver returned err.
 func (p *packing) end(ctx context.Context, err error) error {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/archive"
+	"aibox/internal/pipe"
 )
 
 // The commands of init that copy files between the sandbox and its user. They run as
@@ -49,7 +50,7 @@ func unpack(args []string, in io.Reader, errs io.Writer) int {
 	}
 	in, stop := untilSignal(in)
 	defer stop()
-	result, err := archive.Extract(bufio.NewReaderSize(in, copyBuffer), args[0], args[1], archive.Options{AnyLinks: true, Git: true})
+	result, err := archive.Extract(in, args[0], args[1], archive.Options{AnyLinks: true, Git: true})
 	if result.Refused.Count > 0 {
 		fmt.Fprintf(errs, "%d entries are left out, since they are no files, folders or symlinks: %q\n", result.Refused.Count, strings.Join(result.Refused.Names, ", "))
 	}
@@ -62,22 +63,22 @@ var errSignal = errors.New("the copy was ended by a signal")
 // extraction can remove the file that it is writing: the sender of an archive may be gone
 // without an end of its stream.
 func untilSignal(in io.Reader) (_ io.Reader, stop func()) {
-	reading, writing := io.Pipe()
+	buffered := pipe.NewBuffered()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGTERM)
 	go func() {
 		if _, more := <-signals; more {
-			_ = writing.CloseWithError(errSignal)
+			buffered.CloseWrite(errSignal)
 		}
 	}()
 	go func() {
-		_, err := io.CopyBuffer(writing, struct{ io.Reader }{in}, make([]byte, copyBuffer))
-		_ = writing.CloseWithError(err)
+		_, err := buffered.ReadFrom(in)
+		buffered.CloseWrite(err)
 	}()
-	return reading, func() {
+	return buffered, func() {
 		signal.Stop(signals)
 		close(signals)
-		_ = reading.Close()
+		buffered.CloseRead(nil)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // maxQueued is more than the window of the lifeline: a supervisor that sends
 // beyond it breaks the protocol.
-const maxQueued = 512 << 10
+const maxQueued = 1 << 20
 
 // smallInput is the size in bytes below which an input's memory is not kept for the next one.
 const smallInput = 32 << 10

@@ -20,7 +20,7 @@ const dataHeader = 5
 // MaxData is the maximum number of bytes in one TypeData frame.
 const MaxData = MaxPayload - dataHeader
 
-// Flow is the data of one process, or of one connection, in both directions. At most 256 KiB
+// Flow is the data of one process, or of one connection, in both directions. At most 512 KiB
 // are in transit into the sandbox, and 1 MiB out of it: then the sender waits until the
 // receiver acknowledges some. Flows share nothing, so that none waits for another. It is
 // safe for concurrent use.
@@ -40,7 +40,7 @@ func (c *Conn) NewFlow() *Flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastFlow++
-	return c.open(c.lastFlow, windowSize, OutputWindow)
+	return c.open(c.lastFlow, inputWindow, OutputWindow)
 }
 
 // OpenFlow opens the flow of a supervisor's request, in init. It returns nil if the ID is in
@@ -51,7 +51,7 @@ func (c *Conn) OpenFlow(id uint32) *Flow {
 	if c.flows[id] != nil {
 		return nil
 	}
-	return c.open(id, OutputWindow, windowSize)
+	return c.open(id, OutputWindow, inputWindow)
 }
 
 // reopenFlow is NewFlow for a flow that already has an ID. It returns nil if the ID is in use.
@@ -61,7 +61,7 @@ func (c *Conn) reopenFlow(id uint32) *Flow {
 	if c.flows[id] != nil {
 		return nil
 	}
-	return c.open(id, windowSize, OutputWindow)
+	return c.open(id, inputWindow, OutputWindow)
 }
 
 // open adds a flow with windows of these sizes. c.mu is held.

@@ -35,14 +35,14 @@ func TestFlowsDoNotWaitForEachOther(t *testing.T) {
 	theirs := b.OpenFlow(free.ID)
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := make(chan error, 1)
-	go func() { sent <- stuck.Send(ctx, StreamStdin, make([]byte, 2*windowSize)) }()
+	go func() { sent <- stuck.Send(ctx, StreamStdin, make([]byte, 2*inputWindow)) }()
 	got, _ := receiving(b)
 	receiving(a)
-	for n := 0; n < windowSize; {
+	for n := 0; n < inputWindow; {
 		n += len((<-got).Bytes)
 	}
-	go func() { _ = free.Send(t.Context(), StreamStdin, make([]byte, 4*windowSize)) }()
-	for n := 0; n < 4*windowSize; {
+	go func() { _ = free.Send(t.Context(), StreamStdin, make([]byte, 4*inputWindow)) }()
+	for n := 0; n < 4*inputWindow; {
 		d := <-got
 		if d.Flow != free.ID {
 			t.Fatal("more than the window was sent")
@@ -63,7 +63,7 @@ func TestClosingAFlowEndsItsSender(t *testing.T) {
 	flow := a.NewFlow()
 	receiving(b) // drops the data of an unknown flow
 	sent := make(chan error, 1)
-	go func() { sent <- flow.Send(t.Context(), StreamStdin, make([]byte, 2*windowSize)) }()
+	go func() { sent <- flow.Send(t.Context(), StreamStdin, make([]byte, 2*inputWindow)) }()
 	flow.Close()
 	if err := <-sent; err == nil {
 		t.Error("all was sent")
@@ -194,7 +194,7 @@ func TestEachDirectionHasItsWindow(t *testing.T) {
 			sender *Flow
 			got    <-chan Data
 			size   int
-		}{"input": {ours, input, windowSize}, "output": {theirs, output, OutputWindow}} {
+		}{"input": {ours, input, inputWindow}, "output": {theirs, output, OutputWindow}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- side.sender.Send(ctx, StreamStdout, make([]byte, OutputWindow+1)) }()

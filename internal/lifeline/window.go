@@ -12,6 +12,10 @@ import (
 // resize, the data of others).
 const windowSize = 256 << 10
 
+// inputWindow is how many bytes of the input of a process may be in transit to it: two of the
+// pieces that a supervisor sends at once, so that init does not wait for the second one.
+const inputWindow = 2 * maxBatch
+
 // OutputWindow is how many bytes of the output of a process may be in transit to the
 // supervisor. It lets the process continue while a busy machine delays the supervisor.
 const OutputWindow = 1 << 20

@@ -1,4 +1,5 @@
-// Package pipe connects clients and servers of the same process without a network.
+// Package pipe connects parts of the same process: clients and servers without a network, and
+// a writer with a reader of its bytes.
 package pipe
 
 import (

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/pipe"
 	"aibox/internal/screen"
 	"aibox/session/process"
 )
@@ -121,12 +122,12 @@ func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 	}
 	controller := http.NewResponseController(w)
 	_ = controller.EnableFullDuplex() // fails for HTTP/2, which does not need it
-	reading, writing := io.Pipe()
+	passing := pipe.NewBuffered()
 	drained, answered := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(drained)
-		_, err := copyInput(writing, r.Body)
-		_ = writing.CloseWithError(err)
+		_, err := copyInput(passing, r.Body)
+		passing.CloseWrite(err)
 		_, _ = io.Copy(io.Discard, r.Body)
 	}()
 	go func() {
@@ -134,9 +135,9 @@ func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 		case <-done:
 		case <-answered:
 		}
-		_ = reading.CloseWithError(io.ErrClosedPipe)
+		passing.CloseRead(nil)
 	}()
-	err = ps.Input(r.Context(), id, reading, r.FormValue("end") == "true")
+	err = ps.Input(r.Context(), id, passing, r.FormValue("end") == "true")
 	close(answered)
 	writeResult(w, err)
 	_ = controller.Flush()
