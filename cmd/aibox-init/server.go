@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -173,12 +172,6 @@ func with[T any](f lifeline.Frame, do func(T) error) error {
 		return err
 	}
 	return do(v)
-}
-
-func (srv *server) probe(plan probe.Plan) {
-	probe.Run(context.Background(), plan, func(place int, result probe.Result) {
-		srv.send(lifeline.TypeProbeResult, lifeline.ProbeResult{Place: place, Result: result})
-	})
 }
 
 // pong answers a ping in the background, because sending can block while the supervisor

@@ -118,6 +118,29 @@ func (c *Conn) SendMessage(t Type, v any) error {
 	return c.Send(Frame{Type: t, Payload: data})
 }
 
+// SendMessages sends each value as JSON in a frame of type t, all of them in one write, which
+// wakes the other side once.
+func (c *Conn) SendMessages(t Type, values ...any) error {
+	var frames []byte
+	for _, v := range values {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if len(data) > MaxMessage {
+			return fmt.Errorf("a message of %d bytes is over the lifeline's limit of %d", len(data), MaxMessage)
+		}
+		for ; len(data) > MaxPayload; data = data[MaxPayload:] {
+			frames = append(appendHeader(frames, t|more, MaxPayload), data[:MaxPayload]...)
+		}
+		frames = append(appendHeader(frames, t, len(data)), data...)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.conn.Write(frames)
+	return err
+}
+
 // Receive returns the next frame. The payload is valid until the next call.
 // io.EOF means that the other side closed between two frames; ErrProtocol that
 // it broke the rules, after which the connection is closed; ErrGone that Drain's

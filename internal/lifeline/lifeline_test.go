@@ -376,3 +376,20 @@ func FuzzReadFrame(f *testing.F) {
 		}
 	})
 }
+
+func TestMessagesThatAreSentTogetherArriveOneByOne(t *testing.T) {
+	a, b := pair(t)
+	long := strings.Repeat("x", 3*MaxPayload)
+	go func() {
+		_ = a.SendMessages(TypeError, Error{Text: "one"}, Error{Text: long}, Error{Text: "three"})
+	}()
+	for _, want := range []string{"one", long, "three"} {
+		f, err := b.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Decode[Error](f); err != nil || got.Text != want {
+			t.Errorf("%d bytes in place of %d, %v", len(got.Text), len(want), err)
+		}
+	}
+}
