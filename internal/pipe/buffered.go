@@ -141,7 +141,7 @@ func (b *Buffered) writable() error {
 	return nil
 }
 
-// CloseWrite ends the data: after it, Read returns err; nil stands for io.EOF. Only the first
+// CloseWrite ends the data: after it, Read returns err; nil means io.EOF. Only the first
 // call counts.
 func (b *Buffered) CloseWrite(err error) {
 	b.mu.Lock()
@@ -155,7 +155,7 @@ func (b *Buffered) CloseWrite(err error) {
 	b.changed.Broadcast()
 }
 
-// CloseRead makes writes fail with err; nil stands for io.ErrClosedPipe. Reads fail, too. Only
+// CloseRead makes writes fail with err; nil means io.ErrClosedPipe. Reads fail, too. Only
 // the first call counts.
 func (b *Buffered) CloseRead(err error) {
 	b.mu.Lock()
