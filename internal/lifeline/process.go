@@ -98,13 +98,13 @@ func (c *Conn) Run(ctx context.Context, processes []Process, limit time.Duration
 			return nil, err
 		}
 	}
+	began := time.Now() // before the timer starts, so that what it kills is late
 	late := time.AfterFunc(limit, func() {
 		for _, flow := range flows {
 			_ = c.SignalProcess(flow.ID, int(unix.SIGKILL))
 		}
 	})
 	defer late.Stop()
-	began := time.Now()
 	for len(running) > 0 {
 		f, err := c.awaitAny(ctx, TypeProcessStarted, TypeData, TypeProcessExit)
 		if err != nil {
