@@ -147,7 +147,9 @@ func TestARequestThatIsGivenUpBeforeItsAnswerCountsTowardTheLimit(t *testing.T) 
 			return
 		}
 		cancel()
-		<-gone
+		if err := <-gone; err == nil {
+			t.Errorf("request %d: it was answered", n)
+		}
 		if event := b.last(t); event.Outcome != GivenUp || event.InputTokens != 0 {
 			t.Errorf("request %d: %+v", n, event)
 		}
