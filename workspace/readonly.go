@@ -14,6 +14,7 @@ type ReadOnly struct {
 	list  gitignore.List
 	files map[string]bool // that match
 	above map[string]bool // folders above them
+	plain map[string]bool // files that would match only as folders
 }
 
 // newReadOnly returns the paths for patterns of .gitignore, and the files that exist; nil
@@ -22,7 +23,7 @@ func newReadOnly(words []string, existing iter.Seq[string]) (*ReadOnly, error) {
 	if len(words) == 0 {
 		return nil, nil //nolint:nilnil // nil is valid
 	}
-	r := &ReadOnly{files: map[string]bool{}, above: map[string]bool{}}
+	r := &ReadOnly{files: map[string]bool{}, above: map[string]bool{}, plain: map[string]bool{}}
 	for _, word := range words {
 		p, err := gitignore.ParseWord(word)
 		if err != nil {
@@ -32,6 +33,9 @@ func newReadOnly(words []string, existing iter.Seq[string]) (*ReadOnly, error) {
 	}
 	for path := range existing {
 		if !r.list.Match(path, false) {
+			if r.list.Match(path, true) {
+				r.plain[path] = true
+			}
 			continue
 		}
 		r.files[path] = true
@@ -59,7 +63,8 @@ func (r *ReadOnly) Has(path string) bool {
 	if r == nil {
 		return false
 	}
-	if r.above[path] || r.list.Match(path, false) || r.list.Match(path, true) { // a link can be in the place of a folder
+	// A new link can be in the place of a folder that does not exist yet.
+	if r.above[path] || r.list.Match(path, false) || !r.plain[path] && r.list.Match(path, true) {
 		return true
 	}
 	for dir := folderOf(path); dir != "."; dir = folderOf(dir) {

@@ -88,6 +88,14 @@ func TestNothingBelowAReadOnlyFileReplacesIt(t *testing.T) {
 	b.Want(b.Compute())
 }
 
+func TestAPatternOfFoldersProtectsNoFile(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a/b/c": "c\n", "c": "c\n"}).Prepare(func(r *workspace.Request) { r.ReadOnly = []string{"c/"} })
+	reviewtest.Must(t, os.RemoveAll(b.Path("a")))
+	reviewtest.Must(t, os.Symlink("/etc", b.Path("a")))
+	b.Write("c", "changed\n")
+	b.Want(b.Compute(), "A\ta", "D\ta/b/c", "M\tc")
+}
+
 // Whatever an agent does, the read-only files of the resulting tree are those of the start.
 func TestReadOnlyFilesStayAsTheyWere(t *testing.T) {
 	names := []string{"a", "a/b", "a/b/c", "b", "b/a", "c/a/b"}

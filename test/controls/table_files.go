@@ -29,6 +29,6 @@ func readOnlyFiles() []control {
 		{name: "a verification has the read-only files", file: "workspace/throwaway.go", text: `req.readOnly == nil || gone {`, off: `true {`, tests: copied},
 		{name: "a filtered read-only file is that of the start", file: "workspace/unfiltered.go", text: `string(hash.Sum(nil)) == u.raw[e.Path]`, off: `true`, tests: "TestAThrowawayCopyHasFilteredReadOnlyFilesAsTheyWereOnDisk"},
 		{name: "nothing in the place of a folder above a read-only file", file: readOnly, text: `r.above[path] || `, off: ``, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
-		{name: "no link in the place of a read-only folder", file: readOnly, text: ` || r.list.Match(path, true) {`, off: ` {`, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
+		{name: "no link in the place of a read-only folder", file: readOnly, text: ` || !r.plain[path] && r.list.Match(path, true) {`, off: ` {`, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
 	}
 }
