@@ -33,7 +33,9 @@ func exhaustions(model string) []exhausting {
 	none := []string{"--network", "none"}
 	return []exhausting{
 		{"processor loops", "", none, flood.Shell(`for i in $(seq 20); do perl -e '1 while 1' & done; wait`)},
-		{"processes", "", none, flood.Perl(`fork while 1`)},
+		// Fewer than the limit of tasks, which would end the session: 1,500 that compute, and one
+		// that starts others as fast as it can.
+		{"processes", "", none, flood.Perl(`for (1 .. 1500) { $p = fork; if (defined $p && !$p) { 1 while 1 } } while (1) { $p = fork; exit if defined $p && !$p; wait if $p }`)},
 		{"memory", "", append(none, "--memory", "2048"), flood.Perl(`for (1 .. 3) { last unless fork } while (1) { next if wait > 0 || fork; $x = "x" x (450 << 20); exit }`)},
 		{"large files", "", none, flood.Perl(`$x = "x" x (1 << 20); while (1) { for $i (1 .. 500) { open F, ">", "f"; print F $x for 1 .. 200; close F } }`)},
 		{"small files", "", none, flood.Perl(`fork; fork; mkdir $$; while (1) { for (1 .. 1000) { open F, ">", "$$/$_"; print F "x"; close F } unlink glob "$$/*" }`)},
