@@ -13,6 +13,7 @@ import (
 	"aibox/api/store"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/namedlock"
 	"aibox/session"
 )
 
@@ -40,9 +41,9 @@ type Enforcer struct {
 	// Snapshots returns how many bytes the snapshots of a tenant take; nil means none.
 	Snapshots func(tenant session.Tenant) (int64, error)
 
+	storing  namedlock.Set // by tenant, held while a snapshot is stored under a quota
 	mu       sync.Mutex
-	starting map[session.Tenant]store.Quota   // of sandboxes that have no record yet
-	storing  map[session.Tenant]chan struct{} // closed once a snapshot under a quota is stored
+	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
 }
 
 // Quota returns the quota of a tenant.
@@ -236,7 +237,7 @@ func (e *Enforcer) SnapshotRoom(ctx context.Context, tenant session.Tenant) (mos
 	if err != nil || quota.Snapshots == 0 || e.Snapshots == nil {
 		return 0, func() {}, err
 	}
-	if release, err = e.awaitStored(ctx, tenant); err != nil {
+	if release, err = e.storing.Lock(ctx, string(tenant)); err != nil {
 		return 0, nil, err
 	}
 	used, err := e.Snapshots(tenant)
@@ -249,34 +250,6 @@ func (e *Enforcer) SnapshotRoom(ctx context.Context, tenant session.Tenant) (mos
 		return 0, nil, err
 	}
 	return quota.Snapshots - used, release, nil
-}
-
-// awaitStored waits until no snapshot of a tenant is being stored, or ctx ends.
-func (e *Enforcer) awaitStored(ctx context.Context, tenant session.Tenant) (release func(), err error) {
-	for {
-		e.mu.Lock()
-		stored := e.storing[tenant]
-		if stored == nil {
-			mine := make(chan struct{})
-			if e.storing == nil {
-				e.storing = map[session.Tenant]chan struct{}{}
-			}
-			e.storing[tenant] = mine
-			e.mu.Unlock()
-			return sync.OnceFunc(func() {
-				e.mu.Lock()
-				defer e.mu.Unlock()
-				delete(e.storing, tenant)
-				close(mine)
-			}), nil
-		}
-		e.mu.Unlock()
-		select {
-		case <-stored:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // check refuses a sandbox that would exceed a quota.

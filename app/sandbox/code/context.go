@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -80,34 +79,4 @@ func (r *Runner) findContext(ctx context.Context, id session.ID, name string) (p
 		return process.Info{}, fault.New(fault.NotFound, "there is no code context %q", name)
 	}
 	return all[i], nil
-}
-
-// locks are locks by name. Waiting for a lock can be canceled.
-type locks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{} // closed when unlocked
-}
-
-func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
-	for {
-		l.mu.Lock()
-		held := l.held[name]
-		if held == nil {
-			mine := make(chan struct{})
-			l.held[name] = mine
-			l.mu.Unlock()
-			return func() {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				delete(l.held, name)
-				close(mine)
-			}, nil
-		}
-		l.mu.Unlock()
-		select {
-		case <-held:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }

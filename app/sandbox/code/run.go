@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
+	"aibox/internal/namedlock"
 	"aibox/session"
 	"aibox/session/process"
 )
@@ -40,12 +41,12 @@ const (
 // so any Runner can use any context. It is safe for concurrent use.
 type Runner struct {
 	processes Processes
-	busy      locks
+	busy      namedlock.Set
 }
 
 // NewRunner returns a runner.
 func NewRunner(processes Processes) *Runner {
-	return &Runner{processes: processes, busy: locks{held: map[string]chan struct{}{}}}
+	return &Runner{processes: processes}
 }
 
 // Run runs code and waits for its end. An error means that it did not run; errors of the code
@@ -56,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, id session.ID, request Request) (Resul
 	}
 	var kept process.Info
 	if request.Context != "" {
-		unlock, err := r.busy.lock(ctx, string(id)+" "+request.Context)
+		unlock, err := r.busy.Lock(ctx, string(id)+" "+request.Context)
 		if err != nil {
 			return Result{}, err
 		}
