@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -85,8 +84,8 @@ func fromStart(m *aiboxv1.StartProcessRequest) (process.Request, error) {
 func variables(env map[string]string) ([]string, error) {
 	var all []string
 	for name, value := range env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return nil, fault.New(fault.Usage, "%q is not a variable of the environment", name)
+		if err := process.CheckVariable(name, value); err != nil {
+			return nil, err
 		}
 		all = append(all, name+"="+value)
 	}

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/mount"
+	"aibox/session/process"
 )
 
 // Request describes a new sandbox. The zero value with a tenant is a sandbox of the
@@ -39,14 +40,13 @@ type Request struct {
 
 // The limits of a request.
 const (
-	maxName       = 128       // bytes
-	maxMetadata   = 64        // entries
-	maxMetaText   = 1 << 10   // bytes of a key or a value
-	maxVariables  = 256       //
-	maxEnv        = 256 << 10 // bytes of all variables
-	maxVolumes    = 16
-	maxPatterns   = 64
-	maxPathLength = 1024
+	maxName      = 128       // bytes
+	maxMetadata  = 64        // entries
+	maxMetaText  = 1 << 10   // bytes of a key or a value
+	maxVariables = 256       //
+	maxEnv       = 256 << 10 // bytes of all variables
+	maxVolumes   = 16
+	maxPatterns  = 64
 )
 
 // Validate checks what can be checked without settings, templates and volumes. Invalid
@@ -119,8 +119,8 @@ func (r *Request) checkEnv() error {
 	}
 	size := 0
 	for name, value := range r.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return fault.New(fault.Usage, "%q is not a variable of the environment", name)
+		if err := process.CheckVariable(name, value); err != nil {
+			return err
 		}
 		size += len(name) + len(value) + 2
 	}
@@ -156,14 +156,6 @@ func (r *Request) checkVolumes() error {
 	return nil
 }
 
-// checkFolder checks the path of a folder in a sandbox.
-func checkFolder(what, folder string) error {
-	if !path.IsAbs(folder) || path.Clean(folder) != folder || folder == "/" || len(folder) > maxPathLength || strings.ContainsFunc(folder, isControl) || strings.ContainsAny(folder, ":,") {
-		return fault.New(fault.Usage, "%s an absolute path without .., not %q", what, folder)
-	}
-	return nil
-}
-
 // checkPermissions refuses permissions that cannot be enforced, with the reason.
 func checkPermissions(p *session.Permissions) error {
 	if len(p.Files.Write) > maxPatterns || len(p.Files.Hidden) > maxPatterns {
@@ -174,14 +166,14 @@ func checkPermissions(p *session.Permissions) error {
 			return fault.New(fault.Refused, "write access to %q cannot be enforced: it is given to whole folders, by ownership", folder).
 				Hint("name the folder")
 		}
-		if err := checkFolder("a folder with write access is", folder); err != nil {
-			return err
+		if !mount.IsPath(folder) {
+			return fault.New(fault.Usage, "a folder with write access is an absolute path without .., not %q", folder)
 		}
 	}
 	// These are shell globs, which aibox-init expands with filepath.Glob. The patterns of
 	// .gitignore match at any depth, so they would need a walk of the whole image.
 	for _, pattern := range p.Files.Hidden {
-		if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) || strings.Contains(pattern, "..") || len(pattern) > maxPathLength || strings.ContainsFunc(pattern, isControl) {
+		if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) || strings.Contains(pattern, "..") || len(pattern) > mount.MaxPath || strings.ContainsFunc(pattern, isControl) {
 			return fault.New(fault.Usage, "%q is not a pattern of hidden files: an absolute path that may hold *, ? and [", pattern)
 		}
 	}

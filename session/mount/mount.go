@@ -102,8 +102,14 @@ var reserved = []string{"/.aibox", "/bin", "/boot", "/dev", "/etc", "/lib", "/li
 // ofSession are further reserved folders of a session with an agent.
 var ofSession = []string{"/root", "/tmp", "/workspace"}
 
-// maxTarget is the maximum length of a target in bytes.
-const maxTarget = 1024
+// MaxPath is the maximum length of a path in a sandbox, in bytes.
+const MaxPath = 1024
+
+// IsPath reports whether text is a path in a sandbox as aibox accepts it: absolute, clean, not the
+// root, and without characters that separate paths in settings.
+func IsPath(text string) bool {
+	return path.IsAbs(text) && path.Clean(text) == text && text != "/" && len(text) <= MaxPath && !strings.ContainsFunc(text, isControl) && !strings.ContainsAny(text, ":,")
+}
 
 func checkTarget(target string) error {
 	if err := CheckTarget("a mount", target); err != nil {
@@ -121,7 +127,7 @@ func checkTarget(target string) error {
 // CheckTarget refuses a path in a sandbox at which nothing can be mounted. what is the
 // subject of the sentence, such as "a volume".
 func CheckTarget(what, target string) error {
-	if !path.IsAbs(target) || path.Clean(target) != target || target == "/" || len(target) > maxTarget || strings.ContainsFunc(target, isControl) || strings.ContainsAny(target, ":,") {
+	if !IsPath(target) {
 		return fault.New(fault.Usage, "%s is mounted at an absolute path without .., not %q", what, target)
 	}
 	if i := slices.IndexFunc(reserved, func(folder string) bool { return within(target, folder) }); i >= 0 {

@@ -4,6 +4,7 @@
 package process
 
 import (
+	"strings"
 	"time"
 
 	"aibox/internal/fault"
@@ -64,6 +65,14 @@ type Copy struct {
 	// Name is the name of the archive's top entry. If Into is set and Path is not a folder,
 	// that entry becomes Path.
 	Name string `json:"name,omitempty"`
+}
+
+// CheckVariable refuses a variable that no environment can have.
+func CheckVariable(name, value string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+		return fault.New(fault.Usage, "%q is not a variable of the environment", name)
+	}
+	return nil
 }
 
 // Validate checks and completes a request.
