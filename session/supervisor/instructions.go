@@ -78,13 +78,22 @@ func allowedText(asked session.Spec) string {
 	return codeList(hosts)
 }
 
+// mountsOf returns the user's folders and files in the sandbox.
+func mountsOf(asked *session.Spec) []mount.Mount {
+	var mounts []mount.Mount
+	for _, word := range asked.Mount {
+		if m, err := mount.Parse(word); err == nil {
+			mounts = append(mounts, m)
+		}
+	}
+	return mounts
+}
+
 // mountTargets returns the paths in the sandbox of the user's folders and files.
 func mountTargets(asked *session.Spec) []string {
 	var targets []string
-	for _, word := range asked.Mount {
-		if m, err := mount.Parse(word); err == nil {
-			targets = append(targets, m.Target)
-		}
+	for _, m := range mountsOf(asked) {
+		targets = append(targets, m.Target)
 	}
 	return targets
 }

@@ -113,7 +113,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers" + limitsText(s.resourceLimits()) + scratchText(container) + mountsText(spec.Mounts))
+	done("gVisor's kernel answers" + limitsText(s.resourceLimits()) + scratchText(container) + mountsText(&s.launch.Spec))
 	return container, nil
 }
 
@@ -139,12 +139,10 @@ func scratchText(container runtime.Sandbox) string {
 }
 
 // mountsText names the folders and files of the user in the sandbox, after a semicolon.
-func mountsText(mounts []runtime.Mount) string {
+func mountsText(asked *session.Spec) string {
 	var parts []string
-	for _, m := range mounts {
-		if m.ReadOnly {
-			parts = append(parts, fmt.Sprintf("%s at %s", termtext.Escape(m.Source), m.Target))
-		}
+	for _, m := range mountsOf(asked) {
+		parts = append(parts, fmt.Sprintf("%s at %s", termtext.Escape(m.Source), m.Target))
 	}
 	if len(parts) == 0 {
 		return ""
