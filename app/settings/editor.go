@@ -81,38 +81,35 @@ func (e Editor) Read(context.Context) (Overview, error) {
 }
 
 // Set writes one setting to the user's file. The rest of the file stays unchanged.
-func (e Editor) Set(_ context.Context, key, text string) error {
-	return rewrite(func(document *config.Document) ([]byte, error) { return e.source.Catalog().With(document, key, text) })
-}
+func (e Editor) Set(_ context.Context, key, text string) error { return rewrite(e.with(key, text)) }
 
 // Unset removes one setting from the user's file. The rest of the file stays unchanged.
-func (e Editor) Unset(_ context.Context, key string) error {
-	return rewrite(func(document *config.Document) ([]byte, error) { return e.source.Catalog().Without(document, key) })
-}
+func (e Editor) Unset(_ context.Context, key string) error { return rewrite(e.without(key)) }
 
 // Change is a new value of a setting in the user's file. An empty text removes the setting.
 type Change struct{ Key, Text string }
 
 // Change makes several changes at once, in their order.
 func (e Editor) Change(_ context.Context, changes ...Change) error {
-	return rewrite(func(document *config.Document) (data []byte, err error) {
-		for i, change := range changes {
-			if i > 0 && data != nil {
-				if document, err = config.Parse(config.UserFile, config.UserName, data); err != nil {
-					return nil, err
-				}
-			}
-			if change.Text == "" {
-				data, err = e.source.Catalog().Without(document, change.Key)
-			} else {
-				data, err = e.source.Catalog().With(document, change.Key, change.Text)
-			}
-			if err != nil {
-				return nil, err
-			}
+	edits := make([]edit, len(changes))
+	for i, change := range changes {
+		edits[i] = e.with(change.Key, change.Text)
+		if change.Text == "" {
+			edits[i] = e.without(change.Key)
 		}
-		return data, nil
-	})
+	}
+	return rewrite(edits...)
+}
+
+// edit returns the text of a changed settings file. It gets nil if the file does not exist.
+type edit func(*config.Document) ([]byte, error)
+
+func (e Editor) with(key, text string) edit {
+	return func(document *config.Document) ([]byte, error) { return e.source.Catalog().With(document, key, text) }
+}
+
+func (e Editor) without(key string) edit {
+	return func(document *config.Document) ([]byte, error) { return e.source.Catalog().Without(document, key) }
 }
 
 // Validate checks the user's file.
@@ -149,9 +146,9 @@ func (Editor) Create() (discard func(), err error) {
 	}, write(file, template)
 }
 
-// rewrite replaces the user's file with the result of change. It writes nothing if there
-// is neither a file nor a result.
-func rewrite(change func(*config.Document) ([]byte, error)) error {
+// rewrite replaces the user's file with the result of edits, each of which gets that of the one
+// before. It writes nothing if there was no file and there is still nothing in it.
+func rewrite(edits ...edit) error {
 	file, err := File()
 	if err != nil {
 		return err
@@ -160,9 +157,20 @@ func rewrite(change func(*config.Document) ([]byte, error)) error {
 	if err != nil {
 		return Fault(err)
 	}
-	data, err := change(document)
-	if err != nil || document == nil && len(data) == 0 {
-		return err
+	isNew := document == nil
+	var data []byte
+	for i, change := range edits {
+		if i > 0 && data != nil {
+			if document, err = config.Parse(config.UserFile, config.UserName, data); err != nil {
+				return err
+			}
+		}
+		if data, err = change(document); err != nil {
+			return err
+		}
+	}
+	if isNew && len(data) == 0 {
+		return nil
 	}
 	return write(file, data)
 }
