@@ -236,12 +236,14 @@ func (e entry) inRepository(d *Document, allowed merged, top entry) (*sourceValu
 	return nil, e.loosened(d, allowed, err)
 }
 
+// loosening says what a pattern that begins with ! does in a list of patterns.
+var loosening = map[string]string{"hide": "unhides files that you hide", "read-only": "allows changes of files that you protect"}
+
 // shows refuses patterns that show hidden files again, or make read-only files writable.
 func (e entry) shows(value any) error {
 	words, _ := value.([]string)
 	for _, word := range words {
-		loosens, known := map[string]string{"hide": "unhides files that you hide", "read-only": "allows changes of files that you protect"}[e.key]
-		if known && strings.HasPrefix(word, "!") {
+		if loosens, known := loosening[e.key]; known && strings.HasPrefix(word, "!") {
 			return fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %q %s", e.key, word, loosens).
 				Hint("to allow that, pass it yourself: --%s '%s'", e.key, word)
 		}
