@@ -64,6 +64,9 @@ func (c *console) reportCopy(result archive.Result, dest string) error {
 	return left
 }
 
+// errIncomplete reports that a copy lacks items, which are reported already.
+var errIncomplete = fault.New(fault.Refused, "the copy is not complete")
+
 // packing is an archive of files of this machine that is written while it is read.
 type packing struct {
 	archive *pipe.Buffered // fails if the files cannot be read

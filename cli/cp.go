@@ -171,7 +171,7 @@ func (c *sandboxCopy) out(ctx context.Context, source, dest string, o archive.Op
 // reported already were left out.
 func (c *sandboxCopy) whole(err error) error {
 	if err == nil && c.left {
-		return fault.New(fault.Refused, "the copy is not complete")
+		return errIncomplete
 	}
 	return err
 }

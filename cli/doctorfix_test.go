@@ -11,8 +11,6 @@ import (
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/scripts"
-
-	"github.com/creack/pty"
 )
 
 // quietApp returns an app without a terminal, whose folders belong to the test, and the buffer with
@@ -174,11 +172,7 @@ func findingOf(t *testing.T, r runtime.Runtime) doctor.Finding {
 // types gives a a terminal on which answer was typed.
 func types(t *testing.T, a *cli, answer string) {
 	t.Helper()
-	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = master.Close(), tty.Close() })
+	master, tty := openTerminal(t)
 	if _, err := master.WriteString(answer); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"aibox/internal/fault"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,12 +37,7 @@ func echoes(t *testing.T, terminal *os.File) bool {
 }
 
 func TestASecretIsReadFromATerminalWithoutEcho(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
+	master, slave := openTerminal(t)
 	for typed, want := range map[string]string{"canary-1\n": "canary-1", "  canary-1 \r\n": "canary-1", "canarx\x7fy-1\n": "canary-1", "\n": "", "\x04": ""} {
 		questions := &asking{asked: make(chan struct{})}
 		asked := questions.asked
@@ -68,17 +62,12 @@ func TestASecretIsReadFromATerminalWithoutEcho(t *testing.T) {
 }
 
 func TestAnInterruptedQuestionForASecretRestoresTheTerminal(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
+	_, slave := openTerminal(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	questions := &asking{asked: make(chan struct{})}
 	asked := questions.asked
 	go func() { <-asked; cancel() }()
-	_, err = (&console{in: slave, err: questions}).readSecret(ctx, "Key: ")
+	_, err := (&console{in: slave, err: questions}).readSecret(ctx, "Key: ")
 	if fault.KindOf(err) != fault.Interrupted || !echoes(t, slave) {
 		t.Errorf("%v, and the terminal echoes: %v", err, echoes(t, slave))
 	}

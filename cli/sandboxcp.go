@@ -66,7 +66,7 @@ func (o *sandboxCopyOptions) into(ctx context.Context, c *client.Client, id, sou
 	}
 	err = packed.end(ctx, c.Upload(ctx, id, dest, packed.name, packed))
 	if err == nil && packed.skipped.Load() {
-		return fault.New(fault.Refused, "the copy is not complete")
+		return errIncomplete
 	}
 	return err
 }

@@ -49,13 +49,19 @@ func TestTheDetachKeysAreFoundHoweverTheyAreSplit(t *testing.T) {
 	}
 }
 
-func TestReadingKeysEndsWithItsContextAndConsumesNone(t *testing.T) {
+// openTerminal opens a terminal until the test ends.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer master.Close()
-	defer slave.Close()
+	t.Cleanup(func() { _, _ = master.Close(), slave.Close() })
+	return master, slave
+}
+
+func TestReadingKeysEndsWithItsContextAndConsumesNone(t *testing.T) {
+	master, slave := openTerminal(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	buf := make([]byte, 10)
@@ -84,12 +90,7 @@ func TestReadingKeysEndsWithItsContextAndConsumesNone(t *testing.T) {
 }
 
 func TestKeysTypedBeforeAreDropped(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
+	master, slave := openTerminal(t)
 	if _, err := master.WriteString("for another screen\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +105,7 @@ func TestKeysTypedBeforeAreDropped(t *testing.T) {
 }
 
 func TestTheLastRowIsReservedUnlessThereAreTooFewRows(t *testing.T) {
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer master.Close()
-	defer slave.Close()
+	master, slave := openTerminal(t)
 	c := &attachedTerminal{in: slave, out: slave, label: "0dq4f-codex"}
 	for rows, want := range map[uint16]screen.Size{24: {Rows: 23, Cols: 30}, 4: {Rows: 3, Cols: 30}, 3: {Rows: 3, Cols: 30}, 1: {Rows: 1, Cols: 30}} {
 		if err := pty.Setsize(master, &pty.Winsize{Rows: rows, Cols: 30}); err != nil {
