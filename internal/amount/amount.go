@@ -1,5 +1,6 @@
 // Package amount formats numbers, sizes and times for display, in short and rounded form
-// that nothing parses. The types Duration and MiB are the amounts in records.
+// that nothing parses. The types Decimal, Duration, MiB and USD are the amounts in settings
+// and records; they also parse.
 package amount
 
 import (

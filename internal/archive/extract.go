@@ -45,6 +45,9 @@ type Options struct {
 	// ErrTooLarge.
 	MaxBytes   int64
 	MaxEntries int
+	// Reserve, which may be nil, is called with the disk space of all entries up to the next one,
+	// in bytes, before that is written. Its error ends the extraction.
+	Reserve func(bytes int64) error
 }
 
 // ErrTooLarge reports that an archive exceeds the limits of its Options.
@@ -130,6 +133,7 @@ type extraction struct {
 	folders map[string]bool // paths that are known to be folders and not symlinks
 	entries int
 	lastGit string // the last name of git that was left out
+	space   int64  // disk space of the entries, in bytes
 	contents
 	result Result
 }
@@ -256,6 +260,9 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 	if err := x.parents(name); err != nil {
 		return err
 	}
+	if err := x.reserve(0); err != nil {
+		return err
+	}
 	err := x.root.Mkdir(name, mode|0o700)
 	if errors.Is(err, fs.ErrExist) {
 		var info fs.FileInfo
@@ -288,7 +295,7 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 	if x.MaxBytes > 0 && h.Size > x.MaxBytes-x.result.Bytes {
 		return fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, x.MaxBytes)
 	}
-	if err := x.checkSpace(h.Size); err != nil {
+	if err := errors.Join(x.checkSpace(h.Size), x.reserve(h.Size)); err != nil {
 		return err
 	}
 	temporary := path.Join(path.Dir(name), ".aibox-"+rand.Text())
@@ -329,8 +336,24 @@ func (x *extraction) link(name, target string) error {
 			return err
 		}
 	}
+	if err := x.reserve(0); err != nil {
+		return err
+	}
 	x.result.Files++
 	return x.root.Symlink(target, name)
+}
+
+// block is the disk space that an entry takes in addition to its content: for its inode and its
+// name, and for the last block of its content.
+const block = 4 << 10
+
+// reserve reserves the disk space of another entry.
+func (x *extraction) reserve(size int64) error {
+	x.space += size + block
+	if x.Reserve == nil {
+		return nil
+	}
+	return x.Reserve(x.space)
 }
 
 // checkSpace refuses to fill the disk.

@@ -18,9 +18,18 @@ const LockFile = "lock"
 // LockTime is how long a new draft may exist without a lock.
 const LockTime = time.Minute
 
-// Lock locks a new draft. A draft that nobody has locked is removed after LockTime.
+// Lock locks a new draft. A draft that nobody has locked is removed after LockTime. The file gets
+// its name once it is locked, since a draft with a file that is not locked counts as dead.
 func Lock(folder string) (*flock.Lock, error) {
-	return flock.Try(filepath.Join(folder, LockFile), flock.Exclusive)
+	path := filepath.Join(folder, LockFile)
+	lock, err := flock.Try(path+".new", flock.Exclusive)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 // RemoveDead removes a draft unless its process lives, or may be about to lock it. made is
@@ -30,7 +39,7 @@ func RemoveDead(folder string, made time.Time) (isAlive bool, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && time.Since(made).Abs() < LockTime {
 		return true, nil
 	}
-	lock, err := Lock(folder)
+	lock, err := flock.Try(path, flock.Exclusive)
 	switch {
 	case errors.Is(err, flock.ErrHeld):
 		return true, nil

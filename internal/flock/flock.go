@@ -30,7 +30,17 @@ type Lock struct{ file *os.File }
 // Try locks the file at path, or fails at once with ErrHeld. It creates a missing file and
 // follows no symlink.
 func Try(path string, mode Mode) (*Lock, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	return try(path, os.O_CREATE|os.O_RDWR, mode)
+}
+
+// TryFolder is like Try for the folder at path, which must exist. The lock is of the folder
+// itself, whatever has its path later.
+func TryFolder(path string, mode Mode) (*Lock, error) {
+	return try(path, os.O_RDONLY|unix.O_DIRECTORY, mode)
+}
+
+func try(path string, flags int, mode Mode) (*Lock, error) {
+	file, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +57,17 @@ const pause = 20 * time.Millisecond
 // Wait is like Try, but waits until the lock is free. If ctx ends first, it returns the error
 // of ctx.
 func Wait(ctx context.Context, path string, mode Mode) (*Lock, error) {
+	return wait(ctx, func() (*Lock, error) { return Try(path, mode) })
+}
+
+// WaitFolder is Wait for TryFolder. It does not wait for a folder that is gone.
+func WaitFolder(ctx context.Context, path string, mode Mode) (*Lock, error) {
+	return wait(ctx, func() (*Lock, error) { return TryFolder(path, mode) })
+}
+
+func wait(ctx context.Context, try func() (*Lock, error)) (*Lock, error) {
 	for {
-		l, err := Try(path, mode)
+		l, err := try()
 		if !errors.Is(err, ErrHeld) {
 			return l, err
 		}

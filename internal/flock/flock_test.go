@@ -84,6 +84,27 @@ func TestLockIsReleasedWhileAProcessIsStarting(t *testing.T) {
 	}
 }
 
+func TestTheLockOfAFolderStaysWithIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder")
+	if _, err := WaitFolder(t.Context(), path, Shared); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing folder: %v", err)
+	}
+	must(t, os.Mkdir(path, 0o700))
+	first, err := TryFolder(path, Exclusive)
+	must(t, err)
+	if _, err := TryFolder(path, Shared); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second lock: %v", err)
+	}
+	must(t, os.Rename(path, path+"-moved"))
+	must(t, os.Mkdir(path, 0o700))
+	other, err := TryFolder(path, Exclusive)
+	must(t, err)
+	if _, err := TryFolder(path+"-moved", Shared); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second lock of the folder that was moved: %v", err)
+	}
+	must(t, errors.Join(first.Close(), other.Close()))
+}
+
 func TestSymlinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "lock")))

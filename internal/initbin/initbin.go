@@ -28,12 +28,12 @@ import (
 var bin embed.FS
 
 // compressed returns the embedded program as a gzip file. If aibox was built without `make
-// build`, the program is missing, and the error is a fault of kind Internal.
+// build`, the program is missing, and the error is a fault of kind Environment.
 func compressed() ([]byte, error) {
 	data, err := bin.ReadFile("bin/aibox-init.gz")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Internal, "this aibox was built without its init program").
-			Hint("build it with: make build")
+		return nil, fault.New(fault.Environment, "this aibox was built without its init program").
+			Hint("make build")
 	}
 	return data, err
 }
@@ -111,7 +111,8 @@ func (p program) content() ([]byte, error) {
 }
 
 // write writes a program to a temporary file in dir. Meanwhile this process starts no other:
-// one that inherits the open file makes the kernel refuse to execute it (ETXTBSY).
+// one that inherits the open file makes the kernel refuse to execute it (ETXTBSY). The content is on
+// the disk before the file gets its name: a later install compares only the size.
 func write(dir string, content []byte) (path string, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -120,7 +121,7 @@ func write(dir string, content []byte) (path string, err error) {
 		return "", err
 	}
 	_, err = tmp.Write(content)
-	if err := errors.Join(err, tmp.Chmod(0o555), tmp.Close()); err != nil {
+	if err := errors.Join(err, tmp.Chmod(0o555), tmp.Sync(), tmp.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return tmp.Name(), nil

@@ -70,6 +70,8 @@ const (
 	TypeRestored Type = 0x4d // Restored
 
 	TypeTasks Type = 0x4e // Tasks
+
+	TypeProcessEnding Type = 0x4f // ProcessEnding
 )
 
 const (
@@ -103,7 +105,7 @@ func (t Type) carriesJSON() bool {
 	switch t {
 	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop, TypeProcess, TypeProcessResize, TypeProcessSignal,
 		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError, TypeProcessStarted, TypeProcessExit,
-		TypeFreeze, TypeRestore, TypeFrozen, TypeRestored, TypeTasks:
+		TypeFreeze, TypeRestore, TypeFrozen, TypeRestored, TypeTasks, TypeProcessEnding:
 		return true
 	}
 	return t.isPortMessage()

@@ -49,6 +49,11 @@ type ProcessExit struct {
 	Error  string `json:"error,omitempty"` // why it could not be run; may hold bytes of the sandbox: escape
 }
 
+// ProcessEnding reports that a process has ended, but that some of its output is not sent yet.
+type ProcessEnding struct {
+	ID uint32 `json:"id"`
+}
+
 // ProcessResize sets the size of a process's PTY.
 type ProcessResize struct {
 	ID   uint32 `json:"id"`
@@ -106,7 +111,7 @@ func (c *Conn) Run(ctx context.Context, processes []Process, limit time.Duration
 	})
 	defer late.Stop()
 	for len(running) > 0 {
-		f, err := c.awaitAny(ctx, TypeProcessStarted, TypeData, TypeProcessExit)
+		f, err := c.awaitAny(ctx, TypeProcessStarted, TypeData, TypeProcessEnding, TypeProcessExit)
 		if err != nil {
 			return nil, err
 		}

@@ -68,6 +68,10 @@ func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }
 // another user's folder, and restricts the mode of an existing folder to 0700.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		failed, ok := errors.AsType[*fs.PathError](err)
+		if ok && errors.Is(err, fs.ErrPermission) {
+			return fault.New(fault.Environment, "%w", err).Hint("`ls -ld %s` shows who can write there", filepath.Dir(failed.Path))
+		}
 		return err
 	}
 	info, err := os.Lstat(dir)
@@ -84,6 +88,17 @@ func MakePrivate(dir string) error {
 		return os.Chmod(dir, 0o700)
 	}
 	return nil
+}
+
+// Foreign reports whether dir exists and belongs to another user. That is how root finds a user's
+// folders under a sudo that keeps HOME; what root writes there, the user cannot read.
+func Foreign(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(stat.Uid) != os.Getuid()
 }
 
 // ReadSmall reads a file that WriteFile has written. Another kind of file, such as a link or

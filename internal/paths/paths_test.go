@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"aibox/internal/fault"
 )
 
 func TestOnlyAbsoluteXDGVariablesCount(t *testing.T) {
@@ -117,5 +119,16 @@ func TestOnlySmallRegularFilesAreRead(t *testing.T) {
 		if got, err := ReadSmall(at(name), most); err == nil {
 			t.Errorf("%s is read as %q", name, got)
 		}
+	}
+}
+
+func TestAFolderThatCannotBeMadeIsReportedWithTheFolderAbove(t *testing.T) {
+	above := filepath.Join(t.TempDir(), "above")
+	if err := os.Mkdir(above, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	err := MakePrivate(filepath.Join(above, "a", "b"))
+	if hints := fault.Hints(err); fault.KindOf(err) != fault.Environment || len(hints) != 1 || !strings.Contains(hints[0], "`ls -ld "+above+"`") {
+		t.Errorf("got %v with %q", err, hints)
 	}
 }

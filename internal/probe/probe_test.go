@@ -130,7 +130,7 @@ func TestProbeDistinguishesAnswersRefusalsAndSilence(t *testing.T) {
 		{Probe{Kind: TCP, Target: "no port"}, unclear},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s", c.probe.Kind, c.probe.Via, c.probe.Target), func(t *testing.T) {
-			patience := 30 * time.Second // of a busy machine
+			patience := time.Minute // of a busy machine
 			if c.want == silent {
 				patience = 100 * time.Millisecond
 			}
@@ -185,7 +185,10 @@ func TestProbeResultIsDescribed(t *testing.T) {
 		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeNotImplemented), Target: "example.com"}, "the name server said no (code 4)"},
 		{Probe{Kind: DNS, Via: closed(t), Target: "example.com"}, "connection refused"},
 	} {
-		c.probe.Want, c.probe.Timeout = Refused, 100
+		c.probe.Want, c.probe.Timeout = Refused, 60_000
+		if c.want == "no answer in time" {
+			c.probe.Timeout = 100
+		}
 		if got := all(t, Plan{Probes: []Probe{c.probe}})[0].Detail; got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.probe.Kind, c.probe.Target, got, c.want)
 		}
@@ -226,17 +229,34 @@ func TestResultIsDeliveredWhileAnotherProbeRuns(t *testing.T) {
 	}
 }
 
+// No probe has an answer until all of them have connected.
 func TestProbesRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
-	mute := serve(t, "")
+	const count = 50
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		var conns []net.Conn
+		for range count {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conns = append(conns, conn)
+		}
+		for _, conn := range conns {
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
+			_ = conn.Close()
+		}
+	}()
 	var plan Plan
-	for i := range 50 {
-		plan.Probes = append(plan.Probes, Probe{Name: fmt.Sprint(i), Kind: HTTP, Target: "http://" + mute, Want: Refused, Quiet: true, Timeout: 200})
+	for i := range count {
+		plan.Probes = append(plan.Probes, Probe{Name: fmt.Sprint(i), Kind: HTTP, Target: "http://" + listener.Addr().String(), Want: Answers, Timeout: 60_000})
 	}
-	begin := time.Now()
 	results := all(t, plan)
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("it took %v", took)
-	}
 	for i, r := range results {
 		if r.Name != fmt.Sprint(i) || !r.OK {
 			t.Errorf("result %d is %+v", i, r)

@@ -49,7 +49,7 @@ func (p process) alive() bool { return !await(p.handle, 0) }
 
 func (p process) awaitEnd(t *testing.T) {
 	t.Helper()
-	if !await(p.handle, 20*time.Second) {
+	if !await(p.handle, time.Minute) {
 		t.Fatal("it lives on")
 	}
 }
