@@ -12,7 +12,7 @@ type Crush struct {
 	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" choices:"low medium high" group:"Model"`
 	MaxTokens       int      `label:"Answer tokens" help:"Maximum tokens of one answer" min:"1" max:"1000000" group:"Model"`
 	NoTools         bool     `label:"No tools" help:"Offer the model no tools, for servers that do not support them" group:"Model"`
-	DisabledTools   []string `label:"Tools off" help:"Crush tools to disable, such as bash" group:"Tools"`
+	DisabledTools   []string `label:"Tools off" help:"Tools of Crush to disable, such as bash" group:"Tools"`
 	NoSummaries     bool     `label:"No summaries" help:"Never summarize a long conversation" group:"Advanced"`
 	Attribution     bool     `label:"Attribution" help:"Mention Crush in its commit messages" group:"Advanced"`
 	Verbose         bool     `label:"Verbose" help:"Print more about what Crush does" flag:"--verbose" mode:"headless" group:"Output"`

@@ -19,6 +19,10 @@ type Markdown struct {
 	role    Role
 }
 
+// maxPart is how many bytes of events one part has, not counting its last one. The part is in
+// memory until it is complete, and an agent may print hundreds of megabytes of plain text.
+const maxPart = 1 << 20
+
 // Head returns the beginning of the document. title is untrusted, and so are the values of
 // the facts, each a name and a value.
 func (m *Markdown) Head(title string, facts [][2]string) string {
@@ -38,7 +42,7 @@ func (m *Markdown) Render(e Event) string {
 		return m.Close() + m.part(e)
 	}
 	before := ""
-	if m.kind != e.Kind || m.role != e.Role {
+	if m.kind != e.Kind || m.role != e.Role || m.pending.Len() > maxPart {
 		before = m.Close()
 	}
 	m.kind, m.role = e.Kind, e.Role

@@ -88,7 +88,7 @@ var keys = []key{
 	{"option", "key", line, required, "The option's name: lowercase words joined by dashes; must not be a flag of `aibox run`", `"max-turns"`},
 	{"option", "label", line, required, "Its label in forms", `"Turns"`},
 	{"option", "help", line, required, "A description in one sentence", `"Maximum number of turns"`},
-	{"option", "type", line, optional, "string (the default), text, path, model, choice, choices, bool, int, decimal, duration, money, list or secret", `"int"`},
+	{"option", "type", line, optional, "string (the default), text, path, model, choice, choices, bool, int, decimal, size, duration, money, list or secret", `"int"`},
 	{"option", "flag", line, optional, "The arguments before its value on the agent's command line; if the last one ends with =, the value is appended to it", `"--max-turns"`},
 	{"option", "env", line, optional, "The agent's environment variable for it. A secret needs one and takes its value from your variable of that name, which must not be a model server's key", `"MYBOT_MAX_TURNS"`},
 	{"option", "default", anything, optional, "Its value if it is not set", `20`},

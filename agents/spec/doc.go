@@ -18,7 +18,8 @@
 //	min, max inclusive limits of a number or duration
 //	auto     on a number: what number the word "auto" means, as part of a sentence; the
 //	         caller replaces the word (Field.Replace)
-//	zero     "none" on a number of things, of which 0 is none; otherwise 0 means no limit
+//	zero     what 0 means, on a number that can be 0: "no limit", "forever", or "none" on
+//	         a number of things; added to the help, and accepted in place of 0
 //	group    its heading in forms
 //	secret   "true" on a secret.Value, and only there
 //	type     text, path or model: the kind of a string
@@ -34,9 +35,9 @@
 // Package json reads json tags. The fields of an embedded struct count as fields of the
 // outer one.
 //
-// Types: string (with choices a choice), bool, int, amount.Decimal, time.Duration, []string (with
-// choices a choice of several) and secret.Value. A secret can have an env but no flag,
-// because argument lists are public.
+// Types: string (with choices a choice), bool, int, amount.MiB, amount.USD, amount.Decimal,
+// time.Duration, []string (with choices a choice of several) and secret.Value. A secret can
+// have an env but no flag, because argument lists are public.
 //
 // The struct can have methods for what tags cannot express:
 //

@@ -32,8 +32,9 @@ type Field struct {
 	// the word. The caller replaces the word before it uses the value.
 	Auto string `json:",omitempty"`
 
-	// ZeroIsNone reports that 0 means none, the tightest value, and not no limit.
-	ZeroIsNone bool `json:",omitempty"`
+	// Zero is what the number 0 means: "no limit", "forever", or "none", which is the tightest
+	// value. Empty means that 0 is a number like others; a limit of 0 is no limit then, too.
+	Zero string `json:",omitempty"`
 
 	Placeholder string      `json:"-"` // name of the value in the flag's help
 	Inherit     Inheritance `json:"-"` // which new sessions inherit the value
@@ -66,6 +67,24 @@ func (f Field) Text(v any) string {
 	}
 	return f.text(target)
 }
+
+// Show returns the field's value in v as users read it: like Text, but 0 as what it means,
+// and money with its unit.
+func (f Field) Show(v any) string {
+	text := f.Text(v)
+	switch {
+	case text == "" || text == Auto:
+		return text
+	case f.Zero != "" && text == f.number(0):
+		return f.Zero
+	case f.Type == Money:
+		return "$" + text
+	}
+	return text
+}
+
+// zeroIsNone reports whether 0 is the tightest value, and not no limit.
+func (f Field) zeroIsNone() bool { return f.Zero == "none" }
 
 // FlagText is like Text, but is "false" for a switch that is off, as flags need it.
 func (f Field) FlagText(v any) string {

@@ -14,7 +14,7 @@ var goTypes = map[reflect.Type]Type{
 	reflect.TypeFor[string]():          String,
 	reflect.TypeFor[bool]():            Bool,
 	reflect.TypeFor[int]():             Int,
-	reflect.TypeFor[amount.MiB]():      Int,
+	reflect.TypeFor[amount.MiB]():      Size,
 	reflect.TypeFor[amount.USD]():      Money,
 	reflect.TypeFor[amount.Decimal]():  Decimal,
 	reflect.TypeFor[time.Duration]():   Duration,
@@ -30,6 +30,8 @@ func goTypeOf(kind Type) reflect.Type {
 		return reflect.TypeFor[bool]()
 	case Int:
 		return reflect.TypeFor[int]()
+	case Size:
+		return reflect.TypeFor[amount.MiB]()
 	case Duration:
 		return reflect.TypeFor[time.Duration]()
 	case Money:

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -11,11 +12,11 @@ import (
 // emptyList is the text of an empty list that is set.
 const emptyList = "[]"
 
-// splitWords parses a list: as TOML if the text begins with a bracket, else as words
-// separated by commas or newlines. It drops empty words and spaces around words; a word
-// in double quotes is literal, with "" for a quote.
+// splitWords parses a list: as TOML if the text begins with a bracket that is not that of an
+// IPv6 address, else as words separated by commas or newlines. It drops empty words and spaces
+// around words; a word in double quotes is literal, with "" for a quote.
 func (f Field) splitWords(text string) ([]string, error) {
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+	if begin := strings.TrimSpace(text); strings.HasPrefix(begin, "[") && !beginsWithAddress(begin) {
 		return f.parseTOMLList(text)
 	}
 	var words []string
@@ -56,6 +57,14 @@ func (f Field) parseTOMLList(text string) ([]string, error) {
 			Hint(`quote a value that starts with [: "[a-z]*",another`)
 	}
 	return words, nil
+}
+
+// beginsWithAddress reports whether text begins with an IPv6 address in brackets, as in
+// [2001:db8::1]:443. No list in TOML does.
+func beginsWithAddress(text string) bool {
+	inside, _, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
+	address, err := netip.ParseAddr(inside)
+	return ok && err == nil && address.Is6()
 }
 
 // looksLikeList reports whether a word is a list or the start of one, with quotes that a

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
 
-	"aibox/internal/amount"
 	"aibox/internal/lazyregexp"
 )
 
@@ -150,7 +148,9 @@ func read(member reflect.StructField) (Field, error) {
 	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
 	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
 	field.Placeholder, field.Auto, field.Record = tags["placeholder"], tags["auto"], recordOf(member)
-	field.ZeroIsNone = tags["zero"] == "none"
+	if field.Zero = tags["zero"]; field.Zero != "" {
+		field.Help += "; 0 for " + field.Zero
+	}
 	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
@@ -192,7 +192,7 @@ func (f *Field) readBounds(tags map[string]string) error {
 		if !ok {
 			continue
 		}
-		n, err := f.parseBound(text)
+		n, err := f.Type.parse(text)
 		if err != nil {
 			return fmt.Errorf("tag key %q: %q is no bound of a %s", key, text, f.Type)
 		}
@@ -206,24 +206,6 @@ func (f *Field) readBounds(tags map[string]string) error {
 		return fmt.Errorf("tag key \"min\": %s is above max %s", tags["min"], tags["max"])
 	}
 	return nil
-}
-
-func (f *Field) parseBound(text string) (int64, error) {
-	switch f.Type {
-	case Int:
-		return strconv.ParseInt(text, 10, strconv.IntSize)
-	case Duration:
-		d, err := ParseDuration(text)
-		return int64(d), err
-	case Money:
-		m, err := amount.ParseUSD(text)
-		return int64(m), err
-	case Decimal:
-		d, err := amount.ParseDecimal(text)
-		return int64(d), err
-	default:
-		return 0, fmt.Errorf("no number")
-	}
 }
 
 // check validates the combination of keys.
@@ -240,8 +222,10 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"flag\": a switch has no value to follow %q", tags["flag"])
 	case f.Auto != "" && (!f.Type.number() || f.within(autoNumber)):
 		return fmt.Errorf("tag key \"auto\" belongs to numbers from a min of 0 or more")
-	case tags["zero"] != "" && (tags["zero"] != "none" || f.Type != Int || f.Scope != AtMost):
-		return fmt.Errorf("tag key \"zero\" is \"none\", on whole numbers with the scope at-most")
+	case f.Zero != "" && (!f.Type.number() || !f.within(0)):
+		return fmt.Errorf("tag key \"zero\" belongs to numbers that can be 0")
+	case f.zeroIsNone() && f.Scope != AtMost:
+		return fmt.Errorf("tag key \"zero\" is \"none\" only with the scope at-most")
 	case f.Type == Secret && len(f.Flag) > 0:
 		return fmt.Errorf("tag key \"flag\": a secret never goes into an argument list")
 	case f.Type == Secret && f.Default != "":

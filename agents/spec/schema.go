@@ -1,6 +1,9 @@
 package spec
 
-import "reflect"
+import (
+	"reflect"
+	"regexp"
+)
 
 // Schema returns a JSON Schema (draft 2020-12) of the options of v, a struct or a pointer
 // to one, as an object whose properties are the options' keys. It contains only values
@@ -27,10 +30,10 @@ func (f Field) schema() map[string]any {
 	switch f.Type {
 	case Bool:
 		property["type"] = "boolean"
-	case Int:
-		property["type"] = "integer"
-		if f.Auto != "" {
-			property["type"] = []string{"integer", "string"}
+	case Int, Size:
+		property["type"] = []string{"integer", "string"}
+		if f.Type == Int {
+			property["pattern"] = f.pattern(`[-+]?[0-9]+`)
 		}
 		if f.Min != nil {
 			property["minimum"] = *f.Min
@@ -39,7 +42,7 @@ func (f Field) schema() map[string]any {
 			property["maximum"] = *f.Max
 		}
 	case Duration:
-		property["type"], property["pattern"] = "string", `^[-+]?(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+		property["type"], property["pattern"] = "string", f.pattern(`[-+]?(0|[0-9]+d|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)`)
 	case Money, Decimal:
 		property["type"] = []string{"number", "string"}
 	case List:
@@ -58,6 +61,17 @@ func (f Field) schema() map[string]any {
 		property["default"] = value
 	}
 	return property
+}
+
+// pattern returns the pattern of the numbers of the form, and of the words in their place.
+func (f Field) pattern(form string) string {
+	if f.Auto != "" {
+		form += "|" + Auto
+	}
+	if f.Zero != "" {
+		form += "|" + regexp.QuoteMeta(f.Zero)
+	}
+	return "^(" + form + ")$"
 }
 
 // defaultValue returns the default in the form of Value, or nil.

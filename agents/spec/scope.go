@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"aibox/internal/amount"
 	"aibox/internal/fault"
 )
 
@@ -48,7 +47,7 @@ func (s *Scope) UnmarshalText(text []byte) error {
 // Tightens returns nil if a file in a repository can change the option from current, the
 // value in force, to proposed. Otherwise it returns a Usage fault with the reason. Values
 // have the form of Value. For AtMost and AtLeast the same value is always allowed, and a
-// number of 0 or less means no limit, the loosest value, unless ZeroIsNone.
+// number of 0 or less means no limit, the loosest value, unless the tag key zero is none.
 //
 // An unset value (nil) is a decision of the user, too. A repository can add nothing to a
 // list that is unset, and cannot unset a value, because the default can be looser.
@@ -78,7 +77,7 @@ func (f Field) Tightens(current, proposed any) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %v is looser than %v",
-		f.Key, printable(proposed), printable(current)).
+		f.Key, f.printable(proposed), f.printable(current)).
 		Hint("set it in your own settings file; `aibox config path` prints its path")
 }
 
@@ -94,7 +93,7 @@ func (f Field) numberTightens(current, proposed any) bool {
 	switch {
 	case f.Scope == AtLeast:
 		return max(next, 0) >= max(now, 0)
-	case f.ZeroIsNone:
+	case f.zeroIsNone():
 		return max(next, 0) <= max(now, 0)
 	}
 	return limit(next) <= limit(now)
@@ -114,18 +113,10 @@ func (f Field) quantity(value any) (int64, bool) {
 	case nil:
 		return 0, true
 	case int64:
-		return value, f.Type == Int
+		return value, f.Type == Int || f.Type == Size
 	case string:
-		if f.Type == Money {
-			m, err := amount.ParseUSD(value)
-			return int64(m), err == nil
-		}
-		if f.Type == Decimal {
-			d, err := amount.ParseDecimal(value)
-			return int64(d), err == nil
-		}
-		d, err := ParseDuration(value)
-		return int64(d), f.Type == Duration && err == nil
+		n, err := f.Type.parse(value)
+		return n, err == nil && f.Type != Int && f.Type != Size // in the form of Value, these are no text
 	default:
 		return 0, false
 	}
@@ -168,9 +159,12 @@ func (f Field) wordsTighten(current, proposed any) bool {
 	return !slices.ContainsFunc(inner, func(word string) bool { return !slices.Contains(outer, word) })
 }
 
-func printable(value any) string {
+func (f Field) printable(value any) string {
 	if value == nil {
 		return "nothing"
+	}
+	if n, ok := value.(int64); ok {
+		return f.number(n)
 	}
 	if text, ok := value.(string); ok {
 		return fmt.Sprintf("%q", text)

@@ -36,30 +36,15 @@ func (f Field) store(target reflect.Value, text string) error {
 	case f.Auto != "" && text == Auto:
 		target.SetInt(autoNumber)
 		return nil
-	case f.Type == Int:
-		n, err := strconv.ParseInt(text, 10, strconv.IntSize)
+	case f.Zero != "" && text == f.Zero:
+		target.SetInt(0)
+		return nil
+	case f.Type.number():
+		n, err := f.Type.parse(text)
 		if err != nil {
-			return f.wrong("a whole number", text)
+			return f.wrong(f.Type.form(), text)
 		}
 		return f.storeNumber(target, n)
-	case f.Type == Duration:
-		d, err := ParseDuration(text)
-		if err != nil {
-			return f.wrong("a duration such as 90s or 1h30m", text)
-		}
-		return f.storeNumber(target, int64(d))
-	case f.Type == Money:
-		m, err := amount.ParseUSD(text)
-		if err != nil {
-			return f.wrong("an amount in US dollars such as 5 or 2.50", text)
-		}
-		return f.storeNumber(target, int64(m))
-	case f.Type == Decimal:
-		d, err := amount.ParseDecimal(text)
-		if err != nil {
-			return f.wrong(aDecimal, text)
-		}
-		return f.storeNumber(target, int64(d))
 	default:
 		return f.storeText(target, text)
 	}
@@ -132,10 +117,13 @@ func (f Field) within(n int64) bool {
 // Bounds describes the allowed numbers as part of a sentence: "a number from 1 to 9".
 func (f Field) Bounds() string {
 	noun := "a number"
-	if f.Type == Duration {
+	switch f.Type {
+	case Duration:
 		noun = "a length of time"
-	} else if f.Type == Money {
+	case Money:
 		noun = "an amount"
+	case Size:
+		noun = "a size"
 	}
 	switch {
 	case f.Auto != "" && f.Min != nil && f.Max != nil:
@@ -156,20 +144,18 @@ func (f Field) number(n int64) string {
 	if f.Auto != "" && n == autoNumber {
 		return Auto
 	}
-	if f.Type == Duration {
+	switch f.Type {
+	case Size:
+		return amount.MiB(n).String()
+	case Duration:
 		return amount.Span(time.Duration(n))
-	}
-	if f.Type == Money {
+	case Money:
 		return amount.USD(n).String()
-	}
-	if f.Type == Decimal {
+	case Decimal:
 		return amount.Decimal(n).String()
 	}
 	return strconv.FormatInt(n, 10)
 }
-
-// aDecimal describes the values of a Decimal.
-const aDecimal = "a number such as 2 or 1.5"
 
 func (f Field) wrong(want, text string) error {
 	return fault.New(fault.Usage, "option %q must be %s, not %q", f.Key, want, cut(text))

@@ -48,7 +48,7 @@ func (f Field) value(target reflect.Value) any {
 		return value.String()
 	}
 	switch f.Type {
-	case Int:
+	case Int, Size:
 		if n := target.Int(); f.Auto == "" || n != autoNumber {
 			return n
 		}
@@ -61,8 +61,9 @@ func (f Field) value(target reflect.Value) any {
 }
 
 // Decode stores in v a value from a TOML or JSON decoder: a string, bool, int64 (or int),
-// float64 without a fraction, json.Number, []any or []string of strings. A duration is a
-// string or 0; nil unsets. An invalid value is a Usage fault and leaves v unchanged.
+// float64 without a fraction, json.Number, []any or []string of strings. A number can also be a
+// string as Set takes it; a duration is such a string or 0, a size of no string is in mebibytes. nil
+// unsets. An invalid value is a Usage fault and leaves v unchanged.
 func (f Field) Decode(v, value any) error {
 	target, err := f.target(v)
 	if err != nil {
@@ -89,12 +90,10 @@ func (f Field) Decode(v, value any) error {
 	case f.Auto != "" && value == Auto:
 		target.SetInt(autoNumber)
 		return nil
-	case f.Type == Int:
-		n, ok := wholeNumber(value)
-		if !ok {
-			return f.wrongType("a whole number", value)
+	case f.Type == Int || f.Type == Size:
+		if n, ok := wholeNumber(value); ok {
+			return f.storeNumber(target, n)
 		}
-		return f.storeNumber(target, n)
 	case f.Type == Duration:
 		if n, ok := wholeNumber(value); ok && n == 0 {
 			return f.storeNumber(target, 0)
@@ -103,32 +102,30 @@ func (f Field) Decode(v, value any) error {
 	if dollars, ok := number(value); ok && f.Type == Money {
 		m, err := amount.USDOf(dollars)
 		if err != nil {
-			return f.wrongType("an amount in US dollars such as 5 or 2.50", value)
+			return f.wrongType(f.Type.form(), value)
 		}
 		return f.storeNumber(target, int64(m))
 	}
 	if n, ok := number(value); ok && f.Type == Decimal {
 		d, err := amount.DecimalOf(n)
 		if err != nil {
-			return f.wrongType(aDecimal, value)
+			return f.wrongType(f.Type.form(), value)
 		}
 		return f.storeNumber(target, int64(d))
 	}
 	text, ok := value.(string)
 	switch {
-	case ok && text == "":
+	case ok && text == "" && f.Type != Int: // which is never left empty
 		target.SetZero()
 		return nil
-	case ok && (f.Type == Duration || f.Type == Money || f.Type == Decimal):
+	case ok && text != "" && f.Type.number():
 		return f.store(target, text)
-	case ok:
+	case ok && !f.Type.number():
 		return f.storeText(target, text)
-	case f.Type == Decimal:
-		return f.wrongType(aDecimal, value)
-	case f.Type == Money:
-		return f.wrongType("an amount in US dollars such as 5 or 2.50", value)
 	case f.Type == Duration:
 		return f.wrongType(`a duration such as "90s" or "1h30m"`, value)
+	case f.Type.number():
+		return f.wrongType(f.Type.form(), value)
 	default:
 		return f.wrongType("text in quotes", value)
 	}
@@ -144,7 +141,7 @@ func (f Field) unset(target reflect.Value) bool {
 	case Bool:
 		on, _ := strconv.ParseBool(f.Default)
 		return !on
-	case Int, Duration, Money, Decimal:
+	case Int, Size, Duration, Money, Decimal:
 		return f.Default == "" || !f.within(0)
 	default:
 		return true

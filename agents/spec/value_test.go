@@ -31,6 +31,10 @@ func TestDecodeAcceptsOnlyValidValues(t *testing.T) {
 		{key: "turns", value: int64(0), want: int64(0)},
 		{key: "turns", value: 2.0, want: int64(2)},
 		{key: "turns", value: json.Number("4"), want: int64(4)},
+		{key: "turns", value: "7", want: int64(7)},
+		{key: "turns", value: "10", wrong: "from -5 to 9"},
+		{key: "turns", value: "many", wrong: "a whole number"},
+		{key: "turns", value: "", wrong: "a whole number"},
 		{key: "turns", value: 2.5, wrong: "a whole number"},
 		{key: "turns", value: 1e300, wrong: "a whole number"},
 		{key: "turns", value: int64(10), wrong: "from -5 to 9"},
@@ -92,6 +96,9 @@ func TestListIsReadAsCSV(t *testing.T) {
 		`"say ""hi""" ,x`: {`say "hi"`, "x"},
 		`a="b,c"`:         {`a="b`, `c"`},
 		`"",x`:            {"", "x"},
+
+		"[2001:db8::1]:443,a": {"[2001:db8::1]:443", "a"},
+		" [::]":               {"[::]"},
 	} {
 		v := &everything{}
 		if err := field.Set(v, text); err != nil {
@@ -101,7 +108,7 @@ func TestListIsReadAsCSV(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
-	for _, text := range []string{`"a`, `"a"b`, `x,"`} {
+	for _, text := range []string{`"a`, `"a"b`, `x,"`, "[a-z]*", "[1.2.3.4]:80", "[2001:db8::1", `["a"`} {
 		if err := field.Set(&everything{}, text); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v, want a usage fault", text, err)
 		}
