@@ -15,9 +15,9 @@ import (
 // a file.
 func (s Setting) Section() string { return s.section.name }
 
-// Default returns the built-in value as text, "" when nothing is built in.
+// Default returns the built-in value as users read it, "" when nothing is built in.
 func (s Setting) Default() string {
-	return Setting{Value: s.Field.Value(s.section.defaults), Field: s.Field, section: s.section}.Text()
+	return Setting{Value: s.Field.Value(s.section.defaults), Field: s.Field, section: s.section}.Show()
 }
 
 // Takes describes the valid values for users.
@@ -31,6 +31,8 @@ func (s Setting) Takes() string {
 		return "true or false"
 	case spec.Int:
 		return s.auto() + "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
+	case spec.Size:
+		return s.auto() + "a size, such as 512MiB or 4GiB" + s.bounds(func(n int64) string { return amount.MiB(n).String() })
 	case spec.Duration:
 		return "a duration, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
 	case spec.Decimal:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/spelling"
 )
@@ -30,7 +31,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	if value == nil {
 		return nil, fault.New(fault.Usage, "%q cannot be empty", key).Hint("aibox config unset %s", key)
 	}
-	literal, err := literal(value)
+	literal, err := literal(written(e.field, value))
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +39,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 }
 
 // Without returns the file d without the setting key, or d unchanged if it does not set the key.
+// With its last key, a table goes, too.
 func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	c.named = tablesIn(d)
 	e, err := c.entry(key)
@@ -48,9 +50,46 @@ func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	if it == nil {
 		return d.data, nil
 	}
-	start := bytes.LastIndexByte(d.data[:it.keys[0]], '\n') + 1
+	start := d.startWithout(it)
 	rest := d.data[d.lineEnd(it.end):]
 	return c.proved(d, slices.Concat(d.data[:start], rest), e, nil)
+}
+
+// startWithout returns where a text begins that ends with the line of an item: the line's start, or that
+// of the header above it if the table has nothing else, not even a comment. Comments after a blank line
+// belong to the table that follows.
+func (d *Document) startWithout(it *item) int {
+	start := bytes.LastIndexByte(d.data[:it.keys[0]], '\n') + 1
+	at := slices.IndexFunc(d.items, func(other item) bool { return other.value == it.value })
+	if at < 1 || d.items[at-1].table != header {
+		return start
+	}
+	above, after := d.items[at-1].value, d.data[d.lineEnd(it.end):]
+	if at+1 < len(d.items) {
+		next := d.items[at+1]
+		if next.table != header && next.table != arrayHeader {
+			return start
+		}
+		after = beforeBlank(d.data[d.lineEnd(it.end) : bytes.LastIndexByte(d.data[:next.value], '\n')+1])
+	}
+	for _, rest := range [][]byte{d.data[d.lineEnd(above):start], after} {
+		if len(bytes.TrimSpace(rest)) > 0 {
+			return start
+		}
+	}
+	return bytes.LastIndexByte(d.data[:above], '\n') + 1
+}
+
+// beforeBlank returns the lines above the last blank one, or all if none is blank.
+func beforeBlank(text []byte) []byte {
+	at, end := 0, len(text)
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			end = at
+		}
+		at += len(line)
+	}
+	return text[:end]
 }
 
 // entry returns the setting with the key.
@@ -77,6 +116,14 @@ func unknownKey(key string, known []string) error {
 		return unknown.Hint("did you mean %q?", near)
 	}
 	return unknown.Hint("`aibox config show` lists them all")
+}
+
+// written returns a value of the field as a file should have it: a size with its unit.
+func written(field spec.Field, value any) any {
+	if n, ok := value.(int64); ok && n != 0 && field.Type == spec.Size {
+		return amount.MiB(n).String()
+	}
+	return value
 }
 
 // literal returns a value as TOML. Numbers, booleans and strings are written as in JSON, whose

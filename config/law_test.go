@@ -19,6 +19,8 @@ func drawn(t *rapid.T, field spec.Field, label string) string {
 	switch field.Type {
 	case spec.Bool:
 		return rapid.SampledFrom([]string{"true", "false"}).Draw(t, label)
+	case spec.Size:
+		return rapid.SampledFrom([]string{`-1`, `0`, `3`, `"3MiB"`, `"no limit"`, `"1g"`, `2048`, `"2 TB"`}).Draw(t, label)
 	case spec.Int:
 		return fmt.Sprint(rapid.IntRange(-1, 12).Draw(t, label))
 	case spec.Duration:

@@ -145,6 +145,17 @@ func (o RunOverrides) Text(key string) string {
 	return field.FlagText(&o.values)
 }
 
+// Number returns the value of a whole number, or of a size in MiB. It reports false if the
+// key is not given or has no number.
+func (o RunOverrides) Number(key string) (int64, bool) {
+	field, err := findRunField(key)
+	if err != nil || !o.given[key] {
+		return 0, false
+	}
+	n, ok := field.Value(&o.values).(int64)
+	return n, ok
+}
+
 // Words returns the words of a list; nil when it is not given. The caller owns them.
 func (o RunOverrides) Words(key string) []string {
 	field, err := findRunField(key)

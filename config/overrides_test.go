@@ -17,6 +17,8 @@ func exampleText(field spec.Field) string {
 		return field.Choices[0]
 	case field.Type == spec.Bool:
 		return "true"
+	case field.Type == spec.Size:
+		return "7MiB"
 	case field.Type == spec.Int, field.Type == spec.Money, field.Type == spec.Decimal:
 		return "7"
 	case field.Type == spec.Duration:

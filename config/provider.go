@@ -20,7 +20,7 @@ type Provider struct {
 	KeyEnv      string        `label:"Key variable" help:"The environment variable with the key"`
 	KeyFile     string        `label:"Key file" help:"The file with the key, which only you can read (mode 0600)"`
 	KeyCommand  string        `label:"Key command" help:"The command that prints the key, such as \"pass show work/key\"; no shell runs it"`
-	KeyLifetime time.Duration `label:"Key lifetime" help:"Run the key command again after this time; 0 for when the server refuses the key" min:"0s"`
+	KeyLifetime time.Duration `label:"Key lifetime" help:"Run the key command again after this time; with 0, only when the server refuses the key" min:"0s"`
 }
 
 // providersTable is the table above all [providers.NAME].

@@ -62,7 +62,7 @@ func example(field spec.Field, defaults any) string {
 			return `""`
 		}
 	}
-	text, err := literal(value)
+	text, err := literal(written(field, value))
 	if err != nil {
 		return fmt.Sprint(value)
 	}

@@ -18,8 +18,13 @@ type Setting struct {
 	section *section
 }
 
-// Text returns the value as users see it: "" if it is not set.
-func (s Setting) Text() string {
+// Text returns the value in the syntax in which it can be set: "" if it is not set.
+func (s Setting) Text() string { return s.text(spec.Field.Text) }
+
+// Show returns the value as users read it: "" if it is not set.
+func (s Setting) Show() string { return s.text(spec.Field.Show) }
+
+func (s Setting) text(of func(field spec.Field, scratch any) string) string {
 	if on, ok := s.Value.(bool); ok {
 		return strconv.FormatBool(on)
 	}
@@ -31,7 +36,7 @@ func (s Setting) Text() string {
 	if err := s.Field.Decode(scratch, s.Value); err != nil {
 		return fmt.Sprint(s.Value)
 	}
-	return s.Field.Text(scratch)
+	return of(s.Field, scratch)
 }
 
 // Values returns the values that users can choose from; nil if there are too many.

@@ -36,7 +36,7 @@ type Settings struct {
 	NotifyOn      []string `label:"Notify on" help:"Notify when a session asks a question, waits for you, has ended or has failed" choices:"asks waiting ended failed" default:"asks,waiting,ended,failed"`
 	NotifyCommand string   `label:"Notify command" help:"Run this program for each notification, with the notification as JSON on its standard input" placeholder:"COMMAND"`
 
-	AuditKeep    time.Duration `label:"Keep audit logs" help:"How long aibox gc keeps the audit logs of removed sessions, such as 90d; 0 keeps them forever" default:"90d" min:"0s"`
+	AuditKeep    time.Duration `label:"Keep audit logs" help:"How long aibox gc keeps the audit logs of removed sessions, such as 90d" zero:"no limit" default:"90d" min:"0s"`
 	AuditCommand string        `label:"Audit command" help:"Run this program for each event of the audit logs, with the event as JSON on its standard input" placeholder:"COMMAND"`
 }
 
