@@ -25,9 +25,10 @@ type agentGit struct {
 	entries []indexEntry
 }
 
-// write creates the repository from packs, which are paths without the extension.
+// write creates the repository from packs, which are paths without the extension. The folder
+// exists and is empty, so that no symlink is in it.
 func (a *agentGit) write(packs ...string) error {
-	for _, dir := range []string{"", "objects/pack", "objects/info", "refs/heads", "refs/tags", "info"} {
+	for _, dir := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil { //nolint:gosec // in a private folder
 			return err
 		}

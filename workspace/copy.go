@@ -133,7 +133,7 @@ func folderOf(path string) string {
 	return "."
 }
 
-// makeFolders makes every folder that paths need below root.
+// makeFolders makes every folder that paths need below root. It follows no symlink.
 func makeFolders(root int, paths []string) error {
 	made := map[string]bool{".": true}
 	var need func(dir string) error
@@ -145,7 +145,7 @@ func makeFolders(root int, paths []string) error {
 			return err
 		}
 		made[dir] = true
-		if err := unix.Mkdirat(root, dir, 0o755); err != nil && err != unix.EEXIST {
+		if err := makeFolder(root, dir); err != nil {
 			return fmt.Errorf("making folder %s: %w", termtext.Escape(dir), err)
 		}
 		return nil
@@ -158,6 +158,19 @@ func makeFolders(root int, paths []string) error {
 			}
 			last = dir
 		}
+	}
+	return nil
+}
+
+// makeFolder makes a folder in one that exists. Anything else may be in its place already.
+func makeFolder(root int, dir string) error {
+	above, err := openDir(root, folderOf(dir))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(above)
+	if err := unix.Mkdirat(above, dir[strings.LastIndexByte(dir, '/')+1:], 0o755); err != nil && err != unix.EEXIST {
+		return err
 	}
 	return nil
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/sorting"
 	"aibox/internal/termtext"
@@ -31,8 +33,12 @@ func (p *preparation) copyModules(ctx context.Context) error {
 		if _, err := p.store.copyHistory(ctx, src, &Globs{}, 1); err != nil {
 			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
 		}
-		if err := os.MkdirAll(m.ws.Path, 0o755); err != nil { //nolint:gosec // in a private folder
-			return err
+		err := p.makeModuleFolder(strings.TrimPrefix(src.prefix, p.src.prefix))
+		if absent(err) {
+			return fault.New(fault.Usage, "the repository has the submodule %s, and something else in the place of a folder above it", termtext.Escape(src.prefix))
+		}
+		if err != nil {
+			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
 		}
 		if err := m.copyFiles(ctx); err != nil {
 			return err
@@ -44,6 +50,16 @@ func (p *preparation) copyModules(ctx context.Context) error {
 		p.modules = append(p.modules, m)
 	}
 	return nil
+}
+
+// makeModuleFolder makes the folder of a submodule, a path with a slash at its end.
+func (p *preparation) makeModuleFolder(folder string) error {
+	root, err := unix.Open(p.ws.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	return makeFolders(root, []string{folder})
 }
 
 // hidesKeys is Globs.hidesKeys for a path in p's source.

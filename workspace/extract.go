@@ -95,7 +95,8 @@ func extractFile(root int, e git.Entry, content io.Reader) (copied, error) {
 	defer unix.Close(dir)
 	name := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
 	if e.Mode == git.Symlink {
-		if result.content, err = io.ReadAll(content); err != nil {
+		// Linux refuses a longer target.
+		if result.content, err = io.ReadAll(io.LimitReader(content, unix.PathMax+1)); err != nil {
 			return result, err
 		}
 		err = unix.Symlinkat(string(result.content), dir, name)
@@ -123,11 +124,14 @@ func extractContent(dir int, name string, result *copied, content io.Reader) err
 	file := os.NewFile(uintptr(fd), name)
 	defer file.Close()
 	if name == ".gitignore" {
-		data, err := io.ReadAll(content)
+		data, err := io.ReadAll(io.LimitReader(content, smallFile+1))
 		if err != nil {
 			return err
 		}
-		result.content, content = data, bytes.NewReader(data)
+		if len(data) <= smallFile { // as in a copy from the disk
+			result.content = data
+		}
+		content = io.MultiReader(bytes.NewReader(data), content)
 	}
 	if _, err := io.Copy(file, content); err != nil {
 		return err

@@ -101,6 +101,9 @@ func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
 	}
 	tree := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
+		if err := checkName(e.Path); err != nil {
+			return nil, err
+		}
 		tree[e.Path] = e
 	}
 	return tree, nil
@@ -114,6 +117,10 @@ func (l *listing) addIndex(records []string) error {
 		fields := strings.Fields(meta)
 		if !ok || len(fields) != 4 {
 			return fmt.Errorf("unexpected line from git ls-files: %q", record)
+		}
+		// A folder outside of a sparse checkout has a slash at its end.
+		if err := checkName(strings.TrimSuffix(path, "/")); err != nil {
+			return err
 		}
 		if _, again := l.index[path]; again { // another stage of a conflict
 			continue

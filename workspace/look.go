@@ -119,7 +119,7 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 	}
 	refs, err := src.git.Output(ctx, "for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/heads/", "refs/remotes/origin/")
 	if err != nil {
-		return nil, notARepository(termtext.Escape(src.top), err)
+		return nil, notARepository(src.top, err)
 	}
 	var own, theirs []string
 	for ref := range strings.Lines(string(refs)) {

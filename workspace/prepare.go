@@ -235,11 +235,15 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 		return err
 	}
 	for _, module := range p.leftModules() {
-		if err := os.MkdirAll(join(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder
+		// A symlink of the user may be on the way.
+		if err := p.makeModuleFolder(module + "/"); err != nil && !absent(err) {
 			return err
 		}
 	}
 	p.ws.AgentHead = p.agent.head
+	if err := os.Mkdir(p.agent.dir, 0o755); err != nil { //nolint:gosec // in a private folder
+		return err
+	}
 	return p.agent.write(packs...)
 }
 

@@ -212,3 +212,30 @@ func TestAWorkspaceIsUndoneWithoutItsRepository(t *testing.T) {
 	must(t, os.MkdirAll(ws.GitDir, 0o700))
 	must(t, workspace.Undo(t.Context(), ws))
 }
+
+// git leaves the lock of a ref if it is ended while it creates the file.
+func TestAWorkspaceIsUndoneWithTheLocksOfItsRefs(t *testing.T) {
+	ws := prepared(t, repository(t))
+	refs := filepath.Join(ws.GitDir, "refs/aibox", ws.Session)
+	write(t, filepath.Join(refs, "base.lock"), "")
+	must(t, workspace.Undo(t.Context(), ws))
+	if _, err := os.Lstat(refs); !os.IsNotExist(err) {
+		t.Errorf("the refs or their locks are left: %v", err)
+	}
+	write(t, filepath.Join(refs, "base-0123456789ab.lock"), "")
+	must(t, workspace.Undo(t.Context(), ws))
+	if _, err := os.Lstat(refs); !os.IsNotExist(err) {
+		t.Errorf("a lock without a ref is left: %v", err)
+	}
+}
+
+// git prints each path on a line of its own.
+func TestARepositoryInAFolderWithALineEndInItsNameIsCopied(t *testing.T) {
+	below := filepath.Join(t.TempDir(), "two\nlines")
+	must(t, os.Mkdir(below, 0o755))
+	repo := filepath.Join(below, "project")
+	must(t, os.Rename(repository(t), repo))
+	if ws := prepared(t, repo); read(t, ws.Path+"/a.txt") != "one\ntwo\n" {
+		t.Error("its files are missing")
+	}
+}

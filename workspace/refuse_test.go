@@ -45,12 +45,15 @@ func TestInvalidRunsAreRefusedAndLeaveNothing(t *testing.T) {
 	write(t, file, "x")
 	foreign := t.TempDir()
 	must(t, os.Symlink(t.TempDir(), foreign+"/agent_workspace"))
+	damaged := repository(t)
+	write(t, filepath.Join(damaged, ".git/HEAD"), "garbage\n")
 	repo := repository(t)
 	for _, c := range []struct {
 		name, repo, want string
 		change           func(*workspace.Request)
 	}{
 		{"no repository", t.TempDir(), "is not in a git repository", nil},
+		{"a damaged repository", damaged, "git cannot read the repository", nil},
 		{"a bare repository", bare, "bare repository", nil},
 		{"a branch that is broken", empty, "cannot be read", nil},
 		{"no such path", "/nonexistent/\x1b[31m", `there is no /nonexistent/\x1b[31m`, nil},

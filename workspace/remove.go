@@ -100,12 +100,32 @@ func forget(ctx context.Context, ws *Workspace) error {
 	if _, err := os.Lstat(filepath.Join(ws.GitDir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return nil // without a repository there are no refs
 	}
+	if err := dropRefLocks(ws.GitDir, ws.Session); err != nil {
+		return err
+	}
 	repo := git.Owned(ws.GitDir)
 	out, err := repo.Output(ctx, "for-each-ref", "--format=delete %(refname)", ref(ws.Session, ""))
 	if err != nil || len(out) == 0 {
 		return err
 	}
 	return repo.Run(ctx, bytes.NewReader(out), nil, "update-ref", "--no-deref", "--stdin")
+}
+
+// dropRefLocks removes the locks of the session's refs that git has left: it does not if it is
+// ended while it creates one. No process may be writing these refs.
+func dropRefLocks(gitDir, session string) error {
+	dir := filepath.Join(gitDir, filepath.FromSlash(ref(session, "")))
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".lock") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, entry.Name())))
+		}
+	}
+	_ = os.Remove(dir) // git does so with the last ref
+	return err
 }
 
 // removeTree deletes the folder at path with everything in it. It needs neither memory nor

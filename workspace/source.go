@@ -91,17 +91,17 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	bare, rest, ok := strings.Cut(out, "\n")
 	inside, top, _ := strings.Cut(rest, "\n")
 	if !ok {
-		return notARepository(shown, cmp.Or(err, errors.New("it does not say what it is")))
+		return notARepository(abs, cmp.Or(err, errors.New("it does not say what it is")))
 	}
 	if bare == "true" {
 		return fault.New(fault.Usage, "%s is a bare repository: it has no files to work on", shown).
 			Hint("clone it first: git clone %s", shown)
 	}
 	if inside != "true" {
-		return fault.New(fault.Usage, "%s lies inside a .git folder", shown).Hint("give the repository's folder with --repo")
+		return fault.New(fault.Usage, "%s is inside a .git folder", shown).Hint("give the repository's folder with --repo")
 	}
 	if err != nil {
-		return notARepository(shown, err)
+		return notARepository(abs, err)
 	}
 	s.git, s.top, s.name = git.User(top), top, folderName(filepath.Base(top))
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
@@ -131,11 +131,15 @@ func notBelow(path, workspaces string) error {
 	return nil
 }
 
-func notARepository(shown string, err error) error {
-	said := git.Message(err)
+func notARepository(path string, err error) error {
+	shown, said := termtext.Escape(path), git.Message(err)
 	if strings.Contains(said, "dubious ownership") {
 		return fault.New(fault.Usage, "%s belongs to another user, so git will not read it", shown).
 			Hint("if you trust it: git config --global --add safe.directory %s", shown)
+	}
+	if _, err := os.Lstat(filepath.Join(path, ".git")); err == nil && strings.Contains(said, "not a git repository") {
+		return fault.New(fault.Usage, "git cannot read the repository in %s: %s", shown, said).
+			Hint("its .git is damaged, or names a repository that is gone")
 	}
 	if strings.Contains(said, "not a git repository") {
 		return fault.New(fault.Usage, "%s is not in a git repository", shown).
@@ -149,10 +153,18 @@ func notARepository(shown string, err error) error {
 func (s *source) identify(ctx context.Context) error {
 	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
-		return notARepository(termtext.Escape(s.top), err)
+		return notARepository(s.top, err)
 	}
 	format, rest, _ := strings.Cut(out, "\n")
 	gitDir, common, _ := strings.Cut(rest, "\n")
+	if strings.Contains(common, "\n") { // the paths have line ends, too
+		if gitDir, err = s.git.Line(ctx, "rev-parse", "--absolute-git-dir"); err != nil {
+			return notARepository(s.top, err)
+		}
+		if common, err = s.git.Line(ctx, "rev-parse", "--git-common-dir"); err != nil {
+			return notARepository(s.top, err)
+		}
+	}
 	s.format, s.gitDir = git.Format(format), gitDir
 	if !filepath.IsAbs(common) {
 		common = filepath.Join(s.top, common)
@@ -194,7 +206,7 @@ func (s *source) choose(ctx context.Context, branch string) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "there is no branch, tag or commit %s in %s", shown, termtext.Escape(s.top)).
-		Hint("see the branches there are: git branch --all")
+		Hint("`git branch --all` lists the branches")
 }
 
 // identity returns the user's name and e-mail from git's configuration, else aibox's.
