@@ -72,6 +72,15 @@ func LastNumber(path string) int {
 	return last.seq
 }
 
+// LastHash returns the hash of the last event of the log at path, as recorded.
+func LastHash(path string) (string, error) {
+	last, err := readLast(path)
+	if err == nil && last == unknown {
+		err = fmt.Errorf("the end of %s is not recorded", path)
+	}
+	return last.hash, err
+}
+
 // openLast opens the file that records the end of the log at path, and writes m.
 func openLast(path string, m mark) (*os.File, error) {
 	file, err := os.OpenFile(LastPath(path), os.O_WRONLY|os.O_CREATE, 0o600)

@@ -108,6 +108,9 @@ func parseRequests(text string) (Pattern, error) {
 	} else if strings.ContainsAny(rest, "?#") {
 		return Pattern{}, fmt.Errorf("%q has a query or a fragment: an entry has neither", clip(url+path))
 	}
+	if host == "" {
+		return Pattern{}, fmt.Errorf("%q has no host", clip(url))
+	}
 	p, err := parsePattern(host)
 	if err != nil {
 		return Pattern{}, err

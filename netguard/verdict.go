@@ -51,7 +51,7 @@ var reasons = [...]string{
 	DeniedByRule:      "an entry of the deny list names it",
 	NotListed:         "no entry of the allow list names this host",
 	PortNotListed:     "the allow list has this host, but not this port",
-	OtherOwner:        "a wildcard of the allow list does not include names that belong to other owners: the list must have this host by its name",
+	OtherOwner:        "a wildcard of the allow list does not include names that belong to other owners: list this host by its name",
 	PortNotUsual:      "the policy allows ports 443 and 80 only, unless the allow list names the port",
 	RequestNotListed:  "the allow list has this host, but not this method and path",
 	RequestOverridden: "a header of the request names another method or path",

@@ -52,7 +52,7 @@ func (w *world) say(raw string, n int) []*http.Response {
 		w.t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(conn, raw); err != nil {
 		w.t.Fatal(err)
 	}

@@ -282,7 +282,7 @@ func TestARefusalInsideATunnelIsRecordedWithItsHint(t *testing.T) {
 // waitFor waits for an event.
 func waitFor(t *testing.T, w *world, kind EventKind) Event {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if events := w.recorded(kind); len(events) > 0 {
 			return events[0]
 		}

@@ -48,7 +48,7 @@ func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	if _, err := io.Copy(io.Discard, response.Body); err == nil {
 		t.Error("the response ended as if it were whole")
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(w.recorded(Closed)) < 2 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(w.recorded(Closed)) < 2 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	for _, e := range w.recorded(Closed) {
 		if e.Code != "not-listed" || e.Reason == "" || e.AllowedID == "" {
@@ -69,7 +69,7 @@ func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	if closed := w.proxy.SetPolicy(nil); closed != 1 {
 		t.Errorf("without a policy %d closed", closed)
 	}
-	_ = kept.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = kept.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := io.Copy(io.Discard, kept); isTimeout(err) {
 		t.Error("without a policy a tunnel stays open")
 	}
@@ -121,7 +121,7 @@ func (u *user) questions() int {
 
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !reached(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(what)
 		}
@@ -157,6 +157,35 @@ func TestHeldRequestsShareOneAnswer(t *testing.T) {
 		for _, e := range w.recorded(Refused) {
 			if !strings.Contains(e.Reason, "you answered no") {
 				t.Errorf("recorded %q", e.Reason)
+			}
+		}
+	}
+}
+
+// The user has denied the host while the question was open, and looks for that in the log.
+func TestAQuestionThatAChangeOfThePolicyEndsIsRefusedForTheNewReason(t *testing.T) {
+	var w *world
+	w = newWorld(t, attackPolicy(t), func(c *Config) {
+		c.Ask = func(context.Context, Question) Answer {
+			policy := attackPolicy(t)
+			deny, _ := netguard.ParseDeny("other.example.net")
+			policy.Deny = append(policy.Deny, netguard.Rule{Pattern: deny, Source: "aibox deny"})
+			w.proxy.SetPolicy(netguard.NewMatcher(policy))
+			return Answer{}
+		}
+	})
+	for _, raw := range []string{"CONNECT other.example.net:443 HTTP/1.1\r\n\r\n", "GET http://other.example.net/ HTTP/1.1\r\nHost: other.example.net\r\n\r\n"} {
+		w.proxy.SetPolicy(netguard.NewMatcher(attackPolicy(t)))
+		responses := w.say(raw, 1)
+		body, _ := io.ReadAll(responses[0].Body)
+		refused := w.recorded(Refused)
+		last := refused[len(refused)-1]
+		if last.Code != netguard.DeniedByRule.Name() || last.Rule != "other.example.net (aibox deny)" {
+			t.Errorf("%s: recorded %s by %q", raw, last.Code, last.Rule)
+		}
+		for _, want := range []string{last.Reason, last.Rule, fmt.Sprintf("k3f9-codex/%d", len(refused))} {
+			if responses[0].StatusCode != http.StatusForbidden || !strings.Contains(string(body), want) {
+				t.Errorf("%s: %s lacks %q", raw, body, want)
 			}
 		}
 	}
@@ -226,7 +255,7 @@ func TestAHeldRequestWithALargeBodyWaits(t *testing.T) {
 	eventually(t, "nobody was asked", func() bool { return u.questions() == 1 })
 	select {
 	case u.answers <- Answer{Allowed: true}:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the question was withdrawn")
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

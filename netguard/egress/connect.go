@@ -206,6 +206,7 @@ func (t *tunnel) serveDecrypted(ctx context.Context, client net.Conn) *refusal {
 		t.serveHTTP2(ctx, plain)
 	} else {
 		t.serveStream(ctx, plain, true)
+		linger(plain)
 	}
 	return nil
 }

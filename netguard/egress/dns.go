@@ -38,6 +38,8 @@ const (
 	connections    = 16              // TCP connections at a time; others wait
 	connectionTime = 5 * time.Second // maximum time without a query
 	timeToLive     = 60              // seconds, of the guard's names
+	maxQuery       = 1232            // bytes; the size that the answers announce
+	maxRecords     = 4               // a question has one, and another for EDNS
 
 	explanation = "aibox: use the HTTP proxy" // of a refusal (RFC 8914)
 )
@@ -133,6 +135,16 @@ func (d DNS) answer(packet []byte) []byte {
 	return answer
 }
 
+// isShort reports whether a packet has the size of a question, which is quick to parse. Thousands of
+// records whose names point to each other take milliseconds.
+func isShort(packet []byte) bool {
+	records := 0
+	for at := 4; at < 12; at += 2 {
+		records += int(binary.BigEndian.Uint16(packet[at:]))
+	}
+	return len(packet) <= maxQuery && records <= maxRecords
+}
+
 // answer returns the answer to one packet, nil if none must be sent, and the query if it was
 // refused.
 func answer(packet []byte) ([]byte, *Query) {
@@ -140,7 +152,7 @@ func answer(packet []byte) ([]byte, *Query) {
 	if len(packet) < 12 {
 		return nil, nil
 	}
-	if err := query.Unpack(packet); err != nil {
+	if !isShort(packet) || query.Unpack(packet) != nil {
 		reply.Id, reply.Response, reply.Rcode = binary.BigEndian.Uint16(packet), true, dns.RcodeFormatError
 		if packet[2]&0x80 != 0 {
 			return nil, nil // it is an answer; if servers answered those, two could answer each other forever
@@ -158,7 +170,7 @@ func answer(packet []byte) ([]byte, *Query) {
 	reply.Authoritative, reply.RecursionAvailable = true, true
 	opt := query.IsEdns0()
 	if opt != nil {
-		reply.SetEdns0(1232, false)
+		reply.SetEdns0(maxQuery, false)
 		if opt.Version() != 0 {
 			reply.Rcode = dns.RcodeBadVers
 			return pack(&reply), nil

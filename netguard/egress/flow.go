@@ -51,7 +51,7 @@ func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, heade
 	f.cancel = cancel
 	verdict, problem := p.register(f)
 	if problem != nil && verdict.Reason.Askable() && p.config.Ask != nil && s.reader != nil {
-		if problem = p.ask(ctx, s, Question{Destination: to, Method: h.method, Path: path, Verdict: verdict}, problem); problem == nil {
+		if problem = p.ask(ctx, s, f, Question{Destination: to, Method: h.method, Path: path, Verdict: verdict}, problem); problem == nil {
 			f.once = true
 			_, problem = p.register(f)
 		}
@@ -81,8 +81,7 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 	defer p.mu.Unlock()
 	verdict, path := f.decide()
 	if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {
-		problem := refuse(verdict)
-		problem.request = f.request
+		problem := f.refuse(verdict)
 		return verdict, problem
 	}
 	f.forward = path
@@ -99,6 +98,25 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 		f.rule = "approved once"
 	}
 	return verdict, nil
+}
+
+// finallyRefused returns the refusal of the current policy if no answer can allow the flow, or
+// else nil.
+func (f *flow) finallyRefused() *refusal {
+	f.proxy.mu.Lock()
+	defer f.proxy.mu.Unlock()
+	verdict, _ := f.decide()
+	if verdict.Allowed || verdict.Reason.Askable() {
+		return nil
+	}
+	return f.refuse(verdict)
+}
+
+// refuse returns the refusal of a verdict about the flow.
+func (f *flow) refuse(verdict netguard.Verdict) *refusal {
+	problem := refuse(verdict)
+	problem.request = f.request
+	return problem
 }
 
 // decide returns the current policy's verdict about the flow, and the path to forward. The

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"aibox/internal/receivebuffer"
 	"aibox/netguard"
 )
 
@@ -28,6 +29,7 @@ func newTransport(p *Proxy) *http.Transport {
 		IdleConnTimeout:        time.Minute,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
+		HTTP2:                  receivebuffer.Config(receivebuffer.Response, p.limits.PerHost),
 	}
 }
 

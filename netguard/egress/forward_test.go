@@ -30,7 +30,7 @@ func (w *world) dialProxy() net.Conn {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn
 }
 

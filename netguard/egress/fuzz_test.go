@@ -130,6 +130,7 @@ func FuzzHead(f *testing.F) {
 func checkForwarded(t *testing.T, to netguard.Destination, request *http.Request) {
 	t.Helper()
 	e := &exchange{proxy: New(Config{}), stream: &stream{conn: readOnly{}}, flow: &flow{to: to}, request: request}
+	defer e.watch.end() // a body that is read begins it, and there is no client
 	out, _ := e.outgoing(t.Context())
 	if d, err := netguard.ParseDestination(out.URL.Host); err != nil || d != to {
 		t.Fatalf("%q would be dialed, decided was %s", out.URL.Host, to)

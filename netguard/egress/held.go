@@ -18,10 +18,10 @@ type heldRequests struct {
 	cancel  context.CancelFunc // withdraws the question
 }
 
-// ask holds a request until the user answers about its destination, and returns nil if it
-// may pass. problem is the policy's refusal. The question is withdrawn once no request waits
-// for it.
-func (p *Proxy) ask(ctx context.Context, s *stream, q Question, problem *refusal) *refusal {
+// ask holds the request of a flow until the user answers about its destination, and returns
+// nil if it may pass. problem is the policy's refusal. The question is withdrawn once no
+// request waits for it.
+func (p *Proxy) ask(ctx context.Context, s *stream, f *flow, q Question, problem *refusal) *refusal {
 	h, ok := p.hold(q)
 	if !ok {
 		return limited("held-requests", "%d requests wait for your answer already, the limit", p.limits.Held)
@@ -37,6 +37,9 @@ func (p *Proxy) ask(ctx context.Context, s *stream, q Question, problem *refusal
 	}
 	if h.answer.Allowed {
 		return nil
+	}
+	if changed := f.finallyRefused(); changed != nil { // which ended the question
+		return changed
 	}
 	refused := *problem
 	if h.answer.Reason != "" {

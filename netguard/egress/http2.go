@@ -11,12 +11,15 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"aibox/internal/receivebuffer"
 )
 
 // http2Tunnel serves the requests of a decrypted tunnel that speaks HTTP/2. The libraries
@@ -29,6 +32,14 @@ type http2Tunnel struct {
 	handlers sync.WaitGroup // the library does not wait for them
 }
 
+// Bounds of a connection of the sandbox: of its requests, and of the unread bytes of one, for which
+// little is enough, since the sandbox is near. The session's limit of requests bounds the sum of all
+// connections, and of all responses, of which a server's connection has room for those of its host.
+const (
+	maxStreams    = 100
+	requestBuffer = 64 << 10
+)
+
 // serveHTTP2 serves an HTTP/2 connection until it ends.
 func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
 	_ = conn.SetDeadline(time.Time{})
@@ -39,8 +50,9 @@ func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
 	defer reads.end()
 	base := &http.Server{ //nolint:gosec // the handlers' times are limited by the flow
 		MaxHeaderBytes: maxHead, IdleTimeout: t.proxy.limits.KeepAlive, ErrorLog: log.New(io.Discard, "", 0),
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: min(t.proxy.limits.PerHost, 100)},
+		HTTP2: receivebuffer.Config(requestBuffer, maxStreams),
 	}
+	base.HTTP2.MaxConcurrentStreams = min(t.proxy.limits.PerHost, maxStreams)
 	new(http2.Server).ServeConn(reads, &http2.ServeConnOpts{Context: ctx, BaseConfig: base, Handler: h}) //nolint:staticcheck // http.Server serves listeners, and this is one open connection
 	h.mu.Lock()
 	h.closed = true
@@ -91,6 +103,12 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer t.handlers.Done()
 	h := head{method: r.Method, target: r.RequestURI, host: r.Host, hasHost: true, accept: r.Header.Get("Accept")}
 	path, to, p := r.URL.EscapedPath(), t.flow.to, t.proxy
+	if n := p.http2Requests.Add(1); n > int64(p.limits.Connections) {
+		p.http2Requests.Add(-1)
+		p.explain(h, to, path, limited("requests", "the session has %d requests of HTTP/2 in progress already, the limit", n-1))
+		panic(http.ErrAbortHandler) // not even an answer, which could wait for the client
+	}
+	defer p.http2Requests.Add(-1)
 	problem := t.checkHTTP2(r)
 	if problem == nil {
 		problem = checkRequest(r)
@@ -151,8 +169,10 @@ func (p *Proxy) refuseHTTP2(w http.ResponseWriter, r *http.Request, a refusalBod
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Proxy-Status", "aibox; error=http_request_denied")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(problem.status)
 	_, _ = w.Write(body)
+	_ = http.NewResponseController(w).Flush() // the request is in progress until the client takes it
 }
 
 // finalWriter drops interim responses, which are not needed and not redacted.
@@ -219,6 +239,12 @@ func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) 
 		}
 	}}
 	response, err := f.proxy.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(out.Context(), trace)))
+	if err == nil {
+		if problem := checkStatus(response); problem != nil {
+			_ = response.Body.Close()
+			return nil, problem
+		}
+	}
 	switch {
 	case inspector == nil:
 		return response, err

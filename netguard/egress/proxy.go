@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aibox/netguard"
@@ -20,6 +21,9 @@ type Proxy struct {
 	transport *http.Transport
 	budget    *budget
 	recorder  recorder
+
+	http2Requests atomic.Int64 // in progress
+	turnedAway    atomic.Int64 // connections that turnAway reads
 
 	mu      sync.Mutex
 	policy  *netguard.Matcher
@@ -101,9 +105,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 		}
 		c, problem := p.admit(conn)
 		if problem != nil {
-			_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-			p.refuse(&stream{conn: conn}, head{}, netguard.Destination{}, "", problem, false)
-			_ = conn.Close()
+			p.turnAway(ctx, &wait, conn, problem)
 			continue
 		}
 		wait.Go(func() {
@@ -113,6 +115,28 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 			p.serveClient(ctx, c)
 		})
 	}
+}
+
+// maxTurnedAway is how many connections beyond the limit are read for a moment at the same time.
+const maxTurnedAway = 32
+
+// turnAway refuses a connection beyond the limit and closes it. Most clients send their request
+// before they read the refusal, which they would lose if the connection was closed at once: that
+// happens only to those beyond another limit.
+func (p *Proxy) turnAway(ctx context.Context, wait *sync.WaitGroup, conn net.Conn, problem *refusal) {
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	p.refuse(&stream{conn: conn}, head{}, netguard.Destination{}, "", problem, false)
+	if p.turnedAway.Add(1) > maxTurnedAway {
+		p.turnedAway.Add(-1)
+		_ = conn.Close()
+		return
+	}
+	wait.Go(func() {
+		defer p.turnedAway.Add(-1)
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		linger(conn)
+	})
 }
 
 // growStack makes the stack of a new goroutine as large as a tunnel needs, while it is cheap

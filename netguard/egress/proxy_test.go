@@ -75,7 +75,7 @@ func (w *world) client() *http.Client {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the servers of the test have any certificate
 	}
 	w.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
 func hello(w http.ResponseWriter, r *http.Request) {

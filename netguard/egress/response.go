@@ -13,20 +13,31 @@ import (
 	"time"
 )
 
+// checkStatus refuses a response whose status is not that of a final response, or 101. Go's
+// parsers accept others, and clients differ in whether such a response has a body, and whether
+// another one follows.
+func checkStatus(response *http.Response) *refusal {
+	status := response.StatusCode
+	if status >= http.StatusOK && status <= 999 || status == http.StatusSwitchingProtocols {
+		return nil
+	}
+	// Without the number, which could be a secret of digits: of HTTP/2, it has up to 19.
+	return forbid("bad-response", "the server answered with a status that HTTP does not have").withStatus(http.StatusBadGateway)
+}
+
 // respond sends the response to the client.
 func (e *exchange) respond(response *http.Response, body *requestBody) error {
 	e.begun = true
 	w := bufio.NewWriterSize(&deadlineWriter{e}, 4<<10)
 	modern := e.request.ProtoAtLeast(1, 1)
+	removeFraming(response.Trailer) // those announced
 	trailers := slices.Sorted(maps.Keys(response.Trailer))
 	removeHopByHop(response.Header)
 	hasBody := e.request.Method != http.MethodHead && response.StatusCode >= 200 && response.StatusCode != http.StatusNoContent && response.StatusCode != http.StatusNotModified
 	chunked := hasBody && response.ContentLength < 0 && modern
 	keep := !e.request.Close && body.stop() && (modern || response.ContentLength >= 0 || !hasBody)
 	fmt.Fprintf(w, "HTTP/1.1 %03d %s\r\n", response.StatusCode, reasonPhrase(response))
-	if hasBody && response.ContentLength >= 0 {
-		response.Header.Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
+	setLength(response, hasBody)
 	_ = response.Header.Write(w)
 	if chunked {
 		_, _ = io.WriteString(w, "Transfer-Encoding: chunked\r\n")
@@ -49,6 +60,24 @@ func (e *exchange) respond(response *http.Response, body *requestBody) error {
 	return nil
 }
 
+// setLength makes Content-Length the length of the body that follows, or removes it. A server of
+// HTTP/2 can send any values, since they do not frame its body, but they would frame the client's.
+func setLength(response *http.Response, hasBody bool) {
+	values := response.Header["Content-Length"]
+	switch {
+	case hasBody && response.ContentLength >= 0:
+		response.Header.Set("Content-Length", fmt.Sprint(response.ContentLength))
+	case hasBody, response.StatusCode == http.StatusNoContent, len(values) != 1, !isDigits(values[0]):
+		response.Header.Del("Content-Length")
+	}
+}
+
+// removeFraming removes the fields that no trailer may have (RFC 9110, section 6.5.1).
+func removeFraming(trailer http.Header) {
+	removeHopByHop(trailer)
+	trailer.Del("Content-Length")
+}
+
 func reasonPhrase(response *http.Response) string {
 	_, phrase, _ := strings.Cut(response.Status, " ")
 	return printable(phrase)
@@ -69,6 +98,7 @@ func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, c
 		return err
 	}
 	_ = chunks.Close()
+	removeFraming(response.Trailer) // also those that were not announced
 	_ = response.Trailer.Write(w)
 	_, _ = io.WriteString(w, "\r\n")
 	return w.Flush()

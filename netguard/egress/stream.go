@@ -51,14 +51,26 @@ func (p *Proxy) serveClient(ctx context.Context, c *client) {
 	linger(c.conn)
 }
 
+// How long a client may send on after the last response: as long as it pauses for at most
+// lingerPause, and lingerTime in all.
+const (
+	lingerPause = time.Second
+	lingerTime  = 5 * time.Second
+)
+
 // linger lets the client read the last response even if it is still sending: closing a
 // connection with unread bytes would reset it.
 func linger(conn net.Conn) {
 	if !closeWrite(conn) {
 		return
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-	_, _ = io.CopyN(io.Discard, conn, 256<<10)
+	for end := time.Now().Add(lingerTime); ; {
+		now := time.Now()
+		_ = conn.SetReadDeadline(now.Add(min(lingerPause, end.Sub(now))))
+		if _, err := io.CopyN(io.Discard, conn, 32<<10); err != nil {
+			return
+		}
+	}
 }
 
 // serveRequests answers the requests one after the other.

@@ -61,6 +61,8 @@ type Gateway struct {
 	secretSets     secretSets
 }
 
+const defaultConcurrent = 32 // see Config.Concurrent
+
 // New makes the handler that agents reach on netguard.Address:PortGateway:
 //
 //	/openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…  /ollama/api/…
@@ -86,7 +88,8 @@ func New(c Config) (*Gateway, error) {
 	if c.OnAnswer == nil {
 		c.OnAnswer = func() {}
 	}
-	transport, err := c.Upstream.Transport(c.Timeout)
+	c.Concurrent = cmp.Or(c.Concurrent, defaultConcurrent)
+	transport, err := c.Upstream.Transport(c.Timeout, c.Concurrent)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +100,7 @@ func New(c Config) (*Gateway, error) {
 		onAnswer:       c.OnAnswer,
 		log:            c.Log,
 		maxBody:        cmp.Or(c.MaxBody, 32<<20),
-		slots:          newSlots(cmp.Or(c.Concurrent, 32)),
+		slots:          newSlots(c.Concurrent),
 		incomingBodies: newIncomingBodies(cmp.Or(c.MaxBody, 32<<20)),
 		filters:        make(chan struct{}, filters),
 		endpoints:      endpoints(),
@@ -285,7 +288,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 		c.recordAbandoned()
 		return
-	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errProxy):
+	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errStatus), errors.Is(err, errProxy):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
 		c.event.Outcome = Refused
 	case errors.Is(err, modelserver.ErrUnserved):

@@ -65,7 +65,7 @@ func (b *bench) raw(t *testing.T, request string) string {
 	}
 	defer conn.Close()
 	_, _ = io.WriteString(conn, request)
-	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	line, _ := bufio.NewReader(conn).ReadString('\n')
 	return line
 }

@@ -74,7 +74,7 @@ func TestRequestsFarFromABudgetRunAtTheSameTime(t *testing.T) {
 		select {
 		case <-all:
 		case <-r.Context().Done():
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the requests run one after another")
 		}
 		priced(w, r)

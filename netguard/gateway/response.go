@@ -16,6 +16,7 @@ import (
 var (
 	errRedirect = errors.New("the model server answered with a redirect, which aibox does not follow")
 	errEncoded  = errors.New("the model server sent a compressed answer although aibox asked for a plain one, and aibox passes on only what it can search for the key")
+	errStatus   = errors.New("the model server answered with a status that HTTP does not have")
 	errProxy    = errors.New("the proxy on the way to the model server wants a name and a password; check HTTP_PROXY and HTTPS_PROXY")
 )
 
@@ -24,6 +25,8 @@ func refusedAnswer(response *http.Response) error {
 	switch status := response.StatusCode; {
 	case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:
 		return fmt.Errorf("%w (%d)", errRedirect, status)
+	case status < http.StatusOK, status > 999: // net/http would send 200 instead, or panic
+		return errStatus
 	case status == http.StatusProxyAuthRequired:
 		return errProxy // its page may repeat the credentials that it received
 	}

@@ -323,3 +323,17 @@ func TestModelListCannotContainTheKey(t *testing.T) {
 		t.Errorf("the models are %v", models)
 	}
 }
+
+// net/http sends 200 instead of a status that the gateway's writer drops, and panics for others.
+func TestAStatusThatHTTPDoesNotHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"099 x", "000", "+99", "-00"} {
+		answer, event := received(t, answering(t, "HTTP/1.1 "+status+"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
+		if !strings.HasPrefix(answer, "HTTP/1.1 502 ") || !strings.Contains(answer, "a status that HTTP does not have") {
+			t.Errorf("%s: the agent got\n%s", status, answer)
+		}
+		if event.Status != http.StatusBadGateway || event.Outcome != Refused {
+			t.Errorf("%s: %+v", status, event)
+		}
+	}
+}

@@ -20,29 +20,56 @@ func aliasAddr() *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: netguard.Address().AsSlice(), Mask: net.CIDRMask(32, 32)}}
 }
 
-// findAlias returns the guard's address on lo, nil if it is not assigned, and whether it
-// answers.
-func findAlias() (alias *netlink.Addr, up bool, err error) {
+// alias is the guard's address on lo.
+type alias struct {
+	assigned bool
+	up       bool // it answers
+	own      bool // assigned by the guard
+	rate     int  // the previous ICMP limit that its label stores
+}
+
+// findAlias returns the current address.
+func findAlias() (alias, error) {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
-		return nil, false, err
+		return alias{}, err
 	}
 	addrs, err := readDump("addresses", func() ([]netlink.Addr, error) { return netlink.AddrList(lo, unix.AF_INET) })
 	if err != nil {
-		return nil, false, err
+		return alias{}, err
 	}
 	for _, addr := range addrs {
 		if addr.Equal(*aliasAddr()) {
-			return &addr, lo.Attrs().Flags&net.FlagUp != 0, nil
+			rate, own := parseLabel(addr.Label)
+			return alias{assigned: true, up: lo.Attrs().Flags&net.FlagUp != 0, own: own, rate: rate}, nil
 		}
 	}
-	return nil, false, nil
+	return alias{}, nil
 }
 
 // rateLabel begins the label of the address, which stores the previous ICMP limit: it
 // exists exactly as long as the limit is changed, and needs no file. That is why the
-// address is added before all other changes, and removed after them.
-const rateLabel = "lo:"
+// address is added before all other changes, and removed after them. An address without it
+// is the user's: it stays, and because nothing could store the limit, that stays, too.
+const rateLabel = "lo:a" // a label has at most 15 characters, and the limit at most 11
+
+// earlierLabel is the label of earlier versions, with the kernel's own limit. Their other labels
+// could be those of the user's own ifconfig.
+var earlierLabel = "lo:" + strconv.Itoa(icmpRateDefault)
+
+// parseLabel returns the ICMP limit in the label of an address, and whether the guard has
+// assigned the address.
+func parseLabel(label string) (rate int, own bool) {
+	if label == earlierLabel {
+		return icmpRateDefault, true
+	}
+	text, ok := strings.CutPrefix(label, rateLabel)
+	if !ok {
+		return 0, false
+	}
+	rate, err := strconv.Atoi(text)
+	return rate, err == nil
+}
 
 // addAlias assigns the address, labeled with the previous ICMP limit.
 func addAlias(rateBefore int) change {
@@ -61,19 +88,15 @@ func addAlias(rateBefore int) change {
 	})
 }
 
-// removeAlias removes the address and restores the ICMP limit.
+// removeAlias removes the address that the guard has assigned and restores the ICMP limit.
 func removeAlias() ([]change, error) {
-	alias, _, err := findAlias()
-	if err != nil || alias == nil {
+	found, err := findAlias()
+	if err != nil || !found.own {
 		return nil, err
 	}
-	rate, err := strconv.Atoi(strings.TrimPrefix(alias.Label, rateLabel))
-	if err != nil {
-		rate = icmpRateDefault
-	}
 	var changes []change
-	if icmpRate() == icmpRateOff && rate != icmpRateOff { // it still has our own value
-		changes = append(changes, setICMPRate(rate))
+	if icmpRate() == icmpRateOff && found.rate != icmpRateOff { // it still has our own value
+		changes = append(changes, setICMPRate(found.rate))
 	}
 	return append(changes, ipChange(fmt.Sprintf("addr del %s/32 dev lo", netguard.Address()), func() error {
 		lo, err := netlink.LinkByName("lo")

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 )
 
 // Site identifies the namespaces of the bridges, which a job has to enter. The zero value
@@ -197,6 +200,21 @@ func (s Site) lockPath() string {
 	return lockFile + "=/proc/" + strconv.Itoa(s.PID) + "/root/run/xtables.lock"
 }
 
+// sudoName returns the program as sudo finds it: sudo has a PATH of its own.
+func (c Client) sudoName() string {
+	exe, err := c.Exe, error(nil)
+	if exe == "" {
+		exe, err = os.Executable()
+	}
+	if err != nil || slices.Contains(sudoPath, filepath.Dir(exe)) {
+		return "aibox"
+	}
+	return shellquote.Join([]string{exe})
+}
+
+// sudoPath is the PATH of programs that sudo runs, as distributions set it.
+var sudoPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
 func (c Client) explain(req request, err error) error {
 	f := fault.New(fault.Environment, "cannot work in the network namespace of Docker's bridges (%s): %w", req.Op, err)
 	switch {
@@ -205,7 +223,7 @@ func (c Client) explain(req request, err error) error {
 		if req.Op == opGuard || req.Op == opRelease {
 			return f.Hint("use a Docker of your own, which needs no root: aibox doctor --fix")
 		}
-		return f.Hint("sudo aibox netguard %s --site host", req.Op)
+		return f.Hint("sudo %s netguard %s --site host", c.sudoName(), req.Op)
 	case c.Site.InPlace:
 		return f
 	case errors.Is(err, exec.ErrNotFound):

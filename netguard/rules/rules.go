@@ -1,7 +1,8 @@
 // Package rules configures the network namespace that holds the bridges: the guard's
 // address, a firewall (lock 1), routing rules (lock 2), and the sockets that are passed to
 // the session's process. Each lock by itself keeps a sandbox from reaching anything but the
-// guard's own ports.
+// guard's own ports, with one exception: only lock 1 refuses broadcasts and multicasts of IPv4
+// to services of the namespace, which the kernel delivers before it looks at routing rules.
 //
 // A job does the work: a short-lived process in that namespace, which acts only on "the
 // namespace I run in". The caller chooses the namespace (Site). The package never talks
@@ -34,7 +35,7 @@ func (j job) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(state.drift()) == 0 && state.rate == icmpRateOff {
+	if len(state.drift()) == 0 && !state.limitsICMP() {
 		return nil
 	}
 	unlock, err := lockNamespace(unix.LOCK_EX)
@@ -209,7 +210,7 @@ func status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Alias: state.alias && state.loUp, ICMPRate: state.rate == icmpRateOff, Drift: state.drift(), Routing: state.routing.view()}
+	s := Status{Alias: state.alias.up, ICMPRate: state.rate == icmpRateOff, Drift: state.drift(), Routing: state.routing.view()}
 	s.Up = len(s.Drift) == 0
 	for i, table := range state.tables {
 		view, err := table.view(ctx)
@@ -226,21 +227,23 @@ func status(ctx context.Context) (Status, error) {
 }
 
 // lockNamespace excludes other jobs in the same network namespace (unix.LOCK_EX), or only
-// those that change shared state (unix.LOCK_SH), until the returned function is called. The
-// lock is on the namespace itself, so it needs no path that all jobs can write.
+// those that change shared state (unix.LOCK_SH), until the returned function is called and the
+// tools that the job has started have ended: they inherit the lock, since they can outlive a job
+// that is killed, and change what the next job has checked. The lock is on the namespace itself,
+// so it needs no path that all jobs can write.
 func lockNamespace(kind int) (unlock func(), err error) {
-	file, err := os.Open("/proc/self/ns/net")
+	fd, err := unix.Open("/proc/self/ns/net", unix.O_RDONLY, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening the network namespace: %w", err)
 	}
 	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-		err = unix.Flock(int(file.Fd()), kind)
+		err = unix.Flock(fd, kind)
 	}
 	if err != nil {
-		file.Close()
+		_ = unix.Close(fd)
 		return nil, fmt.Errorf("locking the network namespace: %w", err)
 	}
-	return func() { file.Close() }, nil
+	return func() { _ = unix.Close(fd) }, nil
 }
 
 // checkBridge rejects names that the wildcard of lock 1 does not match or that Docker's

@@ -34,7 +34,7 @@ ip link set aibox-test1 up`
 const snapshot = `
 iptables-save 2>/dev/null | sed '/^#/d'; echo; ip6tables-save | sed '/^#/d'; echo
 for tool in iptables ip6tables; do $tool-legacy-save -t filter 2>/dev/null | sed '/^#/d; s/ \[[0-9:]*\]$//'; $tool-nft-save 2>/dev/null | sed '/^#/d'; done
-ip rule; ip -6 rule; ip -br addr show lo; ip -4 -br addr show aibox-test0; cat /proc/sys/net/ipv4/icmp_ratelimit`
+ip rule; ip -6 rule; ip addr show lo; ip -4 -br addr show aibox-test0; cat /proc/sys/net/ipv4/icmp_ratelimit`
 
 var here = Client{Site: Site{InPlace: true}}
 
@@ -245,7 +245,7 @@ func TestAJobEndsWithItsClient(t *testing.T) {
 		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 			t.Errorf("the job ends with %v", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		t.Error("the job outlives its client")
 	}

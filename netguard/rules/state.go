@@ -13,8 +13,7 @@ import (
 
 // state is a snapshot of the guard's current state.
 type state struct {
-	alias    bool // the guard's address is assigned
-	loUp     bool
+	alias    alias
 	tables   []*firewall // IPv4, then IPv6 where the kernel has it
 	routing  routing
 	unlocked map[string][]*netlink.Rule // missing denials, by bridge
@@ -27,11 +26,9 @@ func readState() (*state, error) {
 	if s.tables, err = readFirewalls(); err != nil {
 		return nil, err
 	}
-	alias, up, err := findAlias()
-	if err != nil {
+	if s.alias, err = findAlias(); err != nil {
 		return nil, err
 	}
-	s.alias, s.loUp = alias != nil, up
 	if s.routing, err = readRouting(); err != nil {
 		return nil, err
 	}
@@ -56,9 +53,9 @@ func (s *state) drift() []string {
 func (s *state) sharedDrift() []string {
 	drift := []string{}
 	switch {
-	case !s.alias:
+	case !s.alias.assigned:
 		drift = append(drift, fmt.Sprintf("%s is not on lo, and should be", netguard.Address()))
-	case !s.loUp:
+	case !s.alias.up:
 		drift = append(drift, "lo is down, and should be up")
 	}
 	for _, table := range s.tables {
@@ -67,11 +64,16 @@ func (s *state) sharedDrift() []string {
 	return append(drift, s.routing.orderDrift()...)
 }
 
+// limitsICMP reports whether the limit of ICMP errors is still to be changed.
+func (s *state) limitsICMP() bool {
+	return s.rate != icmpRateOff && (s.alias.own || !s.alias.assigned)
+}
+
 // repair returns the changes that repair the drift, or set up everything if nothing is set
 // up yet.
 func (s *state) repair(ctx context.Context) ([]change, error) {
 	var changes []change
-	if !s.alias {
+	if !s.alias.assigned {
 		rate := s.rate
 		if rate == icmpRateOff && slices.ContainsFunc(s.tables, (*firewall).hasOwnChains) {
 			rate = icmpRateDefault // our own value: another program removed the address that stored the previous one
@@ -93,7 +95,7 @@ func (s *state) repair(ctx context.Context) ([]change, error) {
 			changes = append(changes, addRule(rule))
 		}
 	}
-	if s.rate != icmpRateOff {
+	if s.limitsICMP() {
 		changes = append(changes, setICMPRate(icmpRateOff)) // status shows whether it worked
 	}
 	return changes, nil

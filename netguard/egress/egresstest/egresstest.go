@@ -130,7 +130,7 @@ func Serve(t testing.TB, proxy interface {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the proxy does not stop")
 		}
 	})

@@ -164,7 +164,7 @@ func decrypt(ctx context.Context, t *testing.T, i *Inspector, d string, config *
 			return
 		}
 		c := tls.Client(raw, config)
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if err = c.Handshake(); err == nil {
 			_, err = c.Read(make([]byte, 1)) // the tickets of TLS 1.3 come after the handshake
 		}

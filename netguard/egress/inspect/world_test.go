@@ -56,6 +56,18 @@ func secureServer(t *testing.T, handler http.HandlerFunc, http2 bool, names ...s
 
 func server(t *testing.T, handler http.HandlerFunc, http2 bool, expires time.Time, names ...string) *httptest.Server {
 	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	s.EnableHTTP2 = http2
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{*certificate(t, expires, names...)}} //nolint:gosec // a test
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// certificate returns a certificate for the first of the names, with its authority.
+func certificate(t *testing.T, expires time.Time, names ...string) *tls.Certificate {
+	t.Helper()
 	var patterns []netguard.Pattern
 	for _, name := range names {
 		patterns = append(patterns, pattern(t, name))
@@ -71,13 +83,7 @@ func server(t *testing.T, handler http.HandlerFunc, http2 bool, expires time.Tim
 		t.Fatal(err)
 	}
 	leaf.Certificate = append(leaf.Certificate, a.certificate.Raw)
-	s := httptest.NewUnstartedServer(handler)
-	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{*leaf}} //nolint:gosec // a test
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	return s
+	return leaf
 }
 
 func pattern(t *testing.T, text string) netguard.Pattern {
@@ -158,7 +164,7 @@ func (w *world) client(http2 bool) *http.Client {
 		DisableCompression: true,
 	}
 	w.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
 // tunnel opens a tunnel to d.
@@ -169,7 +175,7 @@ func (w *world) tunnel(d string) net.Conn {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", d, d)
 	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, int64(len("HTTP/1.1 200 Connection established\r\n\r\n")))), nil)
 	if err != nil || response.StatusCode != http.StatusOK {

@@ -104,7 +104,7 @@ func (w *world) connect() net.Conn {
 		})
 	}()
 	w.t.Cleanup(func() { _ = inside.Close(); <-done })
-	_ = inside.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = inside.SetDeadline(time.Now().Add(time.Minute))
 	return inside
 }
 

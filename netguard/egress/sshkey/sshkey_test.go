@@ -149,7 +149,7 @@ func relay(t testing.TB, k *KnownHosts, d netguard.Destination, server string) (
 // known_hosts.
 func connect(address string, config ssh.ClientConfig) error {
 	config.HostKeyCallback = ssh.InsecureIgnoreHostKey() //nolint:gosec // the attack
-	config.User, config.Timeout = "agent", 10*time.Second
+	config.User, config.Timeout = "agent", time.Minute
 	client, err := ssh.Dial("tcp", address, &config)
 	if err == nil {
 		_ = client.Close()
@@ -226,7 +226,7 @@ func TestAServerThatIsNotKnownIsCutOffBeforeAuthentication(t *testing.T) {
 			if !strings.Contains(why.Error(), c.want) {
 				t.Errorf("%s: %v", name, why)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%s: no reason", name)
 		}
 		if len(attempts) != 0 {
@@ -307,7 +307,7 @@ func TestOpenSSHPassesAndPrintsTheRefusal(t *testing.T) {
 	run := func(k *KnownHosts) (string, error) {
 		address, _ := relay(t, k, egresstest.Destination(t, host), server)
 		name, port, _ := net.SplitHostPort(address)
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		out, err := exec.CommandContext(ctx, program, "-F", "none", "-p", port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile="+filepath.Join(t.TempDir(), "known_hosts"), "-o", "BatchMode=yes", "agent@"+name, "true").CombinedOutput() //nolint:gosec // a test
 		return string(out), err

@@ -23,7 +23,7 @@ type client struct {
 }
 
 func (u Server) newClient() (client, error) {
-	transport, err := u.Transport(0)
+	transport, err := u.Transport(0, asksAtATime)
 	return client{u, transport}, err
 }
 

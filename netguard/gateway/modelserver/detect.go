@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aibox/internal/fault"
@@ -71,8 +72,6 @@ type detection struct {
 
 // detectLocal searches for candidates.
 func detectLocal(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool) (p detection) {
-	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-	defer cancel()
 	probes := make([]probe, len(servers))
 	var wait sync.WaitGroup
 	for i, server := range servers {
@@ -146,7 +145,7 @@ type state uint8
 const (
 	absent      state = iota
 	ready             // it answers like the expected server
-	quiet             // it accepts connections and does not answer
+	quiet             // it listens, or accepts connections, and does not answer
 	saysLoading       // it reports that it is loading its model
 )
 
@@ -157,31 +156,42 @@ type probe struct {
 	state state
 }
 
+// probeTime is how long a server on this machine has to answer.
+const probeTime = 500 * time.Millisecond
+
 // probe asks the server. It does not follow the user's proxy settings: this is loopback.
 func (l localServer) probe(ctx context.Context) probe {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.root+l.path, nil)
 	if err != nil {
 		return probe{}
 	}
 	var owner Owner
-	connected := false
+	var connected atomic.Bool // after owner is set; a dial can outlive its request
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			connected = err == nil
 			if err == nil && peer.Local(conn) {
 				owner = ownerOf(conn, address)
 			}
+			connected.Store(err == nil)
 			return conn, err
 		},
 	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
+		transport.CloseIdleConnections()
+		switch {
 		// On Ollama's own port, a server that closes the connection counts as starting,
 		// too: it may be Docker's proxy.
-		if transport.CloseIdleConnections(); connected && (ctx.Err() != nil || l.name == "Ollama") {
+		case connected.Load() && (ctx.Err() != nil || l.name == "Ollama"):
 			return probe{owner, quiet}
+		case ctx.Err() != nil: // a busy machine, or a server that others keep busy
+			if owner, ok := listener(r.URL.Host); ok {
+				return probe{owner, quiet}
+			}
 		}
 		return probe{}
 	}

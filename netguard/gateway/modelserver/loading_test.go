@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/netguard/gateway/schema"
@@ -79,6 +80,26 @@ func TestAutoDoesNotUseAProviderWhileALocalServerStarts(t *testing.T) {
 		case loading.Loads() != strings.Contains(test.why, "loading"):
 			t.Errorf("%s: %+v", name, loading)
 		}
+	}
+}
+
+// On a busy machine, the time for an answer can be over before the server is asked.
+func TestAutoDoesNotUseAProviderBecauseTheMachineIsBusy(t *testing.T) {
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	env := environment("OPENAI_API_KEY", "sk-11111")
+	up := strings.TrimPrefix(always(t, 200, `{"data":[]}`), "http://")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = free.Close()
+	var loading *Loading
+	if u, err := detect(late, []localServer{{"llama.cpp", "http://" + up, "/v1/models", "data"}}, env, nil); !errors.As(err, &loading) {
+		t.Errorf("with a server: %q, %v", u.Name, err)
+	}
+	if u, err := detect(late, []localServer{{"llama.cpp", "http://" + free.Addr().String(), "/v1/models", "data"}}, env, nil); u.Name != "openai" {
+		t.Errorf("where nothing listens: %q, %v", u.Name, err)
 	}
 }
 

@@ -54,6 +54,24 @@ func ownerOf(conn net.Conn, address string) Owner {
 	if err != nil {
 		return Owner{Address: address, UID: unknownOwner}
 	}
+	return ownerBy(uid, address)
+}
+
+// listener returns the user who listens at an address of this machine. ok is false if there is
+// none, and for an address of another machine.
+func listener(address string) (o Owner, ok bool) {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return Owner{}, false
+	}
+	uid, err := peer.Listener(at)
+	if err != nil {
+		return Owner{}, false
+	}
+	return ownerBy(uid, address), true
+}
+
+func ownerBy(uid uint32, address string) Owner {
 	o := Owner{Address: address, UID: int64(uid)}
 	if account, err := user.LookupId(strconv.FormatInt(o.UID, 10)); err == nil {
 		o.Name = account.Username

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/internal/spelling"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -67,8 +68,11 @@ func Parse(value string, env func(string) (string, bool), providers ...Provider)
 	for _, p := range providers {
 		names = append(names, printable(p.Name))
 	}
-	f := fault.New(fault.Usage, "unknown model server %q", printable(value)).
-		Hint("aibox run --inference %s …", strings.Join(names, "|")).
+	f := fault.New(fault.Usage, "unknown model server %q", printable(value))
+	if near := spelling.Nearest(value, names); near != "" {
+		f = f.Hint("did you mean %s?", near)
+	}
+	f = f.Hint("aibox run --inference %s …", strings.Join(names, "|")).
 		Hint("or describe it in your settings under [providers.NAME]")
 	if strings.ContainsAny(value, ":.") {
 		f = f.Hint("aibox run --inference http://%s …", printable(value))

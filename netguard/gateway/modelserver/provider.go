@@ -67,7 +67,7 @@ func (p Provider) Check() error {
 	isVendor := slices.Contains(ProviderKinds()[1:], p.Name)
 	switch {
 	case !providerName.MatchString(p.Name) || slices.Contains([]string{"auto", "ollama", "scripted", "compatible"}, p.Name):
-		return fault.New(fault.Usage, "a provider cannot be called %q", printable(p.Name)).Hint("use lower-case letters, digits and dashes, such as [providers.work]")
+		return fault.New(fault.Usage, "a provider cannot be called %q", printable(p.Name)).Hint("use lowercase letters, digits and dashes, such as [providers.work]")
 	case isVendor && p.Kind != "" && p.Kind != p.Name:
 		return wrong("is the provider %s, and its kind cannot be %s", p.Name, p.Kind).Hint("give it another name, such as [providers.my-%s]", p.Kind)
 	case p.kind() == "compatible" && p.URL == "":

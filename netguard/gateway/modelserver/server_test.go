@@ -195,3 +195,12 @@ func TestAValueThatNamesNoModelServerIsInvalidWithoutAKeyOrTheNetwork(t *testing
 		}
 	}
 }
+
+func TestAMisspelledModelServerIsSuggested(t *testing.T) {
+	for value, want := range map[string]string{"olama": "ollama", "antropic": "anthropic", "wrk": "work"} {
+		_, err := Parse(value, environment(), Provider{Name: "work"})
+		if hints := fault.Hints(err); len(hints) == 0 || hints[0] != "did you mean "+want+"?" {
+			t.Errorf("%q: %q", value, hints)
+		}
+	}
+}

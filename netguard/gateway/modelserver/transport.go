@@ -5,12 +5,15 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"aibox/internal/receivebuffer"
 )
 
 // Transport reaches the server with the real key. It accepts requests to paths below Base
-// whose context has a Call. An answer must start within the timeout; 0 means no limit. The
-// user's own proxy settings apply, since this runs on the user's side.
-func (u Server) Transport(timeout time.Duration) (http.RoundTripper, error) {
+// whose context has a Call, and up to most at a time: the memory for answers that are not read is
+// bounded by that. An answer must start within the timeout; 0 means no limit. The user's own proxy
+// settings apply, since this runs on the user's side.
+func (u Server) Transport(timeout time.Duration, most int) (http.RoundTripper, error) {
 	if u.Kind == Scripted {
 		if u.Handler == nil {
 			return nil, errors.New("gateway: the scripted upstream has no handler")
@@ -30,6 +33,7 @@ func (u Server) Transport(timeout time.Duration) (http.RoundTripper, error) {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
+		HTTP2:                  receivebuffer.Config(receivebuffer.Response, most),
 		ResponseHeaderTimeout:  timeout, // a local model may think long before its first byte
 	}}, nil
 }

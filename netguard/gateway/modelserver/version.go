@@ -35,6 +35,10 @@ func OllamaVersion(ctx context.Context, u Server) Version {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
+	return askVersion(ctx, u)
+}
+
+func askVersion(ctx context.Context, u Server) Version {
 	ask, err := u.newClient()
 	if err != nil {
 		return Version{}

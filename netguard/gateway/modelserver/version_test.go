@@ -1,13 +1,15 @@
 package modelserver
 
 import (
-	"context"
 	"testing"
 
 	"aibox/netguard/gateway/schema"
 )
 
 func TestOllamaVersionIsParsedOrUnknown(t *testing.T) {
+	ollama := func(answer string) Server {
+		return Server{Kind: OllamaHost, URL: answers(t, map[string]string{"/api/version": answer}), Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}}
+	}
 	for answer, want := range map[string]Version{
 		`{"version":"0.13.3"}`:     {0, 13, 3},
 		`{"version":"0.14.0-rc2"}`: {0, 14, 0},
@@ -17,10 +19,14 @@ func TestOllamaVersionIsParsedOrUnknown(t *testing.T) {
 		`{"version":7}`:            {},
 		`no`:                       {},
 	} {
-		u := Server{Kind: OllamaHost, URL: answers(t, map[string]string{"/api/version": answer}), Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}}
-		if got := OllamaVersion(context.Background(), u); got != want {
+		if got := askVersion(t.Context(), ollama(answer)); got != want {
 			t.Errorf("%s: %v", answer, got)
 		}
+	}
+	other := ollama(`{"version":"0.13.3"}`)
+	other.Kind = Compatible
+	if got := OllamaVersion(t.Context(), other); got != (Version{}) {
+		t.Errorf("another server has the version %v", got)
 	}
 	for _, test := range []struct {
 		v, other Version
