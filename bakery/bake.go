@@ -168,6 +168,7 @@ func (r *run) build(ctx context.Context, recipe Recipe, rebuild bool) error {
 	err = r.builder.Build(ctx, Build{
 		Ref: recipe.Ref(), Context: tarball, Dockerfile: recipe.Name + suffix,
 		Args: args, Labels: recipe.Labels(), NoCache: rebuild, CacheScope: recipe.CacheScope(),
+		Needed: r.options.Needed,
 	}, track.update)
 	if err == nil {
 		return nil

@@ -20,6 +20,10 @@ type Options struct {
 	NoCache  bool               // rebuild the named images even if they are up to date
 	Recipes  map[string]string  // Dockerfiles in addition to aibox's own, by the image's name
 	Below    map[string]string  // the aibox image that a recipe builds on; the base if missing
+
+	// Needed reports whether something needs the image with an id, although a new build has
+	// replaced it. nil: nothing does.
+	Needed func(id string) bool
 }
 
 // Bakery bakes images. It is safe for concurrent use: if two callers bake the same

@@ -188,10 +188,13 @@ func TestCheckDistinguishesMissingCurrentAndOutdated(t *testing.T) {
 func TestNoCacheRebuildsOnlyTheNamedImages(t *testing.T) {
 	fake := reachable()
 	bake(t, builder(t, fake, files(), bakery.Options{}), "agent")
-	bake(t, builder(t, fake, files(), bakery.Options{NoCache: true}), "agent")
+	bake(t, builder(t, fake, files(), bakery.Options{NoCache: true, Needed: func(id string) bool { return id == "old" }}), "agent")
 	builds := fake.Builds()
 	if len(builds) != 3 || !builds[2].NoCache || !strings.HasPrefix(builds[2].Ref, "aibox/agent:") {
 		t.Errorf("builds: %+v", builds)
+	}
+	if needed := builds[2].Needed; needed == nil || !needed("old") {
+		t.Error("the build does not know which image is needed")
 	}
 }
 

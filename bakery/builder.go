@@ -76,6 +76,9 @@ type Build struct {
 	Args       map[string]string
 	Labels     map[string]string
 	NoCache    bool
+	// Needed reports whether something needs the image with an id, which the build replaces, so
+	// that it must stay without a name. nil: nothing needs it.
+	Needed func(id string) bool
 	// CacheScope separates cache mounts: only builds of the same scope share them. It
 	// must not be empty, or every build on the daemon would share them.
 	CacheScope string

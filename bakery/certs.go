@@ -5,10 +5,13 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // Cert is a certificate of an authority that the host trusts.
@@ -29,28 +32,62 @@ var (
 	stock   = "usr/share/ca-certificates"
 )
 
-// readCerts collects the host's own authorities: those of the anchor folders and those in
-// the extra bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without the distribution's.
-// Everything that is not a certificate is left out, above all private keys. root is the
-// host's file system.
-func readCerts(root fs.FS, bundles []string) []Cert {
-	found := map[string][]byte{}
+// certReader reads the host's own authorities, and reads them again only if a file has changed:
+// servers look up an image for each sandbox. It is safe for concurrent use.
+type certReader struct {
+	mu    sync.Mutex
+	state string // of the files, when certs were read; empty if they were not, or not from all files
+	certs []Cert
+}
+
+// read collects the host's own authorities: those of the anchor folders and those in the extra
+// bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without the distribution's. Everything that is
+// not a certificate is left out, above all private keys. root is the host's file system. The
+// result is shared and must not be changed.
+func (r *certReader) read(root fs.FS, bundles []string) []Cert {
+	var own, public []string
 	for _, dir := range anchors {
-		collectDir(root, dir, found)
+		own = append(own, certFiles(root, dir)...)
 	}
-	public := map[string][]byte{}
 	for _, bundle := range bundles {
 		if !path.IsAbs(bundle) {
 			continue
 		}
-		if len(public) == 0 {
-			collectDir(root, stock, public)
+		if public == nil { // bundles usually repeat these
+			public = certFiles(root, stock)
 		}
-		collectFile(root, strings.TrimPrefix(path.Clean(bundle), "/"), found)
+		own = append(own, strings.TrimPrefix(path.Clean(bundle), "/"))
 	}
-	var certs []Cert
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if state := stateOf(root, own) + "\n" + stateOf(root, public); state != r.state {
+		whole := false
+		if r.certs, whole = readCerts(root, own, public); !whole { // such as with too many open files
+			state = ""
+		}
+		r.state = state
+	}
+	return r.certs
+}
+
+// stateOf describes files: any change of one of them changes the text.
+func stateOf(root fs.FS, files []string) string {
+	var state strings.Builder
+	for _, name := range files {
+		if info, err := fs.Stat(root, name); err == nil {
+			fmt.Fprintf(&state, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return state.String()
+}
+
+// readCerts returns the certificates in the files own that are not in the files public. whole is
+// unset if a file could not be read.
+func readCerts(root fs.FS, own, public []string) (certs []Cert, whole bool) {
+	found, allOwn := collect(root, own)
+	known, allPublic := collect(root, public)
 	for fingerprint, der := range found {
-		if _, known := public[fingerprint]; known {
+		if _, known := known[fingerprint]; known {
 			continue
 		}
 		// Parsing takes most of the time, so it comes last and only for the remaining ones.
@@ -59,11 +96,11 @@ func readCerts(root fs.FS, bundles []string) []Cert {
 		}
 	}
 	sort.Slice(certs, func(i, j int) bool { return certs[i].Fingerprint < certs[j].Fingerprint })
-	return certs[:min(len(certs), maxCerts)]
+	return certs[:min(len(certs), maxCerts)], allOwn && allPublic
 }
 
-// collectDir adds the certificates in the files of dir to found, as DER by fingerprint.
-func collectDir(root fs.FS, dir string, found map[string][]byte) {
+// certFiles lists the files of dir whose names are those of certificates.
+func certFiles(root fs.FS, dir string) (files []string) {
 	_ = fs.WalkDir(root, dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return fs.SkipDir // an absent or unreadable folder has no certificates
@@ -71,18 +108,27 @@ func collectDir(root fs.FS, dir string, found map[string][]byte) {
 		switch path.Ext(name) {
 		case ".crt", ".pem", ".cer":
 			if !entry.IsDir() {
-				collectFile(root, name, found)
+				files = append(files, name)
 			}
 		}
 		return nil
 	})
+	return files
 }
 
-func collectFile(root fs.FS, name string, found map[string][]byte) {
-	data, err := fs.ReadFile(root, name)
-	if err != nil {
-		return
+// collect returns the certificates in files, as DER by fingerprint. whole is unset if one of the
+// files that exist could not be read.
+func collect(root fs.FS, files []string) (found map[string][]byte, whole bool) {
+	found, whole = map[string][]byte{}, true
+	for _, name := range files {
+		data, err := fs.ReadFile(root, name)
+		whole = whole && (err == nil || errors.Is(err, fs.ErrNotExist))
+		collectCerts(data, found)
 	}
+	return found, whole
+}
+
+func collectCerts(data []byte, found map[string][]byte) {
 	for {
 		var block *pem.Block
 		if block, data = pem.Decode(data); block == nil {

@@ -13,7 +13,12 @@ func BaseSourceRefs(b *Bakery) []string {
 
 // ReadHostAt is ReadHost with another root and environment.
 func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
-	return readHost(root, env, home)
+	return ReadHostWith(new(HostReader), root, env, home)
+}
+
+// ReadHostWith is Read of a reader, with another root and environment.
+func ReadHostWith(r *HostReader, root fs.FS, env func(string) string, home string) Host {
+	return r.read(root, env, home)
 }
 
 // UnreachableHost returns the host that could not be reached, according to lines of output.

@@ -26,15 +26,24 @@ type Host struct {
 }
 
 // ReadHost reads the machine's settings.
-func ReadHost() Host {
+func ReadHost() Host { return new(HostReader).Read() }
+
+// HostReader reads the machine's settings any number of times, and certificates, which take
+// the most time, only if they have changed. The zero value is ready for use, and safe for
+// concurrent use.
+type HostReader struct{ certs certReader }
+
+// Read reads the machine's settings. The certificates in them are shared and must not be
+// changed.
+func (r *HostReader) Read() Host {
 	home, _ := os.UserHomeDir()
-	return readHost(os.DirFS("/"), os.Getenv, home)
+	return r.read(os.DirFS("/"), os.Getenv, home)
 }
 
-func readHost(root fs.FS, env func(string) string, home string) Host {
+func (r *HostReader) read(root fs.FS, env func(string) string, home string) Host {
 	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
 	tools := toolconfig.Source{Root: root, Env: env, Home: home}
-	h.Certs = readCerts(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
+	h.Certs = r.certs.read(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
 	h.Registry = h.address(tools.NPM(), "npm's registry setting")
 	h.pip(tools.Pip())
 	h.proxies(env)

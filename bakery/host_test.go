@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -151,5 +152,60 @@ func TestMirrorComesFromTheHostsApt(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestCertificatesAreReadAgainIfTheirFilesChange(t *testing.T) {
+	const name = "usr/local/share/ca-certificates/company.crt"
+	root := fstest.MapFS{name: {Data: []byte(certificate(t, 1)), ModTime: time.Unix(1, 0)}}
+	var reader bakery.HostReader
+	read := func() []bakery.Cert {
+		return bakery.ReadHostWith(&reader, root, func(string) string { return "" }, "/home/me").Certs
+	}
+	first := read()
+	if again := read(); len(first) != 1 || &first[0] != &again[0] {
+		t.Errorf("unchanged files were read twice: %v, %v", first, again)
+	}
+	root[name] = &fstest.MapFile{Data: []byte(certificate(t, 2)), ModTime: time.Unix(2, 0)}
+	second := read()
+	if len(second) != 1 || second[0].Fingerprint == first[0].Fingerprint {
+		t.Error("a changed file was not read")
+	}
+	root["usr/local/share/ca-certificates/team.crt"] = &fstest.MapFile{Data: []byte(certificate(t, 3))}
+	if both := read(); len(both) != 2 {
+		t.Error("a new file was not read")
+	}
+	delete(root, name)
+	if left := read(); len(left) != 1 || left[0].Fingerprint == second[0].Fingerprint {
+		t.Error("a removed file still counts")
+	}
+}
+
+// unreadable is a file system whose files cannot be opened while failing is set.
+type unreadable struct {
+	fstest.MapFS
+
+	failing bool
+}
+
+func (u *unreadable) ReadFile(name string) ([]byte, error) {
+	if u.failing {
+		return nil, syscall.EMFILE
+	}
+	return u.MapFS.ReadFile(name)
+}
+
+// A server that has too many open files would otherwise go without them from then on.
+func TestCertificatesThatCouldNotBeReadAreReadAgain(t *testing.T) {
+	const name = "usr/local/share/ca-certificates/company.crt"
+	root := &unreadable{fstest.MapFS{name: {Data: []byte(certificate(t, 1))}}, true}
+	var reader bakery.HostReader
+	read := func() int {
+		return len(bakery.ReadHostWith(&reader, root, func(string) string { return "" }, "/home/me").Certs)
+	}
+	before := read()
+	root.failing = false
+	if after := read(); before != 0 || after != 1 {
+		t.Errorf("it has %d certificates, then %d", before, after)
 	}
 }

@@ -38,6 +38,46 @@ func (p Process) AwaitEnd(limit time.Duration) error {
 	return nil
 }
 
+// EndProcess kills p and waits until it has ended. It returns an error if p does nothing for
+// stuckTimeout.
+func EndProcess(p Process) error {
+	if err := KillProcess(p); err != nil {
+		return err
+	}
+	return p.awaitKilled(stuckTimeout)
+}
+
+// stuckTimeout is how long a killed process may do nothing before it counts as one that cannot end,
+// because a call of the kernel hangs. The last acts of thousands of threads that run only when
+// nothing else needs the processors take a while on a busy machine.
+const stuckTimeout = 10 * time.Second
+
+// awaitKilled waits until p, which was killed, has ended, or does nothing for stuck.
+func (p Process) awaitKilled(stuck time.Duration) error {
+	return awaitProgress(p.work, func() error { return p.AwaitEnd(stuck) })
+}
+
+// awaitProgress calls await until it returns nil, or until the work was the same before and after.
+func awaitProgress(work func() string, await func() error) error {
+	for {
+		before := work()
+		if err := await(); err == nil || work() == before {
+			return err
+		}
+	}
+}
+
+// work returns what changes while p runs or ends: its processor time and the number of its threads.
+// It is empty if p has ended.
+func (p Process) work() string {
+	fields, err := stat(p.PID)
+	if err != nil {
+		return ""
+	}
+	const user, system, threads = 11, 12, 17 // fields 14, 15 and 20 of /proc/PID/stat
+	return fields[user] + " " + fields[system] + " " + fields[threads]
+}
+
 // AwaitEndOr waits until p has ended, or until ctx ends; then it returns the error of ctx.
 // It does not block a thread.
 func (p Process) AwaitEndOr(ctx context.Context) error {

@@ -106,10 +106,7 @@ func KillBelonging(sandbox string, patience time.Duration) error {
 		if p.AwaitEnd(max(time.Until(deadline), 0)) == nil {
 			continue
 		}
-		err = errors.Join(err, KillProcess(p), p.AwaitEnd(killTimeout))
+		err = errors.Join(err, EndProcess(p))
 	}
 	return err
 }
-
-// killTimeout is how long a killed process may take to end.
-const killTimeout = 5 * time.Second

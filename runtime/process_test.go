@@ -244,6 +244,54 @@ func TestProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
 	}
 }
 
+func TestAKilledProcessIsAwaitedWhileItDoesSomething(t *testing.T) {
+	stuck := errors.New("still runs")
+	for name, c := range map[string]struct {
+		works []string
+		ends  []error
+		want  error
+	}{
+		"ends":          {[]string{"1"}, []error{nil}, nil},
+		"ends later":    {[]string{"1", "2", "2", "3", "3"}, []error{stuck, stuck, nil}, nil},
+		"never begins":  {[]string{"1", "1"}, []error{stuck}, stuck},
+		"does not end":  {[]string{"1", "2", "2", "2"}, []error{stuck, stuck}, stuck},
+		"ends meantime": {[]string{"1", ""}, []error{nil}, nil},
+	} {
+		works, ends := c.works, c.ends
+		err := awaitProgress(func() string { w := works[0]; works = works[1:]; return w },
+			func() error { e := ends[0]; ends = ends[1:]; return e })
+		if !errors.Is(err, c.want) || len(ends) != 0 {
+			t.Errorf("%s: %v, and %d waits are left", name, err, len(ends))
+		}
+	}
+}
+
+func TestTheWorkOfAProcessChangesOnlyWhileItRuns(t *testing.T) {
+	asleep, err := FindProcess(sleeper(t).Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := asleep.awaitKilled(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "still runs after 100ms") {
+		t.Errorf("a process that sleeps: %v", err)
+	}
+	self, err := FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := self.work()
+	for deadline := time.Now().Add(time.Minute); self.work() == before; {
+		if time.Now().After(deadline) {
+			t.Fatalf("a process that computes has still %q", before)
+		}
+	}
+	if err := errors.Join(KillProcess(asleep), asleep.awaitKilled(time.Minute)); err != nil {
+		t.Error(err)
+	}
+	if work := (Process{PID: 1 << 30}).work(); work != "" {
+		t.Errorf("no process: %q", work)
+	}
+}
+
 func TestNoProcessMeansNoKill(t *testing.T) {
 	for _, pid := range []int{-1, 0, 1} {
 		if err := KillProcess(Process{PID: pid}); err == nil {

@@ -52,7 +52,9 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	if err != nil && !b.builtMeanwhile(ctx, order, before, err) {
 		return fmt.Errorf("building %q: %w", order.Ref, err)
 	}
-	b.drop(ctx, before.ID)
+	if order.Needed == nil || !order.Needed(before.ID) {
+		b.drop(ctx, before.ID)
+	}
 	return nil
 }
 

@@ -172,13 +172,14 @@ func TestBuildReportsStepsAndTheNextBuildIsCached(t *testing.T) {
 	}
 }
 
-func TestRebuildReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
+func TestRebuildReplacesTheImageAndRemovesTheOldOneUnlessItIsNeeded(t *testing.T) {
 	b := daemon(t)
 	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"say\", \"again "+rand.Text()+"\"]\n")
 	var ids []string
-	for range 2 {
+	for i := range 3 {
 		var got news
 		build.NoCache = true
+		build.Needed = func(id string) bool { return i == 2 && id == ids[1] }
 		if err := b.Build(t.Context(), build, got.take); err != nil {
 			t.Fatal(err)
 		}
@@ -191,12 +192,16 @@ func TestRebuildReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
 		}
 		ids = append(ids, found.ID)
 	}
-	if ids[0] == ids[1] {
-		t.Fatal("both builds made the same image")
+	if ids[0] == ids[1] || ids[1] == ids[2] {
+		t.Fatal("two builds made the same image")
 	}
 	if _, err := b.Image(t.Context(), ids[0]); !errors.Is(err, bakery.ErrNoImage) {
 		t.Errorf("the old image: %v", err)
 	}
+	if _, err := b.Image(t.Context(), ids[1]); err != nil {
+		t.Errorf("an old image that is needed: %v", err)
+	}
+	remove(b, ids[1])
 }
 
 func TestCacheMountPersistsAcrossBuildsButNotInTheImage(t *testing.T) {

@@ -115,7 +115,7 @@ func TestImageIsPulledByDigestAndAnotherDigestIsRejected(t *testing.T) {
 	// The server in the container may not listen yet when its start returns.
 	var lines []string
 	err := errors.New("never tried")
-	for deadline := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); {
 		err = b.Pull(t.Context(), pinned, as, 15*time.Second, func(line string) { lines = append(lines, line) })
 	}
 	if err != nil {

@@ -161,10 +161,11 @@ func (n *Networks) Prune(ctx context.Context, dryRun bool) ([]runtime.Network, e
 			continue
 		}
 		if n.unused(ctx, network.ID) {
-			if err := n.remove(ctx, network, held, dryRun); err != nil {
-				errs = append(errs, err)
-			} else {
+			switch err := n.remove(ctx, network, held, dryRun); {
+			case err == nil:
 				removed = append(removed, network)
+			case !errdefs.IsPermissionDenied(err): // the daemon still disconnects a container, or has connected one meanwhile
+				errs = append(errs, err)
 			}
 		}
 		held.release()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/network"
 
 	"aibox/runtime"
@@ -159,5 +160,14 @@ func TestABridgeInUseIsNotTakenAfterItsLeaseFileWasRemoved(t *testing.T) {
 	t.Cleanup(func() { _ = next.Release(context.Background(), got) })
 	if got.Bridge == running.network.Bridge {
 		t.Error("two sessions have the same bridge")
+	}
+}
+
+// While a container is being disconnected, the daemon lists it no longer and still keeps the network.
+func TestTheDaemonRefusesToRemoveANetworkThatIsInUse(t *testing.T) {
+	r := prepare(t)
+	running := r.boot(t, nil)
+	if err := r.pool.remove(t.Context(), running.network, nil, false); !errdefs.IsPermissionDenied(err) {
+		t.Errorf("it says %v, which Prune takes for a failure", err)
 	}
 }

@@ -106,10 +106,10 @@ func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
 	return r
 }
 
-// accept takes one connection within ten seconds.
+// accept takes one connection within a minute.
 func accept(t testing.TB, l net.Listener) net.Conn {
 	t.Helper()
-	timer := time.AfterFunc(10*time.Second, func() { _ = l.Close() })
+	timer := time.AfterFunc(time.Minute, func() { _ = l.Close() })
 	defer timer.Stop()
 	conn, err := l.Accept()
 	if err != nil {
@@ -122,7 +122,7 @@ func accept(t testing.TB, l net.Listener) net.Conn {
 // ends waits until the sandbox process has ended.
 func (r *rig) ends(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); r.state.Process.Alive(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); r.state.Process.Alive(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the sandbox process does not end")
 		}

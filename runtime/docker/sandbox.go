@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -24,7 +25,8 @@ type sandbox struct {
 	session    string
 	runtime    string
 	volumes    []string
-	checkpoint string // the checkpoint that it continues from; empty means none
+	checkpoint string        // the checkpoint that it continues from; empty means none
+	limit      time.Duration // of Destroy; 0 means destroyTimeout
 
 	mu      sync.Mutex
 	process runtime.Process
@@ -134,6 +136,22 @@ func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 // the sandbox last seen by State, and the error wraps ErrDaemonLost, since the container's
 // record is still there.
 func (b *sandbox) Destroy(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, b.patience())
+	defer cancel()
+	err := b.destroy(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("removing the sandbox: Docker gave no answer within %v: %w", b.patience(), err)
+	}
+	return err
+}
+
+// destroyTimeout is how long the daemon may take to remove a sandbox. A daemon that hangs must not
+// hold up the end of a session: a later repair removes the rest.
+const destroyTimeout = time.Minute
+
+func (b *sandbox) patience() time.Duration { return cmp.Or(b.limit, destroyTimeout) }
+
+func (b *sandbox) destroy(ctx context.Context) error {
 	// The daemon cannot end a sandbox whose process is stopped by a signal.
 	if err := b.kill(); err != nil {
 		return err
