@@ -192,3 +192,27 @@ func TestLargeHunksAreSplitInLinearTime(t *testing.T) {
 		t.Errorf("%d parts, the last one at -%d +%d", len(parts), last.OldStart, last.NewStart)
 	}
 }
+
+// TestManyLinesOfABlockAreTakenInLinearTime takes almost all lines of the longest block that
+// has lines. Searching all of them for each takes a minute.
+func TestManyLinesOfABlockAreTakenInLinearTime(t *testing.T) {
+	b := block{lines: make([]Line, maxHunkLines)}
+	h := Hunk{ID: "x", Kind: HunkText, Lines: b.lines}
+	numbers := make([]int, 0, maxHunkLines)
+	for i := range b.lines {
+		b.lines[i].Op = '+'
+		if i > 0 {
+			numbers = append(numbers, i+1)
+		}
+	}
+	taken := Taken{Lines: []BlockLines{{h.ID, numbers, maxHunkLines}}}
+	if got := len(b.only(numbers).lines); got != len(numbers) {
+		t.Errorf("%d lines", got)
+	}
+	if got := len(taken.linesIn(&h).numbers()); got != len(numbers) {
+		t.Errorf("%d lines", got)
+	}
+	if !taken.hasLines(taken.Lines[0]) {
+		t.Error("its own lines are missing")
+	}
+}

@@ -85,7 +85,8 @@ func (f *feeder) send(ctx context.Context, to, c *Change) error {
 		Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: f.effort,
 		Covers: f.covers(c.Path.Raw()) || c.OldPath != "" && f.covers(c.OldPath.Raw()),
 	}}
-	if c.NewBlob != "" {
+	switch {
+	case c.NewBlob != "":
 		if c.Size <= risk.MaxContent {
 			f.total += max(0, c.Size)
 		}
@@ -95,6 +96,11 @@ func (f *feeder) send(ctx context.Context, to, c *Change) error {
 		if c.Size < 0 { // unknown until it is read
 			f.total += int64(len(j.file.New.Content))
 			j.file.Size = int64(len(j.file.New.Content))
+		}
+	case risk.NeedsOld(c.Path.Raw()):
+		var err error
+		if j.file.Old.Content, j.file.Old.Cut, err = f.blobs.ReadWithin(c.OldBlob, risk.MaxContent); err != nil {
+			return err
 		}
 	}
 	if err := f.room.Acquire(ctx, j.bytes()); err != nil {

@@ -112,7 +112,7 @@ func parseHunkChoice(text string) (id string, lines lineRange, err error) {
 func (b block) only(numbers []int) block {
 	var deleted, added []Line
 	for i, line := range b.lines {
-		taken := slices.Contains(numbers, i+1)
+		_, taken := slices.BinarySearch(numbers, i+1)
 		switch {
 		case line.Op == '-' && !taken:
 			line.Op = ' '
@@ -168,7 +168,10 @@ func (t *Taken) sortLines() {
 // hasLines reports whether t holds the lines of a block.
 func (t *Taken) hasLines(of BlockLines) bool {
 	return slices.Contains(t.Blocks, of.Block) || slices.ContainsFunc(t.Lines, func(b BlockLines) bool {
-		return b.Block == of.Block && !slices.ContainsFunc(of.Lines, func(n int) bool { return !slices.Contains(b.Lines, n) })
+		return b.Block == of.Block && !slices.ContainsFunc(of.Lines, func(n int) bool {
+			_, there := slices.BinarySearch(b.Lines, n)
+			return !there
+		})
 	})
 }
 
@@ -180,7 +183,8 @@ func (t *Taken) linesIn(part *Hunk) lineSet {
 	for _, b := range t.Lines {
 		if b.Block == part.ID && b.Of == len(lines) {
 			for i := range lines {
-				lines[i] = lines[i] || slices.Contains(b.Lines, i+1)
+				_, taken := slices.BinarySearch(b.Lines, i+1)
+				lines[i] = lines[i] || taken
 			}
 		}
 	}

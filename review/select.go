@@ -33,8 +33,9 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 	for i := range chosen {
 		chosen[i] = choice.All
 	}
+	names := cs.Names()
 	for _, pattern := range choice.Files {
-		found, err := cs.match(pattern)
+		found, err := names.match(pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +58,7 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 		}
 	}
 	s.sort()
-	return s, s.leaveRisky(cs, choice.Risky)
+	return s, s.leaveRisky(names, choice.Risky)
 }
 
 // taken returns what the choice selects of change i; false for nothing.
@@ -107,19 +108,20 @@ func (t *Taken) take(blocks map[HunkID]lineSet) {
 
 // leaveRisky moves the risky files that the user has not accepted to Left, with the changes
 // that belong to them or to refused files.
-func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
+func (s *Selection) leaveRisky(names *Names, accepted []string) error {
+	cs := names.set
 	index := make(map[Path]int, len(cs.Changes))
 	for i := range cs.Changes {
 		index[cs.Changes[i].Path] = i
 	}
 	exempt := make([]bool, len(cs.Changes))
 	for _, name := range accepted {
-		c := cs.Named(name)
-		if c == nil {
+		i, ok := names.find(name)
+		if !ok {
 			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
 				Hint("`aibox diff --stat %s` lists the changed files", cs.Session)
 		}
-		exempt[index[c.Path]] = true
+		exempt[i] = true
 	}
 	chosen := make([]bool, len(cs.Changes))
 	for _, t := range s.Taken {
@@ -144,35 +146,12 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	return nil
 }
 
-// Named finds a change by its path or old path, either raw or as aibox prints it; nil if
-// there is none.
-func (cs *ChangeSet) Named(name string) *Change {
-	if name != everythingElse {
-		name = strings.TrimPrefix(name, "./")
-	}
-	for _, same := range []func(Path) bool{
-		func(p Path) bool { return p.Raw() == name },
-		func(p Path) bool { return p.String() == name },
-	} {
-		for i := range cs.Changes {
-			if same(cs.Changes[i].Path) {
-				return &cs.Changes[i]
-			}
-		}
-		for i := range cs.Changes {
-			if old := cs.Changes[i].OldPath; old != "" && same(old) {
-				return &cs.Changes[i]
-			}
-		}
-	}
-	return nil
-}
-
 // match returns the indexes of the changes that a path, folder or glob matches.
-func (cs *ChangeSet) match(pattern string) ([]int, error) {
-	if c := cs.Named(pattern); c != nil {
-		return cs.indexes([]Path{c.Path})
+func (n *Names) match(pattern string) ([]int, error) {
+	if i, ok := n.find(pattern); ok {
+		return []int{i}, nil
 	}
+	cs := n.set
 	clean := strings.Trim(strings.TrimPrefix(pattern, "./"), "/")
 	in := func(match func(path string) bool) (found []int) {
 		for i := range cs.Changes {

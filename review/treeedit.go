@@ -48,8 +48,9 @@ func newTreeEdit(ctx context.Context, cs *ChangeSet, s *Selection) (*treeEdit, e
 		}
 	}
 	if selected < len(s.Taken) {
+		names := cs.Names()
 		for _, t := range s.Taken {
-			if cs.Named(t.Path.Raw()) == nil {
+			if names.Named(t.Path.Raw()) == nil {
 				return nil, staleSelection(t.Path)
 			}
 		}

@@ -33,9 +33,10 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
 		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
 	}
+	names := cs.Names()
 	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, explicitly by name
 		t := before.Selection.At(l.Path)
-		return t != nil && t.Whole && t.Fits(cs.Named(l.Path.Raw()))
+		return t != nil && t.Whole && t.Fits(names.Named(l.Path.Raw()))
 	})
 	p := &part{before: before, all: before.Selection.Union(chosen), left: chosen.Left, tree: before.Tree}
 	if chosen.Empty() {
@@ -63,9 +64,20 @@ func (p *part) delivery(ctx context.Context, ws *workspace.Workspace, cs *review
 		Modules: ws.Modules, Joined: ws.Joined, Earlier: p.before.Modules,
 		Cleaning: &branch.Cleaner{
 			GitDir: ws.GitDir, Session: ws.Session, Owner: ws.Owner(), Repo: ws.Repo, Base: ws.BaseTree, Folded: cs.Listed != "", AsStored: ws.AsStored,
-			Uncommitted: ws.Uncommitted != "", Consent: opts.Choice.Risky, Limit: opts.FilterTime,
+			Uncommitted: ws.Uncommitted != "", Consent: consent(cs, opts.Choice.Risky), Limit: opts.FilterTime,
 		},
 	}
+}
+
+// consent returns the paths that the user accepts by these names, despite their risks.
+func consent(cs *review.ChangeSet, accepted []string) []string {
+	names, paths := cs.Names(), []string{}
+	for _, name := range accepted {
+		if c := names.Named(name); c != nil {
+			paths = append(paths, c.Path.Raw())
+		}
+	}
+	return paths
 }
 
 // commit returns the commit that holds the work.

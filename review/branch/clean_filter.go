@@ -48,8 +48,7 @@ func (p *cleanDir) notSetUp() error {
 
 // isConsented reports whether the user accepts a file by name despite its risks.
 func (p *cleanDir) isConsented(name string) bool {
-	name = p.prefix + name
-	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
+	return slices.Contains(p.Consent, p.prefix+name)
 }
 
 // configuration returns settings of git as environment variables. They make git fail if a

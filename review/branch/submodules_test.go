@@ -262,6 +262,50 @@ func TestReplacingASubmoduleIsRefused(t *testing.T) {
 	}
 }
 
+// TestReplacingASubmoduleThatDidNotComeAlongIsRefused has a submodule of which aibox found no
+// repository, so that the agent has an empty folder.
+func TestReplacingASubmoduleThatDidNotComeAlongIsRefused(t *testing.T) {
+	for name, change := range map[string]func(b *reviewtest.Fixture) (path string){
+		"a file": func(b *reviewtest.Fixture) string {
+			reviewtest.Must(b.T, os.RemoveAll(b.Path("in/gone")))
+			b.Write("in/gone", "x\n")
+			return "in/gone"
+		},
+		"a symlink": func(b *reviewtest.Fixture) string {
+			reviewtest.Must(b.T, os.RemoveAll(b.Path("in/gone")))
+			reviewtest.Must(b.T, os.Symlink("/etc", b.Path("in/gone")))
+			return "in/gone"
+		},
+		"a file in it": func(b *reviewtest.Fixture) string {
+			b.Write("in/gone/x", "x\n")
+			return "in/gone"
+		},
+		"a file for its folder": func(b *reviewtest.Fixture) string {
+			reviewtest.Must(b.T, os.RemoveAll(b.Path("in")))
+			b.Write("in", "x\n")
+			return "in"
+		},
+		"a folder that git does not see": func(b *reviewtest.Fixture) string {
+			reviewtest.Must(b.T, os.RemoveAll(b.Path("in/gone")))
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", ".gitignore": "x.o\n"})
+			head := reviewtest.GitIn(t, b.Repo, "rev-parse", "HEAD")
+			reviewtest.GitIn(t, b.Repo, "update-index", "--add", "--cacheinfo", "160000,"+head+",in/gone")
+			reviewtest.GitIn(t, b.Repo, "commit", "-q", "-m", "submodule")
+			b.Prepare()
+			path := change(b)
+			cs := b.Compute()
+			b.Want(cs)
+			if path != "" && (len(cs.Refused) != 1 || cs.Refused[0].Path.Raw() != path) || path == "" && len(cs.Refused) > 0 {
+				t.Errorf("refused %v", cs.Refused)
+			}
+		})
+	}
+}
+
 func TestAnAgentsRepositoryInASubmoduleIsNotOpened(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	canary := filepath.Join(t.TempDir(), "canary")

@@ -403,3 +403,16 @@ func TestDecisionsAreCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestARiskyFileIsAcceptedByEachOfItsNames(t *testing.T) {
+	set := example(t)
+	for _, name := range []string{"Makefile", "./Makefile"} {
+		plan, err := NewPlan(t.Context(), set, review.Choice{All: true, Risky: []string{name}})
+		if err != nil || plan.Selection.At("Makefile") == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := NewPlan(t.Context(), set, review.Choice{Files: []string{"gone"}, Risky: []string{"Makefile"}}); err == nil {
+		t.Error("the risks of a file that is not taken are accepted")
+	}
+}

@@ -55,10 +55,11 @@ func (f *File) AcceptedLines(h *review.Hunk) []int {
 // decideLines accepts some lines of hunk i.
 func (f *File) decideLines(i int, numbers []int) {
 	h := &f.hunks[i]
+	numbers = slices.Sorted(slices.Values(numbers))
 	changed := h.Changed()
 	var choice lineChoice
 	for n, at := range changed {
-		if !slices.Contains(numbers, n+1) {
+		if _, taken := slices.BinarySearch(numbers, n+1); !taken {
 			continue
 		}
 		choice.numbers = append(choice.numbers, n+1)

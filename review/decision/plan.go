@@ -2,7 +2,6 @@ package decision
 
 import (
 	"context"
-	"slices"
 
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -23,11 +22,9 @@ func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (
 	if err != nil {
 		return nil, err
 	}
+	names := set.Names()
 	for _, name := range choice.Risky {
-		taken := func(t review.Taken) bool {
-			return slices.Contains([]string{t.Path.Raw(), t.Path.String(), t.OldPath.Raw(), t.OldPath.String()}, name)
-		}
-		if !slices.ContainsFunc(selection.Taken, taken) {
+		if selection.At(names.Named(name).Path) == nil { // Select found it
 			return nil, fault.New(fault.Usage, "--accept-risky names %s, but nothing in it is selected", termtext.Escape(name)).
 				Hint("add it with --files, or remove --files and --hunks")
 		}

@@ -61,8 +61,9 @@ func (s *Saved) Check(set *review.ChangeSet) error {
 	if s.Base != set.BaseTree || s.Tree != set.Tree {
 		return errors.New("the saved decisions belong to other changes")
 	}
+	names := set.Names()
 	for _, f := range s.Files {
-		if set.Named(f.Path.Raw()) == nil {
+		if names.Named(f.Path.Raw()) == nil {
 			return fmt.Errorf("the saved decisions name %s, which was not changed", f.Path)
 		}
 	}

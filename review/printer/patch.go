@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/slashpath"
 	"aibox/review"
 )
 
@@ -40,15 +40,16 @@ func PatchWithContext(ctx context.Context, cs *review.ChangeSet, w io.Writer, li
 // still exists and refuses the files in the folder ("beyond a symbolic link", seen with
 // git 2.39).
 func movesSymlinkForFolder(cs *review.ChangeSet) bool {
-	for _, moved := range cs.Changes {
-		if moved.Kind != review.Renamed || moved.OldMode != "120000" {
-			continue
-		}
-		for _, c := range cs.Changes {
-			if strings.HasPrefix(c.Path.Raw(), moved.OldPath.Raw()+"/") {
-				return true
-			}
+	moved := map[string]bool{}
+	for _, c := range cs.Changes {
+		if c.Kind == review.Renamed && c.OldMode == string(git.Symlink) {
+			moved[c.OldPath.Raw()] = true
 		}
 	}
-	return false
+	if len(moved) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(cs.Changes, func(c review.Change) bool {
+		return slices.ContainsFunc(slashpath.Parents(c.Path.Raw()), func(dir string) bool { return moved[dir] })
+	})
 }

@@ -149,21 +149,29 @@ func GitSetting(key, value string) (c Caller, ok bool) {
 // Called finds the changed files that callers name. The result is keyed by the index into
 // paths.
 func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) map[int]Risk {
-	bases := map[string][]int{}
-	for i, name := range paths {
-		base := path.Base(name)
-		bases[base] = append(bases[base], i)
-		if short := strings.TrimSuffix(base, path.Ext(base)); short != base && short != "" {
-			bases[short] = append(bases[short], i)
-		}
-	}
+	every := newEndings(paths, func(int) bool { return true })
+	scripts := newEndings(paths, func(i int) bool { return isScript(paths[i], executable(i)) })
 	found := map[int]Risk{}
 	for c := range all {
-		for word := range words(c.Text) {
-			for _, i := range bases[path.Base(word)] {
-				if c.means(word, paths[i], executable(i)) && !worse(found, i, c.rule.severity) {
+		mark := func(word string) func(i int) {
+			return func(i int) {
+				if !worse(found, i, c.rule.severity) && c.means(word, paths[i], executable(i)) {
 					found[i] = c.risk()
 				}
+			}
+		}
+		seen := map[string]struct{}{}
+		for word := range words(c.Text) {
+			if _, again := seen[word]; again {
+				continue
+			}
+			seen[word] = struct{}{}
+			every.whole(word, mark(word))
+			if c.Dir != "" {
+				every.whole(path.Join(c.Dir, word), mark(word))
+			}
+			if namesFile(word) {
+				scripts.with(word, mark(word))
 			}
 		}
 		c.folder(paths, found)
@@ -250,9 +258,17 @@ func (c Caller) dir() (dir string, ok bool) {
 // scripts are the extensions of files that are started by name.
 var scripts = []string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".php", ".lua", ".cmd", ".bat", ".fish", ".awk", ".groovy", ".exs", ".r", ".jl"}
 
+func isScript(name string, executable bool) bool {
+	return executable || slices.Contains(scripts, strings.ToLower(path.Ext(name)))
+}
+
+// namesFile reports whether a word is more than a plain word, so that it can be the end of a
+// path.
+func namesFile(word string) bool { return strings.Contains(word, "/") || path.Ext(word) != "" }
+
 // means reports whether a word of the caller can refer to the file name.
 func (c Caller) means(word, name string, executable bool) bool {
-	script := executable || slices.Contains(scripts, strings.ToLower(path.Ext(name)))
+	script := isScript(name, executable)
 	short := strings.TrimSuffix(name, path.Ext(name))
 	for _, file := range []string{name, short} {
 		if file == "" || file == short && !script {
@@ -261,7 +277,7 @@ func (c Caller) means(word, name string, executable bool) bool {
 		if file == word || c.Dir != "" && file == path.Join(c.Dir, word) {
 			return file == name || strings.Contains(word, "/") // a bare word is rarely a file without its extension
 		}
-		if strings.HasSuffix(file, "/"+word) && script && (strings.Contains(word, "/") || path.Ext(word) != "") {
+		if strings.HasSuffix(file, "/"+word) && script && namesFile(word) {
 			return true
 		}
 	}

@@ -38,17 +38,6 @@ func driverLines(r *rule, f *File) []Risk {
 		}
 		return found == nil
 	})
-	if found != nil || f.Old.Mode == "" {
-		return found
-	}
-	f.before().lines(func(l line) bool {
-		if attribute := driver(l.text); strings.HasPrefix(attribute, "filter=") {
-			risk := r.at(0, "taken away: "+l.text)
-			risk.Title, risk.Runs = "a filter that is taken away", "nothing any more: what it encrypted or stored elsewhere is stored in plain"
-			found = []Risk{risk}
-		}
-		return found == nil
-	})
 	return found
 }
 

@@ -247,6 +247,9 @@ func Judge(f *File) []Risk {
 	if f.OldPath != "" {
 		found = append(found, lost(x, f.OldPath)...)
 	}
+	converts := conversions(f)
+	f.withhold(converts)
+	found = append(found, converts...)
 	if f.Covers {
 		found = append(found, hiddenFile.one(0, "")...)
 	}

@@ -58,8 +58,25 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{plain("husky/readme", "x"), plain("pre-commit-config.txt", "x")},
 	},
 	"git-attributes": {
-		[]*File{plain(".gitattributes", "*.psd filter=evil\n"), plain("sub/.gitattributes", "* -text diff=run\n"), plain(".GITATTRIBUTES", "* merge=mine\n"), edited(".gitattributes", "*.key filter=crypt\n", "\n")},
+		[]*File{plain(".gitattributes", "*.psd filter=evil\n"), plain("sub/.gitattributes", "* -text diff=run\n"), plain(".GITATTRIBUTES", "* merge=mine\n")},
 		[]*File{plain(".gitattributes", "*.go diff=golang text eol=lf\n# filter=x\n*.md merge=union\n"), edited(".gitattributes", "*.psd filter=lfs\n", "*.psd filter=lfs\n*.sh text\n")},
+	},
+	"git-attributes-convert": {
+		[]*File{
+			plain(".gitattributes", "*.py working-tree-encoding=UTF-7\n"), plain("sub/.gitattributes", "* -filter\n"), plain(".gitattributes", "* !filter\n"), plain(".gitattributes", "* filter\n"),
+			plain(".gitattributes", "*.c ident\n"), plain(".gitattributes", "* macro-of-another-file\n"), plain(".gitattributes", "\u00a0# filter\n"), plain(".gitattributes", "\"a filter\n"),
+			edited(".gitattributes", "*.key filter=crypt\n", "\n"), edited(".gitattributes", "* -filter\n*.key filter=crypt\n", "*.key filter=crypt\n* -filter\n"),
+			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
+			{Path: "was", OldPath: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
+			{Path: "b/.gitattributes", OldPath: "a/.gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
+			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: symlink, Content: []byte("elsewhere")}},
+		},
+		[]*File{
+			plain(".gitattributes", "* text=auto\n*.go diff=golang linguist-generated -whitespace\nfilter text\n# * -filter\n"), plain("attributes", "* -filter\n"),
+			edited(".gitattributes", "*.key filter=crypt\n", "# keys\n\n*.key filter=crypt\n*.sh text eol=lf\n"),
+			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("* text=auto\n")}},
+			mode(".gitattributes", "*.key filter=crypt\n", "100644", "100755"),
+		},
 	},
 	"git-attributes-hide": {
 		[]*File{plain(".gitattributes", "*.go -diff\n"), plain(".gitattributes", "src/** linguist-generated=true\n")},

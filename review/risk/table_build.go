@@ -15,13 +15,13 @@ var buildRules = []rule{
 		},
 	},
 	{
-		name: "configure", title: "a configure script, or what makes it", severity: Medium,
-		runs: "the file itself", when: "on configuring a build", by: "the shell, Autoconf",
+		name: "configure", title: "a configure script, or what generates it", severity: Medium,
+		runs: "the file itself", when: "when a build is configured", by: "the shell, Autoconf",
 		files: []string{"configure", "configure.ac", "configure.in", "autogen.sh", "autogen.pl", "bootstrap", "bootstrap.sh", "*.m4", "*.ac", "config.guess", "config.sub", "install-sh", "ltmain.sh", "build.sh", "install.sh", "setup.sh"},
 	},
 	{
 		name: "cmake", title: "a build by CMake or Meson", severity: Medium,
-		runs: "the commands in it, already when it is configured", when: "on cmake or meson; editors configure by themselves when the folder is opened", by: "CMake, Meson, Ninja, SCons, Waf, xmake, Premake",
+		runs: "the commands in it, even when it is only configured", when: "on cmake or meson; editors configure on their own when the folder is opened", by: "CMake, Meson, Ninja, SCons, Waf, xmake, Premake",
 		files: []string{
 			"cmakelists.txt", "*.cmake", "*.cmake.in", "cmakepresets.json", "cmakeuserpresets.json", "ctestconfig.cmake", "meson.build", "meson_options.txt", "meson.options", "*.wrap", "build.ninja", "*.ninja", "sconstruct", "sconscript", "wscript", "waf", "xmake.lua", "premake*.lua",
 			"jamfile*", "jamroot*", "tupfile*", "*.pro", "*.pri", "*.qbs", "conanfile.*", "vcpkg*.json", "ports/**/portfile.cmake", "portfile.cmake", "*.gyp", "*.gypi", "gn.build", "build.gn", "*.gni", ".gn", "*.do",
@@ -29,17 +29,17 @@ var buildRules = []rule{
 	},
 	{
 		name: "bazel", title: "a build by Bazel, Buck or Pants", severity: Medium,
-		runs: "its rules, and tools/bazel in the place of Bazel itself", when: "on bazel; editors ask it by themselves", by: "Bazel, Bazelisk, Buck, Pants, Please",
+		runs: "its rules, and tools/bazel in place of Bazel itself", when: "on bazel; editors run it on their own", by: "Bazel, Bazelisk, Buck, Pants, Please",
 		files: []string{".bazelrc", "*.bazelrc", "workspace", "workspace.bazel", "workspace.bzlmod", "module.bazel", "build", "build.bazel", "*.bzl", "*.bazel", "tools/bazel", "tools/bazel.*", "buck", ".buckconfig*", "buck2", "targets", "pants.toml", ".pants.rc", "build.pants", "build.plz", ".plzconfig*", "pleasew", "*.bxl"},
 	},
 	{
 		name: "gradle", title: "a build by Gradle", severity: Medium,
-		runs: "the script, already when it is configured; gradlew and its jar before anything is checked", when: "on gradle or gradlew; editors import by themselves when the folder is opened", by: "Gradle, the shell, the Java machine",
+		runs: "the script, even when it is only configured; gradlew and its jar before anything is checked", when: "on gradle or gradlew; editors import on their own when the folder is opened", by: "Gradle, the shell, the JVM",
 		files: []string{"*.gradle", "*.gradle.kts", "*.gradle.dcl", "gradle.properties", "gradlew", "gradlew.bat", "gradle/**", "buildsrc/**", "build-logic/**", "local.properties", "init.gradle*"},
 	},
 	{
 		name: "maven", title: "a build by Maven or Ant", severity: Medium,
-		runs: "plugins and extensions that it names; mvnw before anything is checked", when: "on mvn, mvnw or ant; editors import by themselves when the folder is opened", by: "Maven, Ant, the shell, the Java machine",
+		runs: "plugins and extensions that it names; mvnw before anything is checked", when: "on mvn, mvnw or ant; editors import on their own when the folder is opened", by: "Maven, Ant, the shell, the JVM",
 		files: []string{"pom.xml", "pom.*", "mvnw", "mvnw.*", ".mvn/**", "build.xml", "ivy.xml", "ivysettings.xml", ".mavenrc", "mvnd*", ".jvmopts", ".java_opts"},
 	},
 }
@@ -52,17 +52,17 @@ var scriptRules = []rule{
 	},
 	{
 		name: "npm-settings", title: "settings of a JavaScript package manager", severity: High,
-		runs: "another registry, another shell, another program in its place, hooks into installing", when: "on npm, pnpm, yarn or bun, whatever the command", by: "npm, pnpm, Yarn, Bun",
+		runs: "another registry, shell or program, and hooks of installs", when: "on npm, pnpm, yarn or bun, whatever the command", by: "npm, pnpm, Yarn, Bun",
 		files: []string{".npmrc", ".yarnrc", ".yarnrc.y*ml", ".yarn/**", ".pnpmfile.*", "pnpmfile.*", "pnpm-workspace.y*ml", "bunfig.toml", ".bunfig.toml", ".pnp.*", ".pnpm-*", "rush.json", "common/config/rush/**", ".meteor/**", ".bowerrc", "bower.json", ".noderc", "node.config.json"},
 	},
 	{
 		name: "deno-tasks", title: "tasks and imports of Deno", severity: Medium,
-		runs: "its tasks, and code from the addresses it imports", when: "on deno task, run or test; editors ask it by themselves", by: "Deno",
+		runs: "its tasks, and code from the addresses it imports", when: "on deno task, run or test; editors run it on their own", by: "Deno",
 		files: []string{"deno.json", "deno.jsonc", "jsr.json*", "import_map.json", "import-map.json"},
 	},
 	{
-		name: "js-tool-settings", title: "settings of a JavaScript tool that are a program", severity: Medium,
-		runs: "the file itself, or plugins that it names", when: "when the tool, or its extension of an editor, starts", by: "ESLint, Prettier, Babel, Vite, webpack, Jest and others",
+		name: "js-tool-settings", title: "settings of a JavaScript tool that are code", severity: Medium,
+		runs: "the file itself, or plugins that it names", when: "when the tool or its editor extension starts", by: "ESLint, Prettier, Babel, Vite, webpack, Jest and others",
 		files: []string{
 			"*.config.js", "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.cts", "*.config.mts", "*.config.jsx", "*.config.tsx", "*.conf.js", "*.conf.ts", "*.conf.cjs", ".eslintrc*", ".prettierrc*", ".babelrc*", ".stylelintrc*", ".mocharc*", ".swcrc", ".postcssrc*", ".nycrc*", ".remarkrc*", ".textlintrc*",
 			".markdownlint-cli2.*", ".cspell*", ".htmlhintrc", ".xo-config*", "tsconfig*.json", "jsconfig.json", ".parcelrc", ".percy.*", ".storybook/**", "webpack.*.js", "rollup.*.js", "wallaby.*", "angular.json", "ember-cli-build.js", ".ember-cli", "vue.config.*", "metro.config.*", "biome.json*", "esbuild.*", "setupfiles/**", "jest.setup.*", "vitest.setup.*", "vitest.workspace.*", ".dependency-cruiser.*", "plopfile.*", "hardhat.config.*", "truffle*.js",
@@ -70,12 +70,12 @@ var scriptRules = []rule{
 	},
 	{
 		name: "node-gyp", title: "a native build inside an npm package", severity: High,
-		runs: "the commands in it, without any script being named", when: "on npm install", by: "npm, by way of node-gyp",
+		runs: "the commands in it, even without a script", when: "on npm install", by: "npm, through node-gyp",
 		files: []string{"binding.gyp"},
 	},
 	{
-		name: "installed-packages", title: "code in the place of installed packages", severity: High,
-		runs: "the file, in the place of a package's own", when: "when the package is used", by: "Node.js, Python, Ruby, PHP, Go",
+		name: "installed-packages", title: "code in place of installed packages", severity: High,
+		runs: "the file, in place of a package's own", when: "when the package is used", by: "Node.js, Python, Ruby, PHP, Go",
 		files: []string{"node_modules/**", "bower_components/**", "site-packages/**", "dist-packages/**", ".venv/**", "venv/**", "vendor/**", ".bundle/**", "__pycache__/**", "__pypackages__/**", "third_party/go/**", "pods/**", "carthage/**", ".pnpm-store/**"},
 	},
 }

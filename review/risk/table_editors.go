@@ -3,22 +3,22 @@ package risk
 var editorRules = []rule{
 	{
 		name: "vscode-tasks", title: "tasks of VS Code", severity: High,
-		runs: "the commands in it", when: "when the folder is opened (runOn folderOpen), or a task is started", by: "VS Code and its relatives",
+		runs: "the commands in it", when: "when the folder is opened (runOn folderOpen), or a task is started", by: "VS Code and its forks",
 		files: []string{".vscode/tasks.json"},
 	},
 	{
 		name: "vscode-settings", title: "settings of VS Code", severity: High,
-		runs: "programs that settings name: interpreters, linters, formatters, terminals, git", when: "when the folder is opened", by: "VS Code, its relatives and their extensions",
+		runs: "programs that settings name: interpreters, linters, formatters, terminals, git", when: "when the folder is opened", by: "VS Code, its forks and their extensions",
 		files: []string{".vscode/settings.json", "*.code-workspace", ".vscode/mcp.json", ".vscode/*.code-snippets"},
 	},
 	{
-		name: "vscode-launch", title: "start configurations of VS Code", severity: Medium,
-		runs: "the programs and preLaunchTasks in it", when: "when debugging starts", by: "VS Code and its relatives",
+		name: "vscode-launch", title: "launch configurations of VS Code", severity: Medium,
+		runs: "the programs and preLaunchTasks in it", when: "when debugging starts", by: "VS Code and its forks",
 		files: []string{".vscode/launch.json", ".vscode/c_cpp_properties.json", ".vscode/cmake-kits.json"},
 	},
 	{
-		name: "vscode-extensions", title: "extensions that VS Code is to recommend", severity: Medium,
-		runs: "the code of the extensions", when: "when the user follows the recommendation", by: "VS Code and its relatives",
+		name: "vscode-extensions", title: "extensions that VS Code recommends", severity: Medium,
+		runs: "the code of the extensions", when: "when the user follows the recommendation", by: "VS Code and its forks",
 		files: []string{".vscode/extensions.json", ".vscode/extensions/**"},
 	},
 	{
@@ -36,7 +36,7 @@ var editorRules = []rule{
 	},
 	{
 		name: "vim-modeline", title: "a modeline with an expression", severity: High,
-		runs: "the expression", when: "when the file is opened", by: "Vim, where modelineexpr is set or a hole is open",
+		runs: "the expression", when: "when the file is opened", by: "Vim, if modelineexpr is set or it has an unpatched flaw",
 		about: "files whose first or last five lines hold a modeline that sets an expression", look: modeline,
 	},
 	{
@@ -46,7 +46,7 @@ var editorRules = []rule{
 	},
 	{
 		name: "emacs-local-variables", title: "file variables that evaluate Lisp", severity: High,
-		runs: "the Lisp behind eval:", when: "when the file is opened", by: "Emacs", about: "files with an eval: among their file variables", look: emacsEval,
+		runs: "the Lisp after eval:", when: "when the file is opened", by: "Emacs", about: "files with an eval: among their file variables", look: emacsEval,
 	},
 	{
 		name: "other-editors", title: "settings of an editor or of a language server", severity: High,

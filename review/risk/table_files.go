@@ -16,7 +16,7 @@ var lockRules = []rule{
 		files: lockFiles, about: "new host names", look: newHosts,
 	},
 	{
-		name: "lock-file", title: "what the next install takes", severity: Medium,
+		name: "lock-file", title: "what the next install uses", severity: Medium,
 		runs: "other versions of packages, and their install scripts", when: "on the next install", by: "the package manager",
 		files: lockFiles,
 	},
@@ -50,7 +50,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "bidi", title: "characters that change the order in which text is shown", severity: High,
-		runs: "code that reads otherwise than it runs", when: "when the file is used", by: "whatever reads the file",
+		runs: "code that does not run as it reads", when: "when the file is used", by: "whatever reads the file",
 		about: "added lines", look: look(bidi),
 	},
 	{
@@ -65,7 +65,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "look-alike", title: "letters that look like others", severity: Medium,
-		runs: "another name or address than the one that is read", when: "when the file is used", by: "whatever reads the file",
+		runs: "a different name or address than the one you read", when: "when the file is used", by: "whatever reads the file",
 		about: "added words that mix ASCII with its twins", look: look(twin),
 	},
 	{
@@ -74,16 +74,16 @@ var fileRules = []rule{
 		about: "files with the name of a text, or a #! line, that hold a NUL", look: hiddenDiff,
 	},
 	{
-		name: "large-file", title: "a file that is too large to be looked at", severity: Medium,
+		name: "large-file", title: "a file that is too large to check", severity: Medium,
 		when: "when it is committed; it stays in the history permanently", about: "more than 4 MiB", look: large,
 	},
 	{
 		name: "option-name", title: "a name that programs take for an option", severity: Medium,
-		runs: "an option of the command that meets it", when: "when a command is given * in its folder", by: "tar, rsync, chown and others",
+		runs: "an option of the command that gets it", when: "when a command is given * in its folder", by: "tar, rsync, chown and others",
 		about: "names that begin with a dash", look: optionName,
 	},
 	{
-		name: "odd-name", title: "a name that is not what it shows", severity: Medium,
+		name: "odd-name", title: "a name that is not what it appears to be", severity: Medium,
 		when: "when the user or a script reads the name", about: "names with control, invisible or direction-changing characters, or short names of Windows (ABC~1)", look: oddName,
 	},
 }
@@ -99,28 +99,34 @@ var (
 		runs: "nothing by itself; it is taken for the file it looks like", when: "when the user reads the name", about: "names with twins of ASCII letters",
 	}
 	linkForFolder = rule{
-		name: "symlink-for-folder", title: "a symlink in the place of a folder whose files run", severity: High,
+		name: "symlink-for-folder", title: "a symlink in place of a folder whose files run", severity: High,
 		runs: "the files of the folder it leads to", when: "as if they were in it", by: "whatever reads the folder", about: "symlinks with the name of a folder of this table",
 	}
 	protectionLost = rule{
-		name: "protection-lost", title: "a file that protects is gone", severity: Note,
+		name: "protection-lost", title: "a file that protects you is gone", severity: Note,
 		when: "from the next commit or push on", about: "deleted ignore files, hooks, CI files, owners and locks",
 	}
 	calledFile = rule{
 		name: "called", title: "a file that another one runs", severity: Medium,
 		about: "files whose path stands in a hook, an install script, an editor's task, an agent's settings, a CI file or the settings of your own git",
 	}
+	attributesConvert = rule{
+		name: "git-attributes-convert", title: "attributes that change what git stores of files", severity: High,
+		runs: "nothing; but a commit has other text than you read, or plain text that a filter encrypted or stored elsewhere",
+		when: "when it is accepted, and on git add", by: "git",
+		about: "lines of .gitattributes that name a filter, an encoding, ident or an attribute of your own, and are added, changed, moved or taken away",
+	}
 	notSearched = rule{
-		name: "not-searched", title: "a file that was not looked into", severity: Medium,
+		name: "not-searched", title: "a file that was not checked", severity: Medium,
 		about: "files beyond a review's limits",
 	}
 )
 
 // hiddenFile is about the file at the path, and about the user's file there.
 var hiddenFile = rule{
-	name: "hidden-file", title: "in the place of a file of yours that was hidden from the agent", severity: High,
+	name: "hidden-file", title: "in place of a file of yours that was hidden from the agent", severity: High,
 	runs: "nothing by itself; your file is replaced by one that was written without it", when: "when it is taken", about: "the paths of hidden files of yours",
 }
 
 // extraRules are the rules without a place in the index.
-var extraRules = []*rule{&secretRule, &lookAlikeName, &linkForFolder, &protectionLost, &calledFile, &notSearched, &hiddenFile}
+var extraRules = []*rule{&secretRule, &lookAlikeName, &linkForFolder, &protectionLost, &calledFile, &attributesConvert, &notSearched, &hiddenFile}

@@ -15,7 +15,7 @@ var gitRules = []rule{
 	},
 	{
 		name: "hook-manager", title: "hooks of a hook manager", severity: High,
-		runs: "the commands in it", when: "on git commit, checkout, merge or push", by: "git, by way of Husky, Lefthook, pre-commit or the like",
+		runs: "the commands in it", when: "on git commit, checkout, merge or push", by: "git, through Husky, Lefthook, pre-commit or the like",
 		files: []string{
 			".husky/**", ".huskyrc*", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".lefthook/**", ".config/lefthook.*",
 			".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", "prek.toml", ".overcommit.yml", ".local-overcommit.yml", "captainhook.json", "captainhook.config.json",
@@ -45,21 +45,21 @@ var gitRules = []rule{
 	},
 	{
 		name: "embedded-repository", title: "a repository inside the folder", severity: High,
-		runs: "the fsmonitor, hooks and pagers of its configuration", when: "on any git command in its folder, as a shell's prompt gives it", by: "git",
+		runs: "the fsmonitor, hooks and pagers of its configuration", when: "on any git command in its folder, even one that a shell prompt runs", by: "git",
 		files: []string{"config", "head", "commondir", "gitdir", "config.worktree"}, about: "files that make a folder a bare repository", look: embeddedRepository,
 	},
 	{
 		name: "git-lfs-config", title: "settings of Git LFS", severity: High,
-		runs: "git-lfs, which sends and takes files at the address in it, with your credentials", when: "on git checkout, pull or push", by: "git-lfs",
+		runs: "git-lfs, which uploads and downloads files at the address in it, with your credentials", when: "on git checkout, pull or push", by: "git-lfs",
 		files: []string{".lfsconfig"},
 	},
 	{
 		name: "other-version-control", title: "a repository of another version control system", severity: High,
-		runs: "the hooks and extensions of its configuration", when: "on any of its commands in the folder, as a shell's prompt gives it", by: "Mercurial, Jujutsu, Subversion and others",
+		runs: "the hooks and extensions of its configuration", when: "on any of its commands in the folder, even one that a shell prompt runs", by: "Mercurial, Jujutsu, Subversion and others",
 		files: []string{".hg/**", ".hgrc", ".jj/**", ".svn/**", ".bzr/**", ".sl/**", ".fslckout", "_darcs/**", ".p4config", ".hgsub"},
 	},
 	{
 		name: "git-ignore", title: "ignore rules that let more files in", severity: Note,
-		when: "on git add", by: "git", files: []string{".gitignore", ".dockerignore", ".npmignore"}, about: "rules that were taken away or turned around", look: loosened,
+		when: "on git add", by: "git", files: []string{".gitignore", ".dockerignore", ".npmignore"}, about: "rules that were removed or inverted", look: loosened,
 	},
 }

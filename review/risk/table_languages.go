@@ -3,7 +3,7 @@ package risk
 var pythonRules = []rule{
 	{
 		name: "python-build", title: "how a Python package is built and tested", severity: Medium,
-		runs: "the build backend, plugins and dependencies that it names", when: "on pip install, uv sync, pytest, tox and the like; editors read it by themselves", by: "pip, uv, Poetry, pytest and others",
+		runs: "the build backend, plugins and dependencies that it names", when: "on pip install, uv sync, pytest, tox and the like; editors read it on their own", by: "pip, uv, Poetry, pytest and others",
 		files: []string{
 			"setup.py", "setup.cfg", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "tox.toml", "uv.toml", "pdm.toml", "poetry.toml", "hatch.toml", "hatch_build.py", "build.py", "_custom_build.py", "pixi.toml", "environment*.y*ml", "conda*.y*ml", "meta.yaml", "pip.conf", "pip.ini", ".pypirc", "pipfile", "manifest.in",
 			"mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", ".coveragerc", ".isort.cfg", "ruff.toml", ".ruff.toml", "pycodestyle.cfg", ".style.yapf", "mkdocs.y*ml", "conf.py", "jupyter_*_config.py", ".jupyter/**", ".ipython/**", "ipython_config.py", "versioneer.py", "pavement.py", "buildout.cfg", "bento.info", ".pdm.toml", ".pyre_configuration",
@@ -15,12 +15,12 @@ var pythonRules = []rule{
 		files: []string{"conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".pythonrc", ".pythonrc.py", ".pythonstartup", "pyvenv.cfg", "__pyvenv__*", "*._pth"},
 	},
 	{
-		name: "python-requirements", title: "packages that Python is to install", severity: Medium,
+		name: "python-requirements", title: "packages for Python to install", severity: Medium,
 		runs: "the build scripts of the packages", when: "on pip install -r", by: "pip, uv",
 		files: []string{"requirements*.txt", "requirements*.in", "requirements/**", "constraints*.txt", "*requirements.txt"},
 	},
 	{
-		name: "pickle", title: "data that is a program", severity: Medium,
+		name: "pickle", title: "data that contains code", severity: Medium,
 		runs: "the calls in it", when: "when the data is loaded", by: "Python (pickle, joblib, PyTorch), R, PHP",
 		files: []string{"*.pkl", "*.pickle", "*.joblib", "*.dill", "*.pt", "*.pth.tar", "*.ckpt", "*.rds", "*.rdata", "*.phar", "*.mlmodel"},
 	},
@@ -29,17 +29,17 @@ var pythonRules = []rule{
 var languageRules = []rule{
 	{
 		name: "go-build", title: "a Go module", severity: Medium,
-		runs: "code of other modules (requires, replacements), another toolchain", when: "on any go command in the folder; editors run it by themselves", by: "go",
+		runs: "code of other modules (requires, replacements), another toolchain", when: "on any go command in the folder; editors run it on their own", by: "go",
 		files: []string{"go.mod", "go.work"}, about: "added lines", look: goMod,
 	},
 	{
 		name: "go-generate", title: "a command in a Go file", severity: Medium,
-		runs: "the command behind //go:generate", when: "on go generate", by: "go",
+		runs: "the command after //go:generate", when: "on go generate", by: "go",
 		files: []string{"*.go"}, about: "added //go:generate lines", look: goGenerate,
 	},
 	{
 		name: "cgo", title: "C in a Go file", severity: Medium,
-		runs: "the C compiler with the flags and the code in it", when: "on go build, go test or go vet; editors run it by themselves", by: "go, the C compiler",
+		runs: "the C compiler with the flags and the code in it", when: "on go build, go test or go vet; editors run it on their own", by: "go, the C compiler",
 		files: []string{"*.go"}, about: "added #cgo lines, import \"C\" and //go:linkname", look: cgo,
 	},
 	{
@@ -54,7 +54,7 @@ var languageRules = []rule{
 	},
 	{
 		name: "ruby-build", title: "what a Ruby project runs", severity: Medium,
-		runs: "the file itself, as Ruby", when: "on any bundle, gem or rspec command; editors run them by themselves", by: "Bundler, RubyGems, RSpec, RuboCop",
+		runs: "the file itself, as Ruby", when: "on any bundle, gem or rspec command; editors run them on their own", by: "Bundler, RubyGems, RSpec, RuboCop",
 		files: []string{"gemfile", "gems.rb", "*.gemspec", ".gemrc", ".rspec", ".rspec-local", ".irbrc", ".pryrc", ".rubocop*", ".simplecov", "berksfile", "brewfile", "podfile", ".yardopts", ".rdoc_options", ".standard.yml", "steepfile", ".byebugrc", "config/boot.rb", "config.ru", "puma.rb", "config/puma.rb"},
 	},
 	{
@@ -69,7 +69,7 @@ var languageRules = []rule{
 	},
 	{
 		name: "jvm-build", title: "a build of Scala, Clojure or Kotlin", severity: Medium,
-		runs: "the file itself, or plugins that it names", when: "on sbt, mill, lein, clojure and the like; editors import by themselves", by: "sbt, Mill, Leiningen, Clojure and others",
+		runs: "the file itself, or plugins that it names", when: "on sbt, mill, lein, clojure and the like; editors import on their own", by: "sbt, Mill, Leiningen, Clojure and others",
 		files: []string{"*.sbt", "project/*.scala", "project/build.properties", "project/plugins.sbt", ".sbtopts", ".sbtrc", "sbt", "build.sc", "build.mill", "*.mill", "millw", "mill", "project.clj", "profiles.clj", "deps.edn", "shadow-cljs.edn", "build.boot", "*.main.kts", ".scalafix.conf", "project.scala", "*.sc", "user.clj", "data_readers.clj*", ".lein-*", ".clj-kondo/**", "maven-metadata*.xml", "build.kts", "amper", "amper.bat", "module.yaml"},
 	},
 	{
@@ -84,7 +84,7 @@ var languageRules = []rule{
 	},
 	{
 		name: "elixir-build", title: "what an Elixir or Erlang project runs", severity: Medium,
-		runs: "the file itself", when: "on any mix, rebar3 or iex command; editors run them by themselves", by: "Mix, Rebar, IEx",
+		runs: "the file itself", when: "on any mix, rebar3 or iex command; editors run them on their own", by: "Mix, Rebar, IEx",
 		files: []string{"mix.exs", ".iex.exs", ".formatter.exs", ".credo.exs", ".dialyzer_ignore.exs", "config/*.exs", "rebar.config", "rebar.config.script", "*.app.src.script", "erlang.mk", "emakefile", ".erlang", "gleam.toml"},
 	},
 	{

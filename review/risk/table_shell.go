@@ -22,7 +22,7 @@ var shellRules = []rule{
 	},
 	{
 		name: "dev-container", title: "a container to work in", severity: High,
-		runs: "initializeCommand on the host, everything else in a container that holds your files and keys", when: "when the folder is opened or the environment is made", by: "VS Code, Codespaces, Gitpod and the like",
+		runs: "initializeCommand on the host, everything else in a container that holds your files and keys", when: "when the folder is opened or the environment is created", by: "VS Code, Codespaces, Gitpod and the like",
 		files: []string{".devcontainer/**", ".devcontainer.json", "devfile.y*ml", ".devfile.y*ml", ".gitpod.*", ".gitpod/**", ".idx/**", ".replit", "replit.nix", ".codesandbox/**", ".stackblitzrc", ".ona/**", ".project.toml", "coder.y*ml"},
 	},
 	{
@@ -39,8 +39,8 @@ var shellRules = []rule{
 		},
 	},
 	{
-		name: "virtual-machine", title: "how a machine is made", severity: Medium,
-		runs: "the Ruby or the provisioning in it", when: "on vagrant up, or any vagrant command in the folder; on applying it", by: "Vagrant, Packer, Ansible, Lima, cloud-init",
+		name: "virtual-machine", title: "how a virtual machine is set up", severity: Medium,
+		runs: "the Ruby code or the provisioning steps in it", when: "on vagrant up, or any vagrant command in the folder; when it is applied", by: "Vagrant, Packer, Ansible, Lima, cloud-init",
 		files: []string{"vagrantfile", "*.pkr.hcl", "ansible.cfg", ".ansible.cfg", "lima.yaml", "cloud-init.y*ml", "user-data", ".lando.*", ".ddev/**", "kickstart.cfg", "*.ks"},
 	},
 	{

@@ -191,8 +191,8 @@ func (c *collector) readLink(pin int, cand candidate, was *workspace.File) (outc
 	return c.store(cand, was, git.Symlink, data)
 }
 
-// readFile opens the pinned regular file, which can no longer block or trigger anything,
-// and reads its content.
+// readFile reads a regular file within the limits. A file that turns out to be unchanged
+// does not count: an agent that gives all files another owner changes none of them.
 func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *workspace.File) (outcome, error) {
 	if st.Size > c.opts.MaxFileSize {
 		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
@@ -200,9 +200,33 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	if st.Nlink > 1 && !c.walk.hasAllNames(st.Ino, st.Nlink) {
 		return outcome{}, refusedError("is a hard link to a file outside the workspace")
 	}
-	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
-		return outcome{}, refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+	differs := was == nil || was.Stat.Size != uint64(st.Size) // otherwise its content decides
+	if differs {
+		if err := c.count(st.Size); err != nil {
+			return outcome{}, err
+		}
 	}
+	out, err := c.readContent(pin, st, cand, was)
+	switch {
+	case err == nil && out.changed && !differs:
+		return out, c.count(st.Size)
+	case (err != nil || !out.changed) && differs:
+		c.bytes.Add(-st.Size)
+	}
+	return out, err
+}
+
+// count adds the size of a changed file to those of the others.
+func (c *collector) count(size int64) error {
+	if c.bytes.Add(size) > c.opts.MaxBytes {
+		return refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+	}
+	return nil
+}
+
+// readContent opens the pinned regular file, which can no longer block or trigger anything,
+// and reads its content.
+func (c *collector) readContent(pin int, st *unix.Stat_t, cand candidate, was *workspace.File) (outcome, error) {
 	file, err := c.walk.reopen(pin, st)
 	if err != nil {
 		return outcome{}, refusedError("cannot be read: " + describeError(err))

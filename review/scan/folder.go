@@ -132,6 +132,8 @@ func (r *folderReader) folder() {
 			ignored.Files, ignored.More = w.count(path, nil)
 		}
 		w.addIgnored(ignored, true)
+	case gitname.IsDotGitattributes(pathpkg.Base(path)), gitname.IsDotGitmodules(pathpkg.Base(path)):
+		r.refuse("is a folder with the name of a file of git's, which git does not take")
 	default:
 		r.sub(folder{path: path})
 	}

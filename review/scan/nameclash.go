@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -38,13 +37,25 @@ func foldName(name string) string {
 // nameConflicts finds new names, of files and of their folders, that some file system
 // treats as equal to another one.
 type nameConflicts struct {
-	names   map[string][]string // folded → the ways it is written
-	folders map[string]bool     // folded names of the folders that those are in
+	names   map[string]spellings // folded → how it is written
+	folders map[string]bool      // folded names of the folders that those are in
+}
+
+// spellings are up to two ways to write a name: enough to find another for each, however
+// many an agent makes.
+type spellings [2]string
+
+// other returns a spelling other than name, or "".
+func (s spellings) other(name string) string {
+	if s[0] == name {
+		return s[1]
+	}
+	return s[0]
 }
 
 // findNameConflicts returns, for each conflicting new path, the name that it conflicts with.
 func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[string]string {
-	c := nameConflicts{names: map[string][]string{}, folders: map[string]bool{}}
+	c := nameConflicts{names: map[string]spellings{}, folders: map[string]bool{}}
 	gone := map[string]bool{}
 	for i := range changes {
 		switch change := &changes[i]; change.Kind {
@@ -66,10 +77,8 @@ func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[strin
 		}
 		path := changes[i].Path.Raw()
 		for name := path; name != ""; name = slashpath.Parent(name) {
-			for _, other := range c.names[foldName(name)] {
-				if other != name {
-					found[path] = describeConflict(name, other)
-				}
+			if other := c.names[foldName(name)].other(name); other != "" {
+				found[path] = describeConflict(name, other)
 			}
 		}
 	}
@@ -80,10 +89,16 @@ func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[strin
 func (c *nameConflicts) add(path string) {
 	for name := path; name != ""; name = slashpath.Parent(name) {
 		key := foldName(name)
-		if slices.Contains(c.names[key], name) {
+		known := c.names[key]
+		switch {
+		case known[0] == name || known[1] == name:
 			return // and so are those above it
+		case known[0] == "":
+			known[0] = name
+		case known[1] == "":
+			known[1] = name
 		}
-		c.names[key] = append(c.names[key], name)
+		c.names[key] = known
 		c.folders[slashpath.Parent(key)] = true
 	}
 }
@@ -108,8 +123,9 @@ func (c *nameConflicts) addBaseline(files []workspace.File, gone map[string]bool
 
 func (c *nameConflicts) addSpelling(name string) {
 	key := foldName(name)
-	if known := c.names[key]; len(known) > 0 && !slices.Contains(known, name) {
-		c.names[key] = append(known, name)
+	if known := c.names[key]; known[0] != "" && known[0] != name && known[1] == "" {
+		known[1] = name
+		c.names[key] = known
 	}
 }
 

@@ -37,6 +37,25 @@ func TestLookAlikesOfDotGitAreRefused(t *testing.T) {
 	}
 }
 
+// TestFoldersWithTheNamesOfGitsFilesDoNotFailAnAccept has folders that git refuses in a tree.
+func TestFoldersWithTheNamesOfGitsFilesDoNotFailAnAccept(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", ".gitattributes": "* text=auto\n"}).Prepare()
+	reviewtest.Must(t, os.Remove(b.Path(".gitattributes")))
+	names := []string{".gitattributes", "d/.gitmodules", "d/.GitAttributes", "GITATT~1"}
+	for _, name := range names {
+		b.Write(name+"/x", "x\n")
+	}
+	b.Write("a.txt", "two\n")
+	cs := b.Compute()
+	if len(cs.Refused) != len(names) {
+		t.Errorf("refused: %v", cs.Refused)
+	}
+	accepted := b.Take(cs, review.Choice{All: true}, nil)
+	if got := reviewtest.GitIn(t, b.Repo, "diff", "--name-only", "main", accepted.Branch); got != "a.txt" {
+		t.Errorf("the branch changes %q", got)
+	}
+}
+
 func TestUnusualNamesAreDeliveredUnchanged(t *testing.T) {
 	names := []string{"a b", "new\nline", "tab\t", "-dash", "--help", "\xff\xfe", "\"quoted\"", "back\\slash", "\x1b[31m", "日本", strings.Repeat("n", 255), "e\u0301", "é"}
 	files := map[string]string{}

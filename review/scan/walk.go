@@ -57,7 +57,7 @@ type walk struct {
 	modules map[string]bool         // submodules that are not included
 
 	submodules map[string]bool // submodules that are included
-	around     map[string]bool // included submodules, and the folders that contain them
+	around     map[string]bool // all submodules, and the folders that contain them
 	seen       []bool          // per file of the baseline: still there in some form
 
 	once           sync.Once // for first
@@ -116,15 +116,21 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 	}
 	for _, m := range b.Modules {
 		w.modules[string(m)] = true
+		w.surround(string(m))
 	}
 	for _, m := range ws.Modules {
 		w.submodules[m.Path] = true
-		for dir := m.Path; dir != ""; dir = slashpath.Parent(dir) {
-			w.around[dir] = true
-		}
+		w.surround(m.Path)
 	}
 	_ = w.queue.push(folder{}) // which fits
 	return w
+}
+
+// surround records the folder of a submodule and those that contain it.
+func (w *walk) surround(path string) {
+	for dir := path; dir != ""; dir = slashpath.Parent(dir) {
+		w.around[dir] = true
+	}
 }
 
 func (w *walk) close() {

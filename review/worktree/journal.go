@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"aibox/internal/flock"
@@ -59,6 +60,15 @@ func (j *journal) write(gitDir string) error {
 		return err
 	}
 	return paths.WriteFile(journalFile(gitDir), data)
+}
+
+// paths returns all paths that the delivery would change.
+func (j *journal) paths() []review.Path {
+	var paths []review.Path
+	for _, entry := range slices.Concat(j.Removed, j.Put) {
+		paths = append(paths, entry.Path)
+	}
+	return paths
 }
 
 // readJournal returns nil when there is none.
@@ -161,10 +171,14 @@ func recoverDelivery(gitDir string) (*Recovered, error) {
 		return nil, fmt.Errorf("repairing %s: %w", j.Top, err)
 	}
 	defer m.close()
-	if j.Phase == moving && tree.stamp.Inode == j.Inode {
+	switch {
+	case j.Phase != moving:
+	case tree.stamp.Inode == j.Inode:
 		if recovered.Left, err = m.undo(); err != nil {
 			return nil, fmt.Errorf("repairing %s: %w", j.Top, err)
 		}
+	case m.stage >= 0: // a copy of the working tree, or a disk with other inode numbers since
+		recovered.Left = j.paths()
 	}
 	if err := m.clear(); err != nil {
 		return nil, fmt.Errorf("repairing %s: %w", j.Top, err)

@@ -209,6 +209,22 @@ func TestRepairKeepsLaterUserChanges(t *testing.T) {
 	}
 }
 
+// TestACopiedWorkingTreeIsNotReportedAsRolledBack has a copy in place of the working tree, as from a
+// backup: nothing shows how far the delivery came.
+func TestACopiedWorkingTreeIsNotReportedAsRolledBack(t *testing.T) {
+	b, cs := everyStep(t)
+	kill(b, killed{b.Workspace, cs.BaseTree, cs.Tree, "put 1", false})
+	reviewtest.Must(t, exec.CommandContext(t.Context(), "cp", "-a", b.Workspace.Repo, b.Workspace.Repo+".copy").Run())
+	reviewtest.Must(t, os.Rename(b.Workspace.Repo, b.Workspace.Repo+".former"))
+	reviewtest.Must(t, os.Rename(b.Workspace.Repo+".copy", b.Workspace.Repo))
+	mended, err := worktree.RecoverAll(filepath.Dir(b.Workspace.GitDir))
+	reviewtest.Must(t, err)
+	if len(mended) != 1 || !slices.Contains(mended[0].Left, "gone/deep") || !slices.Contains(mended[0].Left, "both") {
+		t.Errorf("mended: %+v", mended)
+	}
+	leavesNothing(b)
+}
+
 func TestARunningDeliveryIsNotRepaired(t *testing.T) {
 	b, cs := everyStep(t)
 	_, err := worktree.ApplyToWorktree(t.Context(), b.Workspace, cs.BaseTree, cs.Tree, func(point string) error {
