@@ -75,7 +75,10 @@ type Service struct {
 // SandboxChange has the new values of an update of a running sandbox. Nil leaves a value
 // unchanged.
 type SandboxChange struct {
-	Labels *Labels `json:"labels,omitempty"`
+	// Name and Metadata are changed each on its own, so that concurrent changes do not undo one
+	// another. A Metadata that is not nil must not be a nil map, which JSON cannot tell apart.
+	Name     *string            `json:"name,omitempty"`
+	Metadata *map[string]string `json:"metadata,omitempty"`
 	// Timeout is the time from now on after which the sandbox ends; 0 means never.
 	Timeout *time.Duration `json:"timeout,omitempty"`
 	// IdleTimeout is the time without activity, from now on, after which the sandbox ends; 0
@@ -129,7 +132,7 @@ const LocalTenant Tenant = "local"
 func ParseTenant(text string) (Tenant, error) {
 	if !IsName(text) {
 		return "", fault.New(fault.Usage, "%q is not the name of a tenant", text).
-			Hint("a name has up to 63 lower-case letters, digits and hyphens, and begins with a letter or a digit")
+			Hint("a name has up to 63 lowercase letters, digits and hyphens, and begins with a letter or a digit")
 	}
 	return Tenant(text), nil
 }

@@ -53,7 +53,7 @@ func (p *peer) run(script string, stdin bool) *printed {
 // await receives frames until done returns true, and returns the last one.
 func (p *peer) await(done func(lifeline.Frame) bool, outputs ...*printed) lifeline.Frame {
 	p.t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { _ = p.Close() })
+	timer := time.AfterFunc(time.Minute, func() { _ = p.Close() })
 	defer timer.Stop()
 	for {
 		f, err := p.Receive()

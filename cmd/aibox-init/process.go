@@ -52,8 +52,9 @@ func newProcess(flow *lifeline.Flow) *process {
 }
 
 // run runs the process and returns its end, without its ID. env is the agent's environment,
-// nil before its start.
-func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []string, started func(pid int)) lifeline.ProcessExit {
+// nil before its start. It calls ending if the process has ended and the supervisor does not
+// take the rest of its output.
+func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []string, started func(pid int), ending func()) lifeline.ProcessExit {
 	defer p.cancel()
 	program, err := startProcess(r, ls, request, env)
 	if err != nil {
@@ -84,10 +85,26 @@ func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []
 		}
 	}
 	p.input.close()
-	copying.Wait()
+	awaitCopies(&copying, ending)
 	program.close()
 	exit := exitOf(status)
 	return lifeline.ProcessExit{Code: exit.Code, Signal: exit.Signal, Cut: p.cut.Load()}
+}
+
+// awaitCopies waits for the goroutines that send the output of a process that has ended. It
+// calls late if they take long.
+func awaitCopies(copying *sync.WaitGroup, late func()) {
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		copying.Wait()
+	}()
+	select {
+	case <-copied:
+	case <-time.After(2 * drainTime):
+		late()
+		<-copied
+	}
 }
 
 // currentFlow returns the flow to the supervisor, and a channel that is closed when another

@@ -77,7 +77,7 @@ func (ps *processes) run(p *process, request lifeline.Process, env []string) {
 		if env != nil {
 			time.AfterFunc(launcherPause, ps.launchers.prepare)
 		}
-	})
+	}, func() { ps.send(lifeline.TypeProcessEnding, lifeline.ProcessEnding{ID: request.ID}) })
 	ps.mu.Lock()
 	delete(ps.byID, request.ID)
 	ps.mu.Unlock()

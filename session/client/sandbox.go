@@ -56,7 +56,8 @@ func notNull(list *[]string) *[]string {
 }
 
 // ClaimSandbox assigns a warm sandbox to a tenant, and returns when processes can be
-// started in it. After an error it can no longer be used: it has ended or is about to end.
+// started in it. After an error no other claim can use it, and its caller must stop it: the claim
+// may succeed nevertheless, if the supervisor is slow or ctx has ended.
 func (s *Client) ClaimSandbox(ctx context.Context, id session.ID, claim session.Claim) error {
 	return s.send(id, func(c control.Client) error { return c.Claim(ctx, claim) })
 }

@@ -60,10 +60,11 @@ func supervised(t *testing.T) (*Client, session.ID, net.Listener) {
 // A process starts after a snapshot was stored, which takes a long time.
 func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 	s, id, listener := supervised(t)
+	s.timeout = 300 * time.Millisecond // a ping counts as lost after three times this long
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/state", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(time.Second) // longer than the time to the first ping
+		time.Sleep(time.Second) // longer than that, and than the time to the first ping
 		_, _ = w.Write([]byte(`{"id":7}`))
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}

@@ -89,6 +89,7 @@ type Change struct {
 	Added   int         `json:"added"`             // lines
 	Deleted int         `json:"deleted"`           // lines
 	SameAs  session.ID  `json:"same_as,omitempty"` // an earlier member that left the same content
+	Mode    string      `json:"mode,omitempty"`    // git's new mode, in octal, if only the mode changed
 
 	result string // identifies the content and the mode
 }
@@ -180,7 +181,11 @@ func addFiles(byPath map[review.Path]*File, id session.ID, set *review.ChangeSet
 		if change.Folder != nil {
 			result = change.Folder.Digest
 		}
-		file.By = append(file.By, Change{ID: id, Kind: change.Kind, Added: change.Added, Deleted: change.Deleted, result: result})
+		by := Change{ID: id, Kind: change.Kind, Added: change.Added, Deleted: change.Deleted, result: result}
+		if by.Kind == review.ModeChanged {
+			by.Mode = change.NewMode
+		}
+		file.By = append(file.By, by)
 	}
 }
 

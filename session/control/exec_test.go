@@ -177,7 +177,7 @@ func TestEndOfAProcessEndsItsInput(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Kind() != fault.Conflict {
 			t.Errorf("got %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it still waits")
 	}
 }
@@ -234,7 +234,7 @@ func TestAProcessIsStartedAndReadOverOneConnection(t *testing.T) {
 	fake := &fakeProcesses{dir: dir}
 	server := Serve(counted, fakeControls{procs: fake})
 	t.Cleanup(func() { _ = server.Close() })
-	info, r, err := Dial(dir, 10*time.Second).RunProcess(t.Context(), process.Request{Argv: []string{"x", "y"}})
+	info, r, err := Dial(dir, time.Minute).RunProcess(t.Context(), process.Request{Argv: []string{"x", "y"}})
 	if err != nil || r == nil || info.ID != 1 || info.PID != 7 || len(info.Argv) != 2 {
 		t.Fatalf("%+v, %v, %v", info, r, err)
 	}
@@ -277,7 +277,7 @@ func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	info, r, err := Dial(dir, 10*time.Second).RunProcess(t.Context(), process.Request{Argv: []string{"x"}})
+	info, r, err := Dial(dir, time.Minute).RunProcess(t.Context(), process.Request{Argv: []string{"x"}})
 	if err != nil || r != nil || info.ID != 4 {
 		t.Errorf("%+v, %v, %v", info, r, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aibox/audit"
+	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/summary"
@@ -161,6 +162,30 @@ func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 			brief := summary.Of(record)
 			if tokens := record.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
 				t.Errorf("the tokens are %+v", tokens)
+			}
+		})
+	}
+}
+
+func TestAnInterruptedVerificationNamesWhatEndedIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*fixture) error
+		says string
+		kind fault.Kind
+	}{
+		"its supervisor died": {func(d *fixture) error { _, err := d.Repair(t.Context()); return err }, `the session's supervisor died while "make" verified the work`, fault.Internal},
+		"the user stopped it": {func(d *fixture) error { _, err := d.Kill(t.Context(), "00001-a", "by the user"); return err }, `stopped at once: by the user, while "make" verified the work`, fault.Interrupted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.died("00001-a", session.Verifying, &session.Result{Seconds: 12})
+			spec := d.loaded("00001-a").Spec
+			spec.Verify = "make"
+			d.must(d.store.Write("00001-a", session.SpecFile, spec))
+			d.must(c.end(d))
+			result := d.loaded("00001-a").State.Result
+			if result.Fault == nil || result.Fault.Message != c.says || result.Fault.Kind != c.kind.String() || result.Verification.Fault.Message != c.says || result.Seconds != 12 {
+				t.Errorf("the session ended as %+v, because of %+v", result, result.Fault)
 			}
 		})
 	}

@@ -12,7 +12,8 @@ import (
 	"aibox/session"
 )
 
-// SandboxEndTimeout is how long a sandbox may take to end after it was killed.
+// SandboxEndTimeout is how long a sandbox may take to end by itself, and the lock of a session to be
+// free after its supervisor was killed.
 const SandboxEndTimeout = 5 * time.Second
 
 // Kill ends a session at once, without its supervisor, which may hang or be stopped. It

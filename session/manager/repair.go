@@ -13,6 +13,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/auditlog"
@@ -53,6 +54,9 @@ type repairs struct {
 // removals, and delivers events that the user's audit command has not received. It returns
 // the repaired sessions; the error lists what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
+	if root := s.store.Root(); paths.Foreign(root) {
+		return nil, fault.New(fault.Environment, "%s belongs to another user, so no session there is cleaned up", root)
+	}
 	var notifying sync.WaitGroup
 	defer notifying.Wait()
 	_, _ = s.RepairWorktrees() // callers that report the result call it themselves
@@ -213,7 +217,7 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 	}
 	switch {
 	case record.State.Phase == session.Verifying && record.State.Result != nil:
-		return s.concludeVerifying(ctx, record)
+		return s.concludeVerifying(ctx, record, cause)
 	case record.State.Phase == session.Computing && record.State.Result != nil:
 		return s.concludeComputing(record)
 	default:
@@ -225,14 +229,23 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 func (s *repairs) repairUnlaunched(ctx context.Context, id session.ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
+	// A supervisor has the lock before it opens its log, and for as long as it lives. So its log is
+	// looked for first: it could take the lock and open its log between the two.
+	_, logErr := os.Lstat(s.store.SupervisorLog(id))
 	if err != nil || session.IsLocked(dir) {
-		return nil, nil //nolint:nilerr // removed meanwhile, or in use
+		return nil, nil // removed meanwhile, or in use
 	}
-	// A supervisor has the lock before it opens its log, and for as long as it lives.
-	_, err = os.Lstat(s.store.SupervisorLog(id))
-	if age := time.Since(info.ModTime()).Abs(); err != nil && age < launchTimeout { // the clock may have been set back
+	if age := time.Since(info.ModTime()).Abs(); logErr != nil && age < launchTimeout { // the clock may have been set back
 		return nil, nil // a supervisor is about to use it
 	}
+	held, err := s.store.Lock(id) // IsLocked reports a lock that cannot be checked as free
+	if errors.Is(err, session.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
 	if err := s.store.Remove(ctx, id); err != nil {
 		return nil, err
 	}
@@ -249,10 +262,7 @@ type containers struct {
 // kills the processes first, because after a crash the daemon's answers are unreliable.
 func (s *containers) endSandbox(ctx context.Context, record *session.Session) error {
 	if sandbox := record.State.Sandbox; sandbox.PID > 0 {
-		if err := runtime.KillProcess(sandbox); err != nil {
-			return err
-		}
-		if err := sandbox.AwaitEnd(SandboxEndTimeout); err != nil {
+		if err := runtime.EndProcess(sandbox); err != nil {
 			return err
 		}
 	}
@@ -336,7 +346,7 @@ func (s *repairs) undoWorkspace(ctx context.Context, record *session.Session) er
 	}
 	switch ws := record.State.Workspace; {
 	case record.Resumes != "":
-		return s.ReturnWorkspace(record.Resumes, record.ID)
+		return s.ReturnWorkspace(ctx, record.Resumes, record.ID)
 	case ws != nil:
 		return workspace.Undo(ctx, ws)
 	default:

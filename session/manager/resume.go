@@ -74,15 +74,22 @@ func (s *handovers) TakeOver(ctx context.Context, from, to session.ID, save func
 	return ws, err
 }
 
-// ReturnWorkspace undoes a TakeOver that may be incomplete.
-func (s *handovers) ReturnWorkspace(from, to session.ID) error {
+// ReturnWorkspace undoes a TakeOver that may be incomplete. The caller holds the lock of the session
+// to, so that no TakeOver is in progress.
+func (s *handovers) ReturnWorkspace(ctx context.Context, from, to session.ID) error {
 	old, err := s.store.Load(from)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err == nil && old.State.ContinuedBy == to {
+		err = s.withRecord(ctx, from, func(old *session.Session) error { return s.returnWorkspace(old, to) })
+	}
+	if _, gone := s.store.Load(from); errors.Is(gone, fs.ErrNotExist) {
 		return nil // it was removed
 	}
-	if err != nil || old.State.ContinuedBy != to {
-		return err
-	}
+	return err
+}
+
+// returnWorkspace is ReturnWorkspace with the lock of the session old.
+func (s *handovers) returnWorkspace(old *session.Session, to session.ID) error {
+	from := old.ID
 	if err := agentstate.Move(s.store.Dir(to), s.store.Dir(from)); err != nil {
 		return err
 	}
@@ -92,7 +99,7 @@ func (s *handovers) ReturnWorkspace(from, to session.ID) error {
 	if err := s.takeBackFeedback(from, to); err != nil {
 		return err
 	}
-	return s.storeContinuation(&old, "", audit.SessionReturned, to)
+	return s.storeContinuation(old, "", audit.SessionReturned, to)
 }
 
 // storeContinuation stores the id of the session that continues this one, and logs it.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/session"
 	"aibox/session/feedback"
 )
 
@@ -20,7 +21,7 @@ func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	_, err = d.Comment(ctx, "00001-a", feedback.Comment{Text: "x"})
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > cleanupTimeout/2 {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) >= cleanupTimeout {
 		t.Errorf("it ends after %v with %v", time.Since(begin), err)
 	}
 }
@@ -40,4 +41,36 @@ func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
 	if err := <-said; err == nil || !strings.Contains(err.Error(), "was removed in the meantime") {
 		t.Errorf("it says %v", err)
 	}
+}
+
+// The command that holds the lock could otherwise write the state that it has read.
+func TestAWorkspaceIsReturnedToASessionOnlyUnderItsLock(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "one.txt")
+	d.resumed("00001-a", "00002-a")
+	held, err := d.store.Lock("00001-a")
+	d.must(err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := d.ReturnWorkspace(ctx, "00001-a", "00002-a"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while another command uses it: %v", err)
+	}
+	continuedBy := func() session.ID {
+		record, err := d.store.Load("00001-a")
+		d.must(err)
+		return record.State.ContinuedBy
+	}
+	if by := continuedBy(); by != "00002-a" {
+		t.Errorf("its state was changed: continued by %q", by)
+	}
+	d.must(held.Close())
+	d.must(d.ReturnWorkspace(t.Context(), "00001-a", "00002-a"))
+	if by := continuedBy(); by != "" {
+		t.Errorf("continued by %q", by)
+	}
+	held, err = d.store.Lock("00001-a")
+	d.must(err)
+	defer held.Close()
+	d.must(d.ReturnWorkspace(t.Context(), "00001-a", "00002-a")) // there is nothing to return
+	d.must(d.ReturnWorkspace(t.Context(), "00009-a", "00002-a")) // it was removed
 }

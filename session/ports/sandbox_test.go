@@ -1,12 +1,15 @@
 package ports
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"aibox/internal/lifeline"
 	"aibox/internal/relay"
@@ -42,17 +45,22 @@ func listenPlain(t *testing.T) net.Listener {
 	t.Helper()
 	var plain net.ListenConfig
 	plain.SetMultipathTCP(false)
-	free, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		free, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := free.Addr().String()
+		free.Close()
+		listener, err := plain.Listen(t.Context(), "tcp", address)
+		if errors.Is(err, unix.EADDRINUSE) {
+			continue // another program has taken it in the meantime
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return listener
 	}
-	address := free.Addr().String()
-	free.Close()
-	listener, err := plain.Listen(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
 }
 
 func (s *fakeSandbox) refuse(reason string) {
@@ -67,7 +75,7 @@ func (s *fakeSandbox) refusals(n int) string {
 		s.mu.Lock()
 		all := s.refused
 		s.mu.Unlock()
-		if len(all) >= n || time.Since(start) > 10*time.Second {
+		if len(all) >= n || time.Since(start) > time.Minute {
 			return strings.Join(all, "\n")
 		}
 	}

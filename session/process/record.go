@@ -24,6 +24,10 @@ const smallBlock = 32 << 10
 // maxError is the maximum length of the error of an Exit, in bytes.
 const maxError = 4 << 10
 
+// MaxRest is how much more than its limit a record keeps of a process that has ended, in bytes:
+// more than init still has of its output then.
+const MaxRest = 8 << 20
+
 // Record is the output of one process as frames. It keeps a limited number of bytes. It is
 // safe for concurrent use; Append and End belong to one goroutine.
 type Record struct {
@@ -43,6 +47,7 @@ type Record struct {
 	taken   uint64 // the last frame that a reader has taken
 	read    bool   // there has been a reader
 	idle    time.Time
+	rest    int64 // how much more than limit is kept
 	ended   bool
 	changed chan struct{} // closed and replaced at each change
 
@@ -172,10 +177,11 @@ func (r *Record) reuse() {
 func (r *Record) makeRoom(ctx context.Context, n int64) error {
 	for {
 		r.mu.Lock()
-		for r.kept+n > r.limit && len(r.blocks) > 1 && r.canDropOldest() {
+		limit := r.limit + r.rest
+		for r.kept+n > limit && len(r.blocks) > 1 && r.canDropOldest() {
 			r.dropOldest()
 		}
-		fits, changed := r.kept+n <= r.limit, r.changed
+		fits, changed := r.kept+n <= limit, r.changed
 		r.mu.Unlock()
 		if fits {
 			return nil
@@ -253,6 +259,15 @@ func (r *Record) DropOldest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.overflow = Drop
+	r.notify()
+}
+
+// Ending makes room for the rest of the output of a process that has ended, so that its end does
+// not wait for a reader.
+func (r *Record) Ending() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rest = MaxRest
 	r.notify()
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -160,6 +161,40 @@ func TestFullRecordBlocksTheProcessUntilFramesAreTaken(t *testing.T) {
 	})
 }
 
+// A hostile sandbox could report an end again and again, and print on.
+func TestOnlyALittleOutputOfAnEndingProcessIsKeptBeyondTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecord(t.TempDir(), minKeep, Hold)
+		defer r.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		accepted := func(n int) bool {
+			appended := make(chan bool, 1)
+			go func() { appended <- r.Append(ctx, Stdout, make([]byte, n)) == nil }()
+			synctest.Wait()
+			select {
+			case ok := <-appended:
+				return ok
+			default:
+				r.Ending() // while it waits
+				synctest.Wait()
+			}
+			select {
+			case ok := <-appended:
+				return ok
+			default:
+				return false
+			}
+		}
+		for size := int64(0); size <= minKeep+MaxRest && accepted(64<<10); {
+			_, size = r.Sizes()
+		}
+		if _, size := r.Sizes(); size < minKeep+MaxRest*9/10 || size > minKeep+MaxRest {
+			t.Errorf("%d bytes were accepted", size)
+		}
+	})
+}
+
 func TestProcessContinuesWithoutReadersButWaitsForTheFirstAndForSlowOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecord(t.TempDir(), minKeep, DropUnread)
@@ -295,7 +330,7 @@ func TestDroppedFramesAreReportedToTheReader(t *testing.T) {
 }
 
 func TestSmallOutputNeedsNoFile(t *testing.T) {
-	r := NewRecord("/nonexistent", DefaultKeep, Hold)
+	r := NewRecord(filepath.Join(t.TempDir(), "missing"), DefaultKeep, Hold)
 	defer r.Close()
 	if err := errors.Join(r.Append(t.Context(), Stdout, make([]byte, 100_000)), r.End(Exit{})); err != nil {
 		t.Error(err)

@@ -145,18 +145,16 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
 			Hint("give it less with --memory")
 	}
-	var running, earlier, sandboxes []session.ID
+	var running, earlier, sandboxes []session.ID // earlier are those in the queue that start first
 	var used int64
-	memoryQueued := false
 	for _, other := range others {
 		switch {
 		case other.sandbox:
 			sandboxes, used = append(sandboxes, other.id), used+other.memory
 		case other.queue == nil:
 			running, used = append(running, other.id), used+other.memory
-		case other.id < id:
+		case other.id < id && startsBefore(&other, limit, memory):
 			earlier = append(earlier, other.id)
-			memoryQueued = memoryQueued || other.queue.For == session.ForMemory
 		}
 	}
 	wait := &Wait{Queue: session.Queue{Since: session.Now()}, behind: map[session.ID]bool{}}
@@ -172,7 +170,7 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 		wait.Text = fmt.Sprintf("less than %d MiB of this machine's memory is available", memoryFloor>>20)
 	case limit > 0 && len(earlier) > 0:
 		wait.For, wait.Text = session.ForPlace, amount.Of(len(earlier), "session")+" came earlier"
-	case memory > 0 && memoryQueued:
+	case memory > 0 && len(earlier) > 0:
 		wait.For, wait.Text = session.ForMemory, amount.Of(len(earlier), "session")+" came earlier"
 	default:
 		return nil, nil
@@ -188,6 +186,14 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 		wait.behind[id] = false
 	}
 	return wait, nil
+}
+
+// startsBefore reports whether an earlier session in the queue starts before one with this limit
+// and reservation, whatever else happens. Only such a session can take the place of what a later
+// one waits for: a later one behind any other would be woken too late.
+func startsBefore(earlier *member, limit int, memory int64) bool {
+	forMemory := earlier.queue.For == session.ForMemory
+	return limit > 0 || forMemory && (memory > 0 || earlier.memory == 0)
 }
 
 // reservedMemory returns the memory in bytes that the session or sandbox reserves: its

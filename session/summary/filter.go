@@ -3,6 +3,9 @@ package summary
 import (
 	"slices"
 	"strings"
+
+	"aibox/internal/termtext"
+	"aibox/session"
 )
 
 // Filter selects sessions. The zero value selects all of them.
@@ -11,6 +14,7 @@ type Filter struct{ words []condition }
 // condition is one condition of a filter; a session must meet all of them.
 type condition struct {
 	not    bool
+	states bool                  // column is the state
 	column func(*Summary) string // the column in lower case; nil searches all columns
 	any    []string              // lower case; one of them must occur
 }
@@ -36,7 +40,7 @@ func ParseFilter(text string) Filter {
 			w.not, w.any = true, []string{rest}
 		}
 		if name, values, ok := strings.Cut(w.any[0], ":"); ok && filterColumns[name] != nil {
-			w.column, w.any = filterColumns[name], strings.Split(values, ",")
+			w.column, w.any, w.states = filterColumns[name], strings.Split(values, ","), name == "state"
 			if values == "" {
 				continue // the value is not typed yet
 			}
@@ -67,6 +71,35 @@ func (f Filter) Match(b *Summary) bool {
 		}
 	}
 	return true
+}
+
+// Problem explains why a word for a state in the filter can find no session: it occurs in no
+// state. It is escaped, and empty if there is no such word.
+func (f Filter) Problem() string {
+	for _, w := range f.words {
+		if !w.states {
+			continue
+		}
+		states := filterStates()
+		for _, value := range w.any {
+			if !slices.ContainsFunc(states, func(state string) bool { return strings.Contains(state, value) }) {
+				return `"` + termtext.Escape(value) + `" is no state; there are ` + strings.Join(states, ", ")
+			}
+		}
+	}
+	return ""
+}
+
+// filterStates returns the states in the words of a filter, the most useful first.
+func filterStates() []string {
+	words := []string{"open"}
+	for _, status := range []Status{
+		StatusRunning, StatusToReview, StatusFailed, StatusWaiting, StatusAsks, StatusAccepted, StatusDiscarded, StatusPartly, StatusUnchanged, StatusContinued,
+		StatusQueued, StatusStarting, StatusVerifying, StatusComputing, StatusEnding, StatusEnded, StatusPaused, StatusWarm,
+	} {
+		words = append(words, strings.ReplaceAll(string(status), " ", "-"))
+	}
+	return append(words, string(session.Preparing))
 }
 
 // stateWords returns the words for a session's state: its status, its phase, and "open"

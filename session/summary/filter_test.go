@@ -52,6 +52,33 @@ func TestAFilterFindsSessionsByWordsAndColumns(t *testing.T) {
 	}
 }
 
+func TestAFilterWithAnUnknownStateNamesTheStates(t *testing.T) {
+	for typed, unknown := range map[string]string{
+		"state:running,rnning": "rnning", "-state:done": "done", "state:toreview": "toreview", "state:\x1bx": `\x1bx`,
+		"state:to-rev": "", "state:review": "", "state:OPEN": "", "state:failed,": "", "state:": "", "rnning": "", "agent:rnning": "", "state:preparing": "",
+	} {
+		want := ""
+		if unknown != "" {
+			want = `"` + unknown + `" is no state; there are open, running, to-review, failed`
+		}
+		if got := ParseFilter(typed).Problem(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("the problem of %q is %q, not %q", typed, got, want)
+		}
+	}
+}
+
+func TestAFilterKnowsEveryStateOfASession(t *testing.T) {
+	for _, phase := range []session.Phase{session.Queued, session.Preparing, session.Warm, session.Running, session.Ending, session.Computing, session.Verifying, session.Ended} {
+		for _, one := range []Summary{{Phase: phase}, {Phase: phase, Changed: true}, {Phase: phase, Waiting: 1}, {Phase: phase, Prompting: true}, {Phase: phase, Paused: true}, {Phase: phase, Failed: true}, {Phase: phase, ContinuedBy: "0b"}} {
+			for _, word := range strings.Fields(stateWords(&one)) {
+				if problem := ParseFilter("state:" + word).Problem(); problem != "" {
+					t.Errorf("state:%s finds a session, and %s", word, problem)
+				}
+			}
+		}
+	}
+}
+
 func FuzzParseFilter(f *testing.F) {
 	f.Add("state:running,failed -agent:codex x")
 	f.Fuzz(func(_ *testing.T, text string) {

@@ -148,17 +148,11 @@ func (s *supervisor) conclude(ctx context.Context, res *resources, result *sessi
 // long. The workspace must not be read before.
 func (s *sandbox) awaitSandboxEnd() error {
 	sandbox := s.state().Sandbox
-	for _, last := range []bool{false, true} {
-		err := sandbox.AwaitEnd(manager.SandboxEndTimeout)
-		if err == nil {
-			return nil
-		}
-		if last {
-			return fault.New(fault.Internal, "the sandbox (process %d) cannot be ended: %w", sandbox.PID, err)
-		}
-		if err := runtime.KillProcess(sandbox); err != nil {
-			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
-		}
+	if sandbox.AwaitEnd(manager.SandboxEndTimeout) == nil {
+		return nil
+	}
+	if err := runtime.EndProcess(sandbox); err != nil {
+		return fault.New(fault.Internal, "the sandbox (process %d) cannot be ended: %w", sandbox.PID, err)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ type limits struct {
 	access    accessQuestions
 	// pauseAtLimit pauses the sandbox in place of ending it; it is nil if that was not
 	// requested.
-	pauseAtLimit func()
+	pauseAtLimit  func()
+	warnedOfTasks bool // of processes near their limit; belongs to the goroutine that reads the lifeline
 }
 
 // pausesAtLimit pauses a sandbox at the end of its time, if that was requested.

@@ -26,9 +26,12 @@ type pauser struct {
 	ending    bool
 	snapshots snapshots
 	started   chan struct{} // closed by start
+	limit     time.Duration // how long the end of the session waits for a pause or a snapshot
 }
 
-func newPauser() pauser { return pauser{snapshots: newSnapshots(), started: make(chan struct{})} }
+func newPauser() pauser {
+	return pauser{snapshots: newSnapshots(), started: make(chan struct{}), limit: 5 * time.Minute}
+}
 
 // start begins to watch PID 1, and returns the channel for the result of Watch.
 func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.Sandbox) <-chan error {

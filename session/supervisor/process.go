@@ -39,6 +39,7 @@ type running struct {
 	outputs     []processOutput // not recorded yet; its size is bounded by the process's window
 	spare       [][]byte        // buffers of outputs that were recorded, up to maxSpare
 	information process.Info
+	ran         bool          // it was reported to run
 	expired     bool          // its time limit is over
 	began       time.Duration // when it began to run, on the clock
 	once        sync.Once     // for closing started
@@ -138,11 +139,18 @@ func (p *running) endedEvent() (audit.Type, map[string]any) {
 	return audit.FilesCopied, event
 }
 
-// runs records that the process runs.
+// runs records that the process runs. Only the first report counts: each one would start the
+// clocks again.
 func (p *running) runs(pid int) {
 	p.mu.Lock()
-	p.information.PID = pid
+	again := p.ran
+	if !again {
+		p.ran, p.information.PID = true, pid
+	}
 	p.mu.Unlock()
+	if again {
+		return
+	}
 	if p.term != nil {
 		p.term.Connect(p)
 	}

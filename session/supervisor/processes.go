@@ -145,6 +145,12 @@ func (ps *processes) receive(frame lifeline.Frame) error {
 			p.runs(started.PID)
 		}
 		return err
+	case lifeline.TypeProcessEnding:
+		ending, err := lifeline.Decode[lifeline.ProcessEnding](frame)
+		if p := ps.byFlow(ending.ID); err == nil && p != nil {
+			p.record.Ending()
+		}
+		return err
 	case lifeline.TypeData:
 		data, err := lifeline.ParseData(frame.Payload)
 		if p := ps.byFlow(data.Flow); err == nil && p != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -215,27 +216,58 @@ func TestProcessWithoutAReaderEndsAfterItsLinger(t *testing.T) {
 func TestProcessWithMuchOutputAndWithoutAReaderEndsAfterItsLinger(t *testing.T) {
 	ps, _ := connected(t)
 	request := sh("exec yes")
-	request.Linger, request.Keep = 50*time.Millisecond, 1<<20
+	request.Linger, request.Keep = time.Second, 1<<20 // a second: so init holds more output than that, too
 	begin(t, ps, request)
 	done, err := ps.Done(1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	reader, err := ps.Read(1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for full := int64(0); full < request.Keep-2*process.MaxData; _, full = ps.all[0].record.Sizes() {
+		<-time.After(time.Millisecond)
+	}
+	reader.Close()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
-		t.Fatal("it has not ended after 20 seconds")
+	case <-time.After(time.Minute):
+		t.Fatal("it has not ended after a minute")
 	}
 	if exit := ps.List()[0].Exit; exit == nil || exit.Signal != 1 && exit.Signal != 9 {
 		t.Errorf("%+v", exit)
 	}
-	reader, err := ps.Read(1, 1)
-	if err != nil {
+	if reader, err = ps.Read(1, 1); err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
 	if frame, err := reader.Next(t.Context()); err != nil || frame.Kind != process.Lost {
 		t.Errorf("the loss of output is not reported: %+v, %v", frame, err)
+	}
+}
+
+// A process that has ended does not count as one that runs, whatever is left to read.
+func TestAProcessEndsWithMoreOutputThanItsRecordKeeps(t *testing.T) {
+	ps, _ := connected(t)
+	const size = 1_500_000 // half of it does not fit
+	for _, overflow := range []process.Overflow{process.Hold, process.DropUnread} {
+		request := sh(fmt.Sprintf("head -c %d /dev/zero", size))
+		request.Keep, request.Overflow = 512<<10, overflow
+		id := begin(t, ps, request).ID
+		done, err := ps.Done(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatal("it has not ended after a minute")
+		}
+		hash := sha256.New()
+		if exit := read(t, ps, id, hash); exit.Code != 0 || exit.Cut || [32]byte(hash.Sum(nil)) != sha256.Sum256(make([]byte, size)) {
+			t.Errorf("%s: its output is lost: %+v", overflow, exit)
+		}
 	}
 }
 
@@ -369,6 +401,7 @@ func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 		{Type: lifeline.TypeProcessExit, Payload: []byte(`{"id":77,"code":-5}`)},
 		{Type: lifeline.TypeData, Payload: []byte{0, 0, 0, 77, 1, 'x'}},
 		{Type: lifeline.TypeDataEnd, Payload: []byte{0, 0, 0, 77}},
+		{Type: lifeline.TypeProcessEnding, Payload: []byte(`{"id":77}`)},
 	} {
 		if err := ps.receive(frame); err != nil {
 			t.Errorf("%#x: %v", frame.Type, err)
@@ -377,10 +410,29 @@ func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 	for _, frame := range []lifeline.Frame{
 		{Type: lifeline.TypeProcessStarted, Payload: []byte(`{"id":-1}`)},
 		{Type: lifeline.TypeProcessExit, Payload: []byte(`{`)},
+		{Type: lifeline.TypeProcessEnding, Payload: []byte(`{`)},
 		{Type: lifeline.TypeData, Payload: []byte{0}},
 	} {
 		if err := ps.receive(frame); !errors.Is(err, lifeline.ErrProtocol) {
 			t.Errorf("%#x: %v", frame.Type, err)
 		}
+	}
+}
+
+// Each report would start the clocks of the process again.
+func TestAProcessThatIsReportedToRunAgainAndAgainRunsOnce(t *testing.T) {
+	ps, _ := connected(t)
+	request := sh("exec sleep 1000")
+	request.Timeout, request.Linger = time.Hour, time.Hour
+	pid := begin(t, ps, request).PID
+	before := runtime.NumGoroutine()
+	for range 1000 {
+		frame := lifeline.Frame{Type: lifeline.TypeProcessStarted, Payload: fmt.Appendf(nil, `{"id":%d,"pid":4711}`, ps.all[0].flow.ID)}
+		if err := ps.receive(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+100 || ps.List()[0].PID != pid {
+		t.Errorf("the supervisor has %d goroutines, before %d, and the process %+v", now, before, ps.List()[0])
 	}
 }

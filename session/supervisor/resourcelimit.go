@@ -153,7 +153,9 @@ func (s *sandbox) memoryFault() error {
 func (s *limits) limitProcesses(tasks lifeline.Tasks) {
 	allowed, _ := s.launch.Spec.ProcessShares()
 	switch {
+	case !tasks.Ended && s.warnedOfTasks:
 	case !tasks.Ended:
+		s.warnedOfTasks = true
 		s.postNotice(fmt.Sprintf("the sandbox has %d processes and threads, and its limit is %d; at the limit a new one fails, and beyond it the session is ended",
 			tasks.Count, allowed))
 	case !s.isEnding():

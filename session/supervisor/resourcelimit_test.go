@@ -31,6 +31,14 @@ func TestASandboxWithTooManyProcessesIsWarnedOfAndThenEnded(t *testing.T) {
 	if s.isEnding() || s.record.Size() == 0 {
 		t.Fatalf("it ends with %v after %d bytes of notices", s.cause, s.record.Size())
 	}
+	// A hostile PID 1 could repeat it, and fill the disk with notices.
+	before := s.log.Next()
+	for range 100 {
+		s.limitProcesses(lifeline.Tasks{Count: 81})
+	}
+	if more := s.log.Next() - before; more != 0 {
+		t.Errorf("it was warned %d more times", more)
+	}
 	s.limitProcesses(lifeline.Tasks{Count: 145, Ended: true})
 	if fault.KindOf(s.cause) != fault.Limit || !strings.Contains(s.cause.Error(), "145 processes and threads, more than its process limit of 100") {
 		t.Errorf("it ends with %v", s.cause)

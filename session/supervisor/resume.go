@@ -18,7 +18,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
 	sessions := manager.New(s.deps.Deps)
-	s.onUndo(func(context.Context) error { return sessions.ReturnWorkspace(from, s.id) })
+	s.onUndo(func(ctx context.Context) error { return sessions.ReturnWorkspace(ctx, from, s.id) })
 	ws, err := sessions.TakeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
 		// This agent may be another one than before.
 		ws.Scratch = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ws.Scratch, scratch))))

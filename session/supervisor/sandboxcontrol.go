@@ -42,10 +42,20 @@ func (c sandboxControl) Update(data json.RawMessage) error {
 			return err
 		}
 	}
-	if change.Labels == nil {
+	if change.Name == nil && change.Metadata == nil {
 		return nil
 	}
-	return c.save(func(st *session.State) { st.Labels = change.Labels })
+	return c.save(func(st *session.State) {
+		now := session.Session{Spec: c.launch.Spec, State: *st}
+		labels := now.Labels()
+		if change.Name != nil {
+			labels.Name = *change.Name
+		}
+		if change.Metadata != nil {
+			labels.Metadata = *change.Metadata
+		}
+		st.Labels = &labels
+	})
 }
 
 func (c sandboxControl) SetNetwork(data json.RawMessage, reason string) error {

@@ -2,10 +2,13 @@ package supervisor
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,11 +90,37 @@ func TestOnlyASandboxIsChangedAsOne(t *testing.T) {
 
 func TestLabelsOfARunningSandboxChange(t *testing.T) {
 	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme", Labels: session.Labels{Name: "old"}}, nil)
-	if err := sessions.UpdateSandbox(t.Context(), s.id, session.SandboxChange{Labels: &session.Labels{Metadata: map[string]string{"a": "b"}}}); err != nil {
-		t.Fatal(err)
+	change := func(change session.SandboxChange, name string, metadata map[string]string) {
+		t.Helper()
+		if err := sessions.UpdateSandbox(t.Context(), s.id, change); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != name || !maps.Equal(found.Labels().Metadata, metadata) {
+			t.Errorf("%+v, %v", found.Labels(), err)
+		}
 	}
-	if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != "" || found.Labels().Metadata["a"] != "b" {
-		t.Errorf("%+v, %v", found.Labels(), err)
+	entries, none, name := map[string]string{"a": "b"}, map[string]string{}, ""
+	change(session.SandboxChange{Metadata: &entries}, "old", entries)
+	change(session.SandboxChange{Name: &name}, "", entries)
+	change(session.SandboxChange{Metadata: &none}, "", none)
+}
+
+func TestConcurrentChangesOfTheLabelsOfASandboxAreAllKept(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.None, session.SandboxSpec{Tenant: "acme"}, nil)
+	for range 20 {
+		var changing sync.WaitGroup
+		name, metadata := rand.Text(), map[string]string{"a": rand.Text()}
+		for _, change := range []session.SandboxChange{{Name: &name}, {Metadata: &metadata}} {
+			changing.Go(func() {
+				if err := sessions.UpdateSandbox(t.Context(), s.id, change); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		changing.Wait()
+		if found, err := sessions.Load(s.id); err != nil || found.Labels().Name != name || !maps.Equal(found.Labels().Metadata, metadata) {
+			t.Fatalf("%+v, %v", found.Labels(), err)
+		}
 	}
 }
 

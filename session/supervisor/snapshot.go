@@ -236,7 +236,7 @@ func (ps *processes) adopt(line *lifeline.Conn, stored []snapshot.Process, flows
 // newRestored returns a process that already runs.
 func newRestored(info process.Info, request process.Request, line *lifeline.Conn, flow *lifeline.Flow, clock *runClock, dir string) *running {
 	p := &running{
-		request: request, line: line, flow: flow, clock: clock, started: make(chan struct{}), arrived: make(chan struct{}, 1),
+		request: request, line: line, flow: flow, clock: clock, started: make(chan struct{}), arrived: make(chan struct{}, 1), ran: true,
 		information: process.Info{ID: info.ID, Argv: info.Argv, User: info.User, Dir: info.Dir, PID: info.PID, Started: info.Started},
 	}
 	p.work, p.cancel = context.WithCancel(context.Background())

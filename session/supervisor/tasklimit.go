@@ -36,7 +36,7 @@ const (
 	// in percent.
 	taskWarning = 75
 	// crowdedMachine is the part of its tasks above which a machine is crowded, in percent, and
-	// modestShare what a sandbox may have then: one by this number.
+	// modestShare what a sandbox may have then: one in this many.
 	crowdedMachine, modestShare = 75, 32
 )
 

@@ -2,11 +2,14 @@ package supervisor
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"aibox/internal/fault"
 	"aibox/runtime"
+	"aibox/runtime/limit"
+	"aibox/runtime/limit/limittest"
 )
 
 // counting makes the session's task watch see such numbers of the host and, in turn, of the sandbox.
@@ -96,6 +99,41 @@ func TestASandboxWithManyTasksEndsWhenTheMachineHasFewLeft(t *testing.T) {
 		s.limitTasks(t.Context())
 		if s.isEnding() != c.ends || c.ends && fault.KindOf(s.cause) != fault.Environment {
 			t.Errorf("with %d tasks of %d it ends with %v", c.count, c.host, s.cause)
+		}
+	}
+}
+
+// A real machine is crowded by tens of thousands of tasks, so this test counts real processes of
+// real sandboxes' stand-ins on a machine that is said to be small.
+func TestSandboxesThatFillAMachineTogetherEndAndTheirProcessesDie(t *testing.T) {
+	full, modest := make([]*supervisor, 2), limittest.Start(t)
+	bombs := make([]*limittest.StandIn, len(full))
+	for i := range full {
+		_, full[i] = watched(t)
+		bombs[i] = limittest.Start(t)
+		for range 24 {
+			bombs[i].Do("child")
+		}
+		full[i].current.Sandbox = bombs[i].Process
+	}
+	const machine = 640 // a bomb has more than 24 tasks, and what is modest fewer than 20
+	watch := func(s *limittest.StandIn) *taskWatch {
+		host := func() (int, error) { return machine, nil }
+		return &taskWatch{allowed: machine, machine: machine, host: host, sandbox: limit.NewMeter(s.Process).Tasks}
+	}
+	var ended sync.WaitGroup
+	for i, s := range full {
+		s.tasks = watch(bombs[i])
+		ended.Go(func() { s.limitTasks(t.Context()) })
+	}
+	if n, crowds, err := watch(modest).count(); n == 0 || crowds || err != nil {
+		t.Errorf("a sandbox with %d of %d tasks crowds the machine: %v, %v", n, machine, crowds, err)
+	}
+	ended.Wait()
+	for i, s := range full {
+		<-bombs[i].Exited()
+		if fault.KindOf(s.cause) != fault.Environment || !strings.Contains(s.cause.Error(), "almost the") {
+			t.Errorf("bomb %d ends with %v", i, s.cause)
 		}
 	}
 }

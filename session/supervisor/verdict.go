@@ -8,6 +8,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/internal/shellquote"
+	"aibox/internal/termtext"
 	"aibox/session"
 )
 
@@ -18,8 +19,8 @@ func (s *modelWatch) exitFault(agent agents.Agent, out sandboxOutcome) error {
 	case out.exit == nil:
 		return fault.New(fault.Internal, "the sandbox ended without a report: %w", out.cause).
 			Hint("the agent may have killed the first process of its sandbox, or the host may have run out of memory; its work so far is kept")
-	case len(out.errs) > 0:
-		failed := fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
+	case out.err != "":
+		failed := fault.New(fault.AgentFailed, "%s could not be run: %s", name, termtext.Escape(fmt.Sprintf("%.500s", out.err)))
 		if script, ok := s.unquotedScript(agent, out.exit.Code); ok {
 			failed = failed.Hint("aibox run %s -- sh -c %s   # a shell runs it", name, shellquote.Quote(script))
 		}

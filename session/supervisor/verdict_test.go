@@ -38,7 +38,7 @@ func TestAScriptInOneArgumentGetsAHintAboutAShell(t *testing.T) {
 	} {
 		s := newSupervisor(&run{id: "0abc-shell"})
 		s.launch.Spec.Agent, s.launch.Spec.Args = "shell", c.args
-		err := s.exitFault(&agents.Shell{}, sandboxOutcome{exit: &lifeline.Exit{Code: c.code}, errs: []string{"there is no program"}})
+		err := s.exitFault(&agents.Shell{}, sandboxOutcome{exit: &lifeline.Exit{Code: c.code}, err: "there is no program"})
 		if hints := strings.Join(fault.Hints(err), "\n"); hints != c.want {
 			t.Errorf("%q has the hint %q instead of %q", c.args, hints, c.want)
 		}
@@ -52,5 +52,14 @@ func TestAnInterruptInAConversationDoesNotEndTheSession(t *testing.T) {
 	s.noteInterrupt()
 	if err := s.exitFault(&agents.Codex{}, sandboxOutcome{exit: &lifeline.Exit{}}); err != nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheReasonWhyAnAgentDidNotStartIsNotQuotedAgain(t *testing.T) {
+	s := newSupervisor(&run{id: "0abc-shell"})
+	s.launch.Spec.Agent = "shell"
+	err := s.exitFault(&agents.Shell{}, sandboxOutcome{exit: &lifeline.Exit{Code: exitNoProgram}, err: "there is no \"x\"\x1b in the sandbox"})
+	if want := `shell could not be run: there is no "x"\x1b in the sandbox`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // sandboxOutcome is the end of the sandbox as the lifeline reported it.
 type sandboxOutcome struct {
 	exit  *lifeline.Exit // nil if the sandbox ended without a report
-	errs  []string       // errors of PID 1
+	err   string         // the first error of PID 1; empty if there is none
 	cause error          // why the connection broke, if exit is nil
 }
 
@@ -72,6 +72,7 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	}()
 	defer s.model.stop()
 	var kill <-chan time.Time
+	var asked <-chan struct{}
 	interrupted, ended, unwatched := ctx.Done(), s.ended, s.watchdog.Died()
 	for {
 		select {
@@ -88,14 +89,9 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 			s.Stop("the supervisor received a signal to end", 0)
 		case <-ended:
 			ended = nil
-			if s.pauser.end() { // a paused sandbox cannot end by itself
-				s.killSandbox()
-			}
-			grace := s.grace()
-			if s.line.Stop(grace) != nil {
-				_ = s.line.Close()
-			}
-			kill = time.After(grace + 2*time.Second)
+			asked, kill = s.askToEnd(), time.After(s.pauser.limit)
+		case <-asked:
+			asked, kill = nil, time.After(s.grace()+2*time.Second)
 		case <-kill:
 			s.killSandbox()
 		case err := <-dead:
@@ -111,6 +107,23 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 				Hint("%s", s.hintKept("without it the sandbox could outlive its supervisor")))
 		}
 	}
+}
+
+// askToEnd asks the sandbox to end, in the background: PID 1 may read nothing, and a pause or a
+// snapshot in progress, which ends first, may hang. The result is closed once there is none.
+func (s *supervisor) askToEnd() <-chan struct{} {
+	asked := make(chan struct{})
+	go func() {
+		paused := s.pauser.end()
+		close(asked)
+		if paused { // it cannot end by itself
+			s.killSandbox()
+		}
+		if s.line.Stop(s.grace()) != nil {
+			_ = s.line.Close()
+		}
+	}()
+	return asked
 }
 
 // grace returns the time that the sandbox has to end by itself after a stop.
@@ -174,7 +187,7 @@ func (s *supervisor) receive() sandboxOutcome {
 			s.publishing.triggerLate()
 		case lifeline.TypeError:
 			message, decodeErr := lifeline.Decode[lifeline.Error](frame)
-			out.errs, err = append(out.errs, message.Text), decodeErr
+			out.err, err = cmp.Or(out.err, message.Text), decodeErr // the others are of no use, and could be many
 		case lifeline.TypeExit:
 			exit, decodeErr := lifeline.Decode[lifeline.Exit](frame)
 			if decodeErr == nil {

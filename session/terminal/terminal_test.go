@@ -253,7 +253,7 @@ func TestEveryViewerSeesTheEndWithoutDelayingIt(t *testing.T) {
 			break
 		}
 	}
-	if took := <-closed; took > 10*time.Second {
+	if took := <-closed; took > time.Minute {
 		t.Errorf("the end takes %v", took)
 	}
 	late, err := s.client.Attach(t.Context(), screen.Size{Rows: 5, Cols: 20}, screen.NoColors)

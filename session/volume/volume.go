@@ -16,6 +16,7 @@ import (
 	"aibox/internal/diskerr"
 	"aibox/internal/diskuse"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/session"
 	"aibox/workspace"
@@ -44,6 +45,10 @@ func NewStore(dirs paths.Dirs) Store {
 // sandbox.
 const contentFolder = "content"
 
+// maxVolumes is the number of volumes of a tenant. An empty one takes next to none of its quota of
+// disk.
+const maxVolumes = 1000
+
 // Create creates an empty volume. If it exists already, the error is a Conflict.
 func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 	folder, err := s.folder(tenant, name)
@@ -54,6 +59,13 @@ func (s Store) Create(tenant session.Tenant, name string) (Volume, error) {
 		return Volume{}, fault.New(fault.Environment, "the folder for volumes cannot be used: %w", err)
 	}
 	s.sweep(filepath.Dir(folder))
+	entries, err := os.ReadDir(filepath.Dir(folder)) // calls at the same time can exceed the limit by their number
+	if err != nil {
+		return Volume{}, err
+	}
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) && len(entries) >= maxVolumes {
+		return Volume{}, fault.New(fault.Limit, "there are up to %d volumes of a tenant", maxVolumes).Hint("delete volumes that are not needed")
+	}
 	if err = os.Mkdir(folder, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
 		// The sandbox makes its own user the owner, and aibox must still be able to measure the
 		// folder. The volume exists from here on: a creation that was cut off before is repeated.
@@ -108,13 +120,27 @@ func (s Store) List(tenant session.Tenant) ([]Volume, error) {
 	return all, nil
 }
 
-// Delete deletes a volume with its files. The caller makes sure that no sandbox uses it.
-func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string) error {
+// Delete deletes a volume with its files. If it is held, the error is a Conflict. Otherwise
+// it is not held before check has returned: check makes sure that no sandbox uses it.
+func (s Store) Delete(ctx context.Context, tenant session.Tenant, name string, check func() error) error {
+	folder, err := s.folder(tenant, name)
+	if err != nil {
+		return err
+	}
 	if _, err := s.Find(tenant, name); err != nil {
 		return err
 	}
-	folder, err := s.folder(tenant, name)
-	if err != nil {
+	lock, err := flock.TryFolder(folder, flock.Exclusive)
+	switch {
+	case errors.Is(err, flock.ErrHeld):
+		return fault.New(fault.Conflict, "a sandbox that is being created uses the volume %q, or it is being deleted", name).Hint("try again when that has ended")
+	case errors.Is(err, fs.ErrNotExist):
+		return notFound(name)
+	case err != nil:
+		return err
+	}
+	defer lock.Close()
+	if err := check(); err != nil {
 		return err
 	}
 	err = workspace.RemoveFolder(ctx, folder)
@@ -176,7 +202,7 @@ func (s Store) folder(tenant session.Tenant, name string) (string, error) {
 	}
 	if !session.IsName(name) {
 		return "", fault.New(fault.Usage, "%q is not the name of a volume", name).
-			Hint("a name has up to 63 lower-case letters, digits and hyphens, and begins with a letter or a digit")
+			Hint("a name has up to 63 lowercase letters, digits and hyphens, and begins with a letter or a digit")
 	}
 	return filepath.Join(s.root, string(tenant), name), nil
 }

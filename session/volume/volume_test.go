@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ func newStore(t *testing.T) (Store, string) {
 	dir := t.TempDir()
 	return NewStore(paths.Dirs{Data: dir}), dir
 }
+
+// unused is the check of a volume that no sandbox uses.
+func unused() error { return nil }
 
 func TestAVolumeBelongsOnlyToItsTenant(t *testing.T) {
 	s, dir := newStore(t)
@@ -42,14 +46,14 @@ func TestAVolumeBelongsOnlyToItsTenant(t *testing.T) {
 		if _, err := s.Source(tenant, "data"); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%s mounts it: %v", tenant, err)
 		}
-		if err := s.Delete(context.Background(), tenant, "data"); fault.KindOf(err) != fault.NotFound {
+		if err := s.Delete(context.Background(), tenant, "data", unused); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%s deletes it: %v", tenant, err)
 		}
 	}
 	if all, err := s.List("acme"); err != nil || len(all) != 1 || all[0].Name != "data" || all[0].Created.IsZero() {
 		t.Errorf("the list is %v, %v", all, err)
 	}
-	if err := s.Delete(context.Background(), "acme", "data"); err != nil {
+	if err := s.Delete(context.Background(), "acme", "data", unused); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := s.List("acme"); err != nil || len(all) != 0 {
@@ -80,10 +84,34 @@ func TestACreationThatWasCutOffIsRepeated(t *testing.T) {
 	}
 }
 
+func TestATenantHasALimitedNumberOfVolumes(t *testing.T) {
+	s, dir := newStore(t)
+	for i := range maxVolumes {
+		if err := os.MkdirAll(dir+"/volumes/acme/v"+strconv.Itoa(i)+"/content", 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Create("acme", "more"); fault.KindOf(err) != fault.Limit {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := s.Create("acme", "v0"); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("one that exists: %v", err)
+	}
+	if _, err := s.Create("other", "more"); err != nil {
+		t.Errorf("another tenant: %v", err)
+	}
+	if err := s.Delete(t.Context(), "acme", "v0", unused); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create("acme", "more"); err != nil {
+		t.Errorf("in place of another: %v", err)
+	}
+}
+
 func TestADeletionThatWasCutOffIsCompletedByTheNextCall(t *testing.T) {
 	for name, next := range map[string]func(s Store) error{
 		"creation": func(s Store) error { _, err := s.Create("acme", "other"); return err },
-		"deletion": func(s Store) error { return s.Delete(context.Background(), "acme", "data") },
+		"deletion": func(s Store) error { return s.Delete(context.Background(), "acme", "data", unused) },
 	} {
 		for age, left := range map[time.Duration]bool{0: false, time.Minute: true} { // a new one may be in use
 			s, dir := newStore(t)
@@ -120,7 +148,7 @@ func TestNamesThatArePathsAreRefused(t *testing.T) {
 		if _, err := s.Create("acme", name); err == nil {
 			t.Errorf("the volume %q was created", name)
 		}
-		if err := s.Delete(context.Background(), session.Tenant(name), "data"); err == nil {
+		if err := s.Delete(context.Background(), session.Tenant(name), "data", unused); err == nil {
 			t.Errorf("a volume of the tenant %q was deleted", name)
 		}
 	}

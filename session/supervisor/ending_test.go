@@ -1,0 +1,119 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"aibox/agents"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/watchdog"
+	"aibox/runtime"
+	"aibox/runtime/limit/limittest"
+	"aibox/runtime/runtimetest"
+	"aibox/session"
+	"aibox/session/manager"
+)
+
+// endless is a sandbox whose daemon never reports its end, and never pauses it.
+type endless struct {
+	runtime.Sandbox
+
+	pausing chan struct{}
+}
+
+func (e endless) Wait(ctx context.Context) (runtime.State, error) {
+	<-ctx.Done()
+	return runtime.State{}, ctx.Err()
+}
+
+func (e endless) Pause(context.Context) error {
+	close(e.pausing)
+	select {}
+}
+
+func (e endless) Resume(context.Context) error { return nil }
+
+// silent returns a supervisor whose sandbox is a stand-in, and whose PID 1 reads nothing.
+func silent(t *testing.T) (*supervisor, *limittest.StandIn) {
+	t.Helper()
+	_, s := watched(t)
+	process := limittest.Start(t)
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _ = theirs.Close() })
+	s.line, s.current.Sandbox, s.began = lifeline.NewConn(ours), process.Process, time.Now()
+	program, err := initProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.watchdog, err = watchdog.Start(program, string(s.id), os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.watchdog.Release() })
+	s.ports.prepare(lineListener(t), s.line)
+	s.launch.Spec.Sandbox, s.current.Phase = &session.SandboxSpec{}, session.Running
+	return s, process
+}
+
+// ends watches a session that is being ended, and requires its end.
+func ends(t *testing.T, s *supervisor, process *limittest.StandIn, container runtime.Sandbox, meanwhile func()) {
+	t.Helper()
+	res := &resources{agent: &agents.None{}, docker: daemon{Docker: manager.Docker{Backend: runtimetest.NewFake()}}}
+	over := make(chan error, 1)
+	go func() {
+		_, cause := s.watch(t.Context(), res, container)
+		over <- cause
+	}()
+	meanwhile()
+	s.endWithin(fault.New(fault.Limit, "the time is over"), time.Millisecond)
+	select {
+	case cause := <-over:
+		if fault.KindOf(cause) != fault.Limit {
+			t.Errorf("the session ends with %v", cause)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it has not ended after a minute")
+	}
+	<-process.Exited()
+}
+
+// Otherwise it could outlive every limit but that of memory.
+func TestASandboxWhosePID1ReadsNothingEnds(t *testing.T) {
+	s, process := silent(t)
+	ends(t, s, process, endless{}, func() {})
+}
+
+// The daemon could hang.
+func TestASandboxThatIsBeingPausedForeverEnds(t *testing.T) {
+	s, process := silent(t)
+	s.pauser.limit = 100 * time.Millisecond
+	container := endless{pausing: make(chan struct{})}
+	ends(t, s, process, container, func() {
+		if err := (sandboxControl{s}).awaitWatch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = s.pauser.pause(t.Context()) }()
+		<-container.pausing
+	})
+}
+
+// Each one can have 4 MiB.
+func TestOnlyTheFirstErrorOfPID1IsKept(t *testing.T) {
+	_, s := watched(t)
+	ours, theirs := net.Pipe()
+	s.line = lifeline.NewConn(ours)
+	go func() {
+		inside := lifeline.NewConn(theirs)
+		for i := range 100 {
+			_ = inside.SendMessage(lifeline.TypeError, lifeline.Error{Text: fmt.Sprintf("error %d", i)})
+		}
+		_ = inside.Close()
+	}()
+	if out := s.receive(); out.err != "error 0" || out.cause == nil {
+		t.Errorf("%+v", out)
+	}
+}
