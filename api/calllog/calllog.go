@@ -27,15 +27,16 @@ type Log struct {
 	path string
 	max  int64 // bytes of a file
 
-	mu   sync.Mutex
-	log  *audit.Log
-	last string // the hash of the newest event
+	mu     sync.Mutex
+	log    *audit.Log // nil if closed, and after a failure that the next event may overcome
+	closed bool
 }
 
 // continued is the first event of a file that continues another one.
 type continued struct {
-	File string `json:"file"` // its name
-	Hash string `json:"hash"` // of its last event
+	File   string `json:"file"`             // its name
+	Hash   string `json:"hash,omitempty"`   // of its last event
+	Damage string `json:"damage,omitempty"` // why that cannot be known
 }
 
 // Open opens or creates the log at path, whose name ends in .jsonl.
@@ -43,26 +44,78 @@ func Open(path string) (*Log, error) { return open(path, maxFile) }
 
 func open(path string, size int64) (*Log, error) {
 	l := &Log{path: path, max: size}
+	return l, l.begin()
+}
+
+// begin opens the file. A new one begins with the end of the newest that was set aside. After a
+// failure, begin can be called again.
+func (l *Log) begin() error {
 	if err := l.finish(); err != nil {
-		return nil, err
+		return err
 	}
-	var err error
-	l.log, err = audit.Open(path)
-	return l, err
+	log, err := audit.Open(l.path)
+	if err != nil {
+		return err
+	}
+	if log.Next() == 0 {
+		err = l.link(log)
+	}
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	l.log = log
+	return nil
+}
+
+// link writes the first event of a file that continues another one.
+func (l *Log) link(log *audit.Log) error {
+	numbers, err := l.numbers(".jsonl")
+	if err != nil || len(numbers) == 0 {
+		return err
+	}
+	before := l.aside(numbers[len(numbers)-1], ".jsonl")
+	link := continued{File: filepath.Base(before)}
+	link.Hash, err = lastHash(before)
+	if errors.Is(err, audit.ErrBroken) { // it stays damaged, and the server must start nevertheless
+		link.Damage, err = err.Error(), nil
+	}
+	if err == nil {
+		_, err = log.Append(audit.LogContinued, link)
+	}
+	return err
+}
+
+// lastHash returns the hash of the last event of a file that was set aside. If the record of its
+// end is lost, the file gets a new one, and an event that says so.
+func lastHash(path string) (string, error) {
+	if hash, err := audit.LastHash(path); err == nil {
+		return hash, nil
+	}
+	log, err := audit.Open(path)
+	if err == nil {
+		err = log.Close()
+	}
+	if err != nil {
+		return "", err
+	}
+	return audit.LastHash(path)
 }
 
 // Append writes one event, and sets the file aside if it is full.
 func (l *Log) Append(kind audit.Type, data any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.log == nil {
+	if l.closed {
 		return errors.New("the log is closed")
 	}
-	event, err := l.log.Append(kind, data)
-	if err != nil {
+	if l.log == nil {
+		if err := l.begin(); err != nil {
+			return err
+		}
+	}
+	if _, err := l.log.Append(kind, data); err != nil {
 		return err
 	}
-	l.last = event.Hash
 	info, err := os.Stat(l.path)
 	if err != nil || info.Size() < l.max {
 		return err
@@ -74,6 +127,7 @@ func (l *Log) Append(kind audit.Type, data any) error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	if l.log == nil {
 		return nil
 	}
@@ -82,9 +136,9 @@ func (l *Log) Close() error {
 	return err
 }
 
-// rotate sets the file aside and begins a new one. If that fails, the log is closed.
+// rotate sets the file aside and begins a new one.
 func (l *Log) rotate() error {
-	numbers, err := l.numbers(".last")
+	numbers, err := l.numbers(".last", ".jsonl") // one of the two can be lost
 	if err != nil {
 		return err
 	}
@@ -105,15 +159,13 @@ func (l *Log) rotate() error {
 		return fmt.Errorf("setting the full log aside: %w", err)
 	}
 	for _, old := range numbers[:max(0, len(numbers)+1-keep)] {
-		err = errors.Join(err, os.Remove(l.aside(old, ".jsonl")), os.Remove(l.aside(old, ".last")))
+		for _, suffix := range []string{".jsonl", ".last"} {
+			if removed := os.Remove(l.aside(old, suffix)); !errors.Is(removed, fs.ErrNotExist) {
+				err = errors.Join(err, removed)
+			}
+		}
 	}
-	log, openErr := audit.Open(l.path)
-	if openErr != nil {
-		return errors.Join(err, openErr)
-	}
-	l.log = log
-	_, appendErr := log.Append(audit.LogContinued, continued{filepath.Base(l.aside(number, ".jsonl")), l.last})
-	return errors.Join(err, appendErr)
+	return errors.Join(err, l.begin())
 }
 
 // finish completes a rotation that was interrupted.
@@ -134,8 +186,9 @@ func (l *Log) aside(number int, suffix string) string {
 	return strings.TrimSuffix(l.path, ".jsonl") + "-" + strconv.Itoa(number) + suffix
 }
 
-// numbers returns the numbers of the files that were set aside, the oldest first.
-func (l *Log) numbers(suffix string) ([]int, error) {
+// numbers returns the numbers of the files that were set aside and have one of the suffixes, the
+// oldest first.
+func (l *Log) numbers(suffixes ...string) ([]int, error) {
 	entries, err := os.ReadDir(filepath.Dir(l.path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -143,11 +196,12 @@ func (l *Log) numbers(suffix string) ([]int, error) {
 	prefix := strings.TrimSuffix(filepath.Base(l.path), ".jsonl") + "-"
 	var all []int
 	for _, entry := range entries {
+		suffix := filepath.Ext(entry.Name())
 		text, isAside := strings.CutPrefix(strings.TrimSuffix(entry.Name(), suffix), prefix)
-		if number, err := strconv.Atoi(text); isAside && err == nil && number > 0 && strings.HasSuffix(entry.Name(), suffix) {
+		if number, err := strconv.Atoi(text); isAside && err == nil && number > 0 && entry.Type().IsRegular() && slices.Contains(suffixes, suffix) {
 			all = append(all, number)
 		}
 	}
 	slices.Sort(all)
-	return all, err
+	return slices.Compact(all), err
 }

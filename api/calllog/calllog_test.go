@@ -2,9 +2,11 @@ package calllog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"aibox/audit"
@@ -40,6 +42,9 @@ func check(t *testing.T, l *Log) (requests []string) {
 	for i, file := range files(t, l) {
 		var last audit.Event
 		err := audit.Read(file, func(e audit.Event) error {
+			if i > 0 && e.Seq == 0 && e.Type != audit.LogContinued {
+				t.Errorf("%s does not continue the file before it", file)
+			}
 			if e.Type == audit.LogContinued {
 				var c continued
 				if err := json.Unmarshal(e.Data, &c); err != nil {
@@ -96,26 +101,138 @@ func TestFullFilesAreSetAsideAndTheOldestAreRemoved(t *testing.T) {
 }
 
 func TestARotationThatWasInterruptedIsFinished(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	for _, done := range []int{1, 2, 3} { // steps before the interruption
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l, err := open(path, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, l, 0, 3)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range []func() error{
+			func() error { return os.Rename(audit.LastPath(path), l.aside(1, ".last")) },
+			func() error { return os.Rename(path, l.aside(1, ".jsonl")) },
+			func() error { return os.WriteFile(path, nil, 0o600) },
+		} {
+			if i >= done {
+				break
+			}
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l, err = open(path, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, l, 3, 5)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if all, requests := files(t, l), check(t, l); len(all) != 2 || len(requests) != 5 {
+			t.Errorf("after %d steps, %q hold %q", done, all, requests)
+		}
+	}
+}
+
+// On a full disk, for example, a new file cannot be begun.
+// setAside returns the path of a log whose full file was set aside, and that file.
+func setAside(t *testing.T) (path, aside string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "audit.jsonl")
 	l, err := open(path, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, l, 0, 3)
+	if err := errors.Join(l.rotate(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path, l.aside(1, ".jsonl")
+}
+
+// A crash, or a user who tidies up, can remove the record of a file's end.
+func TestTheLogContinuesAFileWhoseRecordedEndIsLost(t *testing.T) {
+	for _, begun := range []bool{false, true} { // the file after it
+		path, aside := setAside(t)
+		err := os.Remove(audit.LastPath(aside))
+		if !begun {
+			err = errors.Join(err, os.Remove(path), os.Remove(audit.LastPath(path)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := open(path, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, l, 3, 5)
+		if err := errors.Join(l.rotate(), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(aside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(string(data), string(audit.LogCut)); says == begun {
+			t.Errorf("the file with a next one (%t) says that its end was lost: %t", begun, says)
+		}
+		if all := files(t, l); len(all) != 3 {
+			t.Errorf("there are %q", all)
+		}
+	}
+}
+
+func TestTheLogContinuesADamagedFileAndSaysSo(t *testing.T) {
+	path, aside := setAside(t)
+	err := errors.Join(os.Remove(audit.LastPath(aside)), os.Remove(path), os.Remove(audit.LastPath(path)), os.WriteFile(aside, []byte("{}\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := open(path, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, 0, 1)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(audit.LastPath(path), l.aside(1, ".last")); err != nil {
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(data), `"damage":"the audit log was changed`) {
+		t.Errorf("the next file is %s: %v", data, err)
+	}
+}
+
+func TestTheLogGoesOnAfterARotationThatFailed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l, err := open(path, 400)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err = open(path, 1<<20); err != nil {
+	blocked := l.aside(1, ".jsonl")
+	if err := os.MkdirAll(filepath.Join(blocked, "x"), 0o700); err != nil { // nothing can be renamed to it
 		t.Fatal(err)
 	}
-	fill(t, l, 3, 5)
+	recorded := 0
+	for range 10 {
+		if l.Append(audit.APICalled, map[string]string{"request": "r"}) != nil {
+			break
+		}
+		recorded++
+	}
+	if recorded == 10 {
+		t.Fatal("the rotation succeeded")
+	}
+	if err := os.RemoveAll(blocked); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, l, 0, 1)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if all, requests := files(t, l), check(t, l); len(all) != 2 || len(requests) != 5 {
-		t.Errorf("%q hold %q", all, requests)
+	check(t, l)
+	if l.Append(audit.APICalled, nil) == nil {
+		t.Error("the closed log takes events")
 	}
 }

@@ -305,33 +305,36 @@ func (c *Client) Signal(ctx context.Context, id string, process, signal int32) e
 // pieceSize is the size of pieces of files and input, in bytes.
 const pieceSize = 256 << 10
 
-// Download writes a tar archive of a file or folder of a sandbox to w.
-func (c *Client) Download(ctx context.Context, id, path string, w io.Writer) error {
+// Download writes a tar archive of a file or folder of a sandbox to w. left is what the
+// archive lacks, as a text of the sandbox.
+func (c *Client) Download(ctx context.Context, id, path string, w io.Writer) (left string, _ error) {
 	stream, err := c.files.Download(ctx, connect.NewRequest(&aiboxv1.DownloadFilesRequest{SandboxId: id, Path: path}))
 	if err != nil {
-		return toFault(err)
+		return "", toFault(err)
 	}
 	defer stream.Close()
 	for stream.Receive() {
 		if _, err := w.Write(stream.Msg().GetArchive().GetData()); err != nil {
-			return err
+			return "", err
 		}
+		left += stream.Msg().GetLeftOut()
 	}
 	if err := stream.Err(); err != nil {
-		return toFault(err)
+		return "", toFault(err)
 	}
-	return nil
+	return left, nil
 }
 
 // Upload extracts a tar archive at a path of a sandbox; see UploadFilesRequest. A reader
-// that fails ends the call, so that an incomplete archive does not look complete.
-func (c *Client) Upload(ctx context.Context, id, path, name string, in io.Reader) error {
+// that fails ends the call, so that an incomplete archive does not look complete. left is what
+// was not extracted, as a text of the sandbox.
+func (c *Client) Upload(ctx context.Context, id, path, name string, in io.Reader) (left string, _ error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream := c.files.Upload(ctx)
 	first := &aiboxv1.UploadFilesRequest{SandboxId: id, Path: path, Name: name}
 	if err := stream.Send(first); err != nil && !errors.Is(err, io.EOF) {
-		return toFault(err)
+		return "", toFault(err)
 	}
 	buf := make([]byte, pieceSize)
 	for {
@@ -347,11 +350,12 @@ func (c *Client) Upload(ctx context.Context, id, path, name string, in io.Reader
 		if readErr != nil {
 			cancel()
 			_, _ = stream.CloseAndReceive()
-			return readErr
+			return "", readErr
 		}
 	}
-	if _, err := stream.CloseAndReceive(); err != nil {
-		return toFault(err)
+	answer, err := stream.CloseAndReceive()
+	if err != nil {
+		return "", toFault(err)
 	}
-	return nil
+	return answer.Msg.GetLeftOut(), nil
 }

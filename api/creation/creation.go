@@ -36,6 +36,7 @@ type Store interface {
 	AddCreation(ctx context.Context, tenant session.Tenant, key, owner string, sandbox session.ID) (store.Creation, error)
 	RecordSandbox(ctx context.Context, c store.Creation, sandbox session.ID) error
 	EndCreation(ctx context.Context, c store.Creation, keep bool) error
+	AbandonCreation(ctx context.Context, c store.Creation) (store.Creation, error)
 	AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]store.Creation, error)
 }
 
@@ -61,7 +62,7 @@ func Check(key string) error {
 
 // Do handles the request message by calling create, or returns the id that an earlier call
 // with the key created; otherwise the id is empty. After a success, the key returns the result
-// from now on. Another message with the key is a Conflict, and so is one whose creation still
+// from now on; after an error or a panic, it is free. Another message with the key is a Conflict, and so is one whose creation still
 // runs.
 func (r *Recorder) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
 	if err := Check(key); err != nil {
@@ -74,7 +75,13 @@ func (r *Recorder) Do(ctx context.Context, tenant session.Tenant, key string, me
 	if c.Done {
 		return c.Sandbox, nil
 	}
-	err = create(func(ctx context.Context, id session.ID) error { return r.Store.RecordSandbox(ctx, c, id) })
+	recorded := &c
+	err = r.attempt(ctx, &recorded, func() error {
+		return create(func(ctx context.Context, id session.ID) error {
+			c.Sandbox = id
+			return r.Store.RecordSandbox(ctx, c, id)
+		})
+	})
 	return "", errors.Join(err, r.end(ctx, c, err == nil))
 }
 
@@ -88,13 +95,16 @@ func (r *Recorder) DoOnce(ctx context.Context, tenant session.Tenant, create fun
 	}
 	key := "none:" + rand.Text()
 	var c *store.Creation // nil until it is recorded
-	err = create(func(ctx context.Context, id session.ID) error {
-		if c != nil {
-			return r.Store.RecordSandbox(ctx, *c, id)
-		}
-		added, err := r.Store.AddCreation(ctx, tenant, key, self, id)
-		c = &added // it may be stored despite the error
-		return err
+	err = r.attempt(ctx, &c, func() error {
+		return create(func(ctx context.Context, id session.ID) error {
+			if c != nil {
+				c.Sandbox = id
+				return r.Store.RecordSandbox(ctx, *c, id)
+			}
+			added, err := r.Store.AddCreation(ctx, tenant, key, self, id)
+			c = &added // it may be stored despite the error
+			return err
+		})
 	})
 	if c == nil {
 		return err
@@ -107,6 +117,30 @@ func (r *Recorder) end(ctx context.Context, c store.Creation, keep bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	return r.Store.EndCreation(ctx, c, keep)
+}
+
+// attempt calls create, and abandons the creation at c, nil if it is not recorded yet, if create
+// panics.
+func (r *Recorder) attempt(ctx context.Context, c **store.Creation, create func() error) error {
+	returned := false
+	defer func() {
+		if !returned && *c != nil {
+			r.abandon(ctx, **c)
+		}
+	}()
+	err := create()
+	returned = true
+	return err
+}
+
+// abandon settles a creation that has panicked, as if its process had died. If that fails, the
+// next call with the key or the next server settles it.
+func (r *Recorder) abandon(ctx context.Context, c store.Creation) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if c, err := r.Store.AbandonCreation(ctx, c); err == nil {
+		_ = r.settle(ctx, c)
+	}
 }
 
 // begin records a creation, and settles an earlier one with the key whose process has died.
@@ -131,7 +165,7 @@ func (r *Recorder) begin(ctx context.Context, tenant session.Tenant, key string,
 	}
 }
 
-// settle ends a creation whose process has died.
+// settle ends a creation that was abandoned.
 func (r *Recorder) settle(ctx context.Context, c store.Creation) error {
 	stays := false
 	if c.Sandbox != "" {

@@ -106,6 +106,71 @@ func TestAKeyIsFreeAfterACreationThatFailed(t *testing.T) {
 	}
 }
 
+// panics calls create, which panics.
+func panics(t *testing.T, create func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic does not reach the caller")
+		}
+	}()
+	create()
+}
+
+func TestACreationThatPanicsIsSettledAndFreesItsKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		id    session.ID
+		stays bool
+		want  session.ID
+		made  int
+	}{
+		"before it has an id":         {made: 1},
+		"what it started is ended":    {id: "0dq4f-sandbox", made: 1},
+		"an agent that runs is found": {id: "0dq4f-codex", stays: true, want: "0dq4f-codex"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.stays = c.stays
+			create := func(record Record) error {
+				if c.id != "" {
+					if err := record(t.Context(), c.id); err != nil {
+						return err
+					}
+				}
+				panic("a bug")
+			}
+			panics(t, func() { _, _ = f.do("k", "task", create) })
+			if settled := len(f.settled) == 1 && f.settled[0] == c.id; settled != (c.id != "") {
+				t.Errorf("%q are settled", f.settled)
+			}
+			if earlier, err := f.do("k", "task", f.makes("0dq4g-codex", nil)); err != nil || earlier != c.want || f.made != c.made {
+				t.Errorf("%q, %v; %d were created", earlier, err, f.made)
+			}
+			f.settled = nil
+			panics(t, func() { _ = f.once(false, create) })
+			if settled := len(f.settled) == 1 && f.settled[0] == c.id; settled != (c.id != "") {
+				t.Errorf("without a key, %q are settled", f.settled)
+			}
+		})
+	}
+}
+
+func TestTheNextCallSettlesACreationThatPanickedAndCouldNotBeSettled(t *testing.T) {
+	f := newFixture(t)
+	settle := f.Settle
+	f.Settle = func(context.Context, session.ID) (bool, error) { return false, errors.New("no Docker") }
+	panics(t, func() {
+		_, _ = f.do("k", "task", func(record Record) error {
+			_ = record(t.Context(), "0dq4f-sandbox")
+			panic("a bug")
+		})
+	})
+	f.Settle = settle
+	if earlier, err := f.do("k", "task", f.makes("0dq4g-sandbox", nil)); err != nil || earlier != "" || f.made != 1 || len(f.settled) != 1 {
+		t.Errorf("%q, %v; %d were created, %q settled", earlier, err, f.made, f.settled)
+	}
+}
+
 func TestACreationThatRunsIsAConflict(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.do("k", "task", func(Record) error {

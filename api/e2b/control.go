@@ -89,10 +89,13 @@ func checkQuery(r *http.Request, known []string) error {
 var refusals = map[string]string{
 	"GET /sandboxes/{id}/logs":    "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
 	"GET /v2/sandboxes/{id}/logs": "aibox has no log of a sandbox in lines: `aibox logs` and `aibox audit` show what a sandbox did",
+	"/templates":                  noBuilds,
+	"/templates/":                 noBuilds,
+	"DELETE /templates/tags":      "aibox's templates have no tags", // not a template of that name
+	"/v2/templates":               noBuilds,
 	"/v2/templates/":              noBuilds,
 	"/v3/templates":               noBuilds,
 	"/v3/templates/":              noBuilds,
-	"/templates/":                 noBuilds,
 	"/secrets":                    noSecrets,
 	"/secrets/":                   noSecrets,
 	"/volumecontent/":             "aibox opens the files of a volume only inside a sandbox: mount it in one",

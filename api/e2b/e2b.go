@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"aibox/internal/namedlock"
 )
 
 // Root is the path below which the server answers, besides the hosts of sandboxes.
@@ -48,6 +50,7 @@ type Server struct {
 	watches *watchers
 	forks   forkNames
 	domains []string
+	changes namedlock.Set  // by sandbox; see changing
 	routes  *http.ServeMux // of both planes
 	inside  *http.ServeMux // only for requests to the inside of a sandbox
 }

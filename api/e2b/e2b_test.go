@@ -5,12 +5,14 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/e2b/filesystempb"
 	"aibox/api/e2b/processpb"
+	"aibox/api/server"
 )
 
 // call sends a request and returns its status and body. Headers are NAME, VALUE pairs.
@@ -295,6 +298,45 @@ func TestAPausedSandboxIsResumedByConnect(t *testing.T) {
 	}
 }
 
+// The packages remove tags of templates by this call. It must not delete a template of that name.
+func TestACallThatIsRefusedIsNotTakenForAnother(t *testing.T) {
+	_, front := attached(t, server.Limits{})
+	for one, reason := range map[string]string{
+		"DELETE /templates/tags": "no tags", "POST /templates/tags": "builds templates", "GET /templates": "builds templates",
+		"GET /v2/templates": "builds templates", "POST /v3/templates": "builds templates", "GET /v2/sandboxes/x/logs": "no log",
+	} {
+		method, path, _ := strings.Cut(one, " ")
+		if status, body := call(t, front, method, "/e2b"+path, "", "X-API-KEY", "token-a"); status != http.StatusNotImplemented || !strings.Contains(string(body), reason) {
+			t.Errorf("%s: %d %s", one, status, body)
+		}
+	}
+}
+
+// Programs that connect to one sandbox at the same time must not undo each other's timeouts. The
+// first one resumes it, with its timeout, and the others only prolong it.
+func TestCallsThatConnectAtTheSameTimeDoNotDisturbEachOther(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	path := "/e2b/sandboxes/" + a.SandboxID
+	for round := range 5 {
+		call(t, front, "POST", path+"/timeout", `{"timeout": 5}`, "X-API-KEY", "token-a")
+		call(t, front, "POST", path+"/pause", `{}`, "X-API-KEY", "token-a")
+		var connecting sync.WaitGroup
+		for i := range 10 {
+			connecting.Go(func() {
+				body := fmt.Sprintf(`{"timeout": %d}`, (i+round)%10*1000+1000)
+				if status, answer := call(t, front, "POST", path+"/connect", body, "X-API-KEY", "token-a"); status >= 300 {
+					t.Errorf("%d %s", status, answer)
+				}
+			})
+		}
+		connecting.Wait()
+		if left := time.Until(fake.sandboxes[a.SandboxID].ends); left < 9900*time.Second {
+			t.Errorf("%v are left", left)
+		}
+	}
+}
+
 func TestFilesAreWrittenWholeOrNotAtAll(t *testing.T) {
 	fake, _, front := serve(t)
 	a := create(t, front, "token-a")
@@ -505,6 +547,18 @@ func TestTheTokenForPortsOpensThePortsOfOneSandbox(t *testing.T) {
 	}
 	if status, _ := call(t, ports, "GET", "/x", "", "Host", host); status != http.StatusOK || passed[1].Get(portsHeader) != "" {
 		t.Errorf("without a token of the packages %v", passed[1])
+	}
+	// The forwarder would pass a header that it does not know on to the program in the sandbox.
+	passed = nil
+	for path, host := range map[string]string{"/x": strings.Replace(host, ":", ".:", 1), "/v1/sandboxes/" + a.SandboxID + "/ports/3000/": "boxes.test"} {
+		if status, body := call(t, ports, "GET", path, "", "Host", host, trafficHeader, a.TrafficToken); status != http.StatusOK {
+			t.Errorf("%s: %d %s", host, status, body)
+		}
+	}
+	for _, header := range passed {
+		if header.Get(trafficHeader) != "" {
+			t.Errorf("the token of the packages is passed on: %v", header)
+		}
 	}
 }
 

@@ -113,6 +113,8 @@ func (f *fakeAPI) find(ctx context.Context, id string) (*fakeSandbox, error) {
 // running is find for calls that need a running sandbox.
 func (f *fakeAPI) running(ctx context.Context, id string) (*fakeSandbox, error) {
 	found, err := f.find(ctx, id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if err == nil && found.state != aiboxv1.SandboxState_SANDBOX_STATE_RUNNING {
 		return nil, fault(connect.CodeFailedPrecondition, "conflict", "the sandbox does not run")
 	}
@@ -148,6 +150,8 @@ func (f fakeSandboxes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSa
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return connect.NewResponse(f.describe(r.Msg.SandboxId, found)), nil
 }
 
@@ -177,6 +181,8 @@ func (f fakeSandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.Up
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	found.ends = time.Now().Add(r.Msg.Timeout.AsDuration())
 	return connect.NewResponse(f.describe(r.Msg.SandboxId, found)), nil
 }
@@ -186,6 +192,8 @@ func (f fakeSandboxes) Pause(ctx context.Context, r *connect.Request[aiboxv1.Pau
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	found.state = aiboxv1.SandboxState_SANDBOX_STATE_PAUSED
 	return connect.NewResponse(f.describe(r.Msg.SandboxId, found)), nil
 }
@@ -195,7 +203,12 @@ func (f fakeSandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Re
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	found.state = aiboxv1.SandboxState_SANDBOX_STATE_RUNNING
+	if r.Msg.Timeout != nil {
+		found.ends = time.Now().Add(r.Msg.Timeout.AsDuration())
+	}
 	return connect.NewResponse(f.describe(r.Msg.SandboxId, found)), nil
 }
 

@@ -21,7 +21,7 @@ const (
 
 // Wrap returns a handler that leaves requests to the host for the inside of a sandbox to
 // inside, and replaces the packages' token for ports by the caller's own, for next. It leaves
-// all others to next.
+// all others to next, without that token: no program in a sandbox gets it.
 func (s *Server) Wrap(inside, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, port, ok := s.parseHost(r.Host)
@@ -35,14 +35,22 @@ func (s *Server) Wrap(inside, next http.Handler) http.Handler {
 				writeError(w, &apiError{http.StatusForbidden, "the token in the header " + trafficHeader + " is not valid for this sandbox"})
 				return
 			}
-			sent := r.Clone(r.Context())
-			sent.Header.Del(trafficHeader)
+			sent := withoutTraffic(r)
 			sent.Header.Set(portsHeader, own)
 			next.ServeHTTP(w, sent)
+		case len(given) > 0:
+			next.ServeHTTP(w, withoutTraffic(r))
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// withoutTraffic returns a request without the packages' token for ports.
+func withoutTraffic(r *http.Request) *http.Request {
+	sent := r.Clone(r.Context())
+	sent.Header.Del(trafficHeader)
+	return sent
 }
 
 // domainOf returns the domain of the sandboxes' hosts for the caller of a request, with the
@@ -61,6 +69,7 @@ func (s *Server) domainOf(r *http.Request) string {
 // parseHost returns the sandbox and the port that a host names.
 func (s *Server) parseHost(host string) (id string, port int, ok bool) {
 	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	name = strings.TrimSuffix(name, ".") // as the forwarding of ports reads it
 	for _, domain := range s.domains {
 		if id, port, ok = parseName(name, domain); ok {
 			return id, port, true

@@ -39,15 +39,29 @@ func (s *Server) routeInside(routes *http.ServeMux) {
 	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
 	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, options...)
 	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
-	routes.HandleFunc("GET "+filesPath, s.enter(s.readFile))
-	routes.HandleFunc("POST "+filesPath, s.enter(s.writeFiles))
-	routes.HandleFunc("POST "+filesPath+"/compose", s.enter(refuse("aibox does not join files: write the whole file")))
-	routes.HandleFunc("GET /health", s.enter(s.health))
-	routes.HandleFunc("GET /metrics", s.enter(s.insideMetrics))
-	// The values of a sandbox's variables are never stored, so there are none to return.
-	routes.HandleFunc("GET /envs", s.enter(func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, struct{}{})
-	}))
+	for pattern, handle := range s.insideCalls() {
+		routes.HandleFunc(pattern, s.enter(handle))
+	}
+	for pattern, reason := range insideRefusals {
+		routes.HandleFunc(pattern, s.enter(refuse(reason)))
+	}
+}
+
+// insideCalls are the calls inside a sandbox that are no RPCs, by their patterns.
+func (s *Server) insideCalls() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET " + filesPath:  s.readFile,
+		"POST " + filesPath: s.writeFiles,
+		"GET /health":       s.health,
+		"GET /metrics":      s.insideMetrics,
+		// The values of a sandbox's variables are never stored, so there are none to return.
+		"GET /envs": func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, struct{}{}) },
+	}
+}
+
+// insideRefusals are the calls inside a sandbox for which aibox has no use case, with the reasons.
+var insideRefusals = map[string]string{
+	"POST " + filesPath + "/compose": "aibox does not join files: write the whole file",
 }
 
 // enter returns a handler that admits calls with a token for the sandbox that they name.

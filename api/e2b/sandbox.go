@@ -129,6 +129,23 @@ func (s *Server) live(ctx context.Context, id string) (*aiboxv1.Sandbox, error) 
 	}
 }
 
+// changing is live for a call that changes the time or the state of a sandbox by what it has now.
+// Until unlock is called, no other such call changes it. The lock is only taken on a sandbox of the
+// caller.
+func (s *Server) changing(ctx context.Context, id string) (found *aiboxv1.Sandbox, unlock func(), err error) {
+	if found, err = s.live(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	if unlock, err = s.changes.Lock(ctx, found.SandboxId); err != nil {
+		return nil, nil, err
+	}
+	if found, err = s.live(ctx, id); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return found, unlock, nil
+}
+
 func (s *Server) getSandbox(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.live(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -186,10 +203,11 @@ func (s *Server) setTimeout(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
+	found, unlock, err := s.changing(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	if _, err := s.update(r.Context(), found.SandboxId, timeout); err != nil {
 		return err
 	}
@@ -217,10 +235,11 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request) error {
 		body.Duration = new(int64)
 		*body.Duration = defaultTimeout
 	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
+	found, unlock, err := s.changing(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	if _, err := s.prolong(r.Context(), found, timeoutBody{Timeout: body.Duration}); err != nil {
 		return err
 	}
@@ -249,10 +268,11 @@ func (s *Server) connectSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
+	found, unlock, err := s.changing(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	status := http.StatusOK
 	if found.State == aiboxv1.SandboxState_SANDBOX_STATE_PAUSED {
 		found, err = s.resume(r.Context(), found, body)
@@ -273,10 +293,11 @@ func (s *Server) resumeSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
+	found, unlock, err := s.changing(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	if found.State != aiboxv1.SandboxState_SANDBOX_STATE_PAUSED {
 		return &apiError{http.StatusConflict, "the sandbox is not paused"}
 	}
@@ -315,10 +336,12 @@ func (s *Server) pauseSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body); err != nil {
 		return err
 	}
-	found, err := s.live(r.Context(), r.PathValue("id"))
-	switch {
-	case err != nil:
+	found, unlock, err := s.changing(r.Context(), r.PathValue("id"))
+	if err != nil {
 		return err
+	}
+	defer unlock()
+	switch {
 	case found.State == aiboxv1.SandboxState_SANDBOX_STATE_PAUSED:
 		return &apiError{http.StatusConflict, "the sandbox is paused"}
 	case body.Memory != nil && !*body.Memory:

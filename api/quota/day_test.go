@@ -72,7 +72,7 @@ func TestSandboxesWithoutALimitShareTheDaysQuota(t *testing.T) {
 func TestASandboxWithoutALimitFromBeforeTheQuotaReservesAllOfIt(t *testing.T) {
 	e, m := enforcer(t, store.Quota{})
 	start(t, e, m, reaching(0, 0), 0, 0)
-	if err := e.Store.SetQuota(t.Context(), "a", store.Quota{UploadBytes: 10 << 20}); err != nil {
+	if _, err := e.Store.ChangeQuota(t.Context(), "a", func(q *store.Quota) { *q = store.Quota{UploadBytes: 10 << 20} }); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, e, m, reaching(1, 0))

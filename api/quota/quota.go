@@ -41,9 +41,25 @@ type Enforcer struct {
 	// Snapshots returns how many bytes the snapshots of a tenant take; nil means none.
 	Snapshots func(tenant session.Tenant) (int64, error)
 
-	storing  namedlock.Set // by tenant, held while a snapshot is stored under a quota
-	mu       sync.Mutex
+	storing namedlock.Set // by tenant, held while a snapshot is stored under a quota
+	// deciding is locked by tenant while a quota is checked, and while starting and reserved
+	// change. What a tenant has stored can take long to measure, which holds up no other one.
+	deciding namedlock.Set
+	mu       sync.Mutex                     // guards the maps, and is held only for a moment
 	starting map[session.Tenant]store.Quota // of sandboxes that have no record yet
+	reserved map[session.Tenant]int64       // bytes of disk; see Reservation
+}
+
+// decide locks the quota of a tenant. The error is that of ctx.
+func (e *Enforcer) decide(ctx context.Context, tenant session.Tenant) (unlock func(), err error) {
+	return e.deciding.Lock(ctx, string(tenant))
+}
+
+// pending returns what of a tenant is starting and reserved.
+func (e *Enforcer) pending(tenant session.Tenant) (starting store.Quota, reserved int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.starting[tenant], e.reserved[tenant]
 }
 
 // Quota returns the quota of a tenant.
@@ -67,12 +83,13 @@ func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quot
 		used.Disk = 0
 		return used, nil
 	}
-	bytes, err := e.stored(tenant)
+	_, reserved := e.pending(tenant)
+	bytes, err := e.measured(tenant)
 	if err != nil {
 		used.Disk = max(used.Disk, quota.Disk)
 		return used, nil //nolint:nilerr // see above
 	}
-	used.Disk += inMiB(bytes)
+	used.Disk += inMiB(reserved + bytes)
 	return used, nil
 }
 
@@ -151,13 +168,19 @@ func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *sessi
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	used, err := e.inUse(ctx, tenant, quota)
+	unlock, err := e.decide(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	add(&used, e.starting[tenant], 1)
+	defer unlock()
+	var used store.Quota
+	if quota != (store.Quota{}) { // otherwise nothing is limited, and counting reads all records
+		if used, err = e.inUse(ctx, tenant, quota); err != nil {
+			return nil, err
+		}
+	}
+	starting, _ := e.pending(tenant)
+	add(&used, starting, 1)
 	if !writesDisk(spec) {
 		quota.Disk = 0
 	}
@@ -175,58 +198,32 @@ func (e *Enforcer) Claim(ctx context.Context, tenant session.Tenant, spec *sessi
 	if err := reserve(spec, quota, used, &wanted); err != nil {
 		return nil, err
 	}
-	if e.starting == nil {
-		e.starting = map[session.Tenant]store.Quota{}
-	}
-	change := func(n int64) {
-		now := e.starting[tenant]
-		add(&now, wanted, n)
-		e.starting[tenant] = now
-	}
-	change(1)
+	e.changeStarting(tenant, wanted, 1)
 	return sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		change(-1)
+		e.giveBack(tenant, func() { e.changeStarting(tenant, wanted, -1) })
 	}), nil
 }
 
-// stored returns how many bytes the volumes and the uploaded trees of a tenant take.
-func (e *Enforcer) stored(tenant session.Tenant) (total int64, err error) {
-	for _, measure := range []func(session.Tenant) (int64, error){e.Volumes, e.Trees} {
-		if measure == nil {
-			continue
-		}
-		bytes, err := measure(tenant)
-		if err != nil {
-			return 0, err
-		}
-		total += bytes
+// giveBack calls change with the quota of the tenant locked.
+func (e *Enforcer) giveBack(tenant session.Tenant, change func()) {
+	unlock, err := e.decide(context.Background(), tenant)
+	if err != nil {
+		return // cannot be: that context has no end
 	}
-	return total, nil
+	defer unlock()
+	change()
 }
 
-// inMiB returns bytes in MiB, rounded up.
-func inMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
-
-// DiskRoom returns how many bytes of disk the quota of a tenant leaves, less than 0 if more is
-// in use; limited is unset without a quota.
-func (e *Enforcer) DiskRoom(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error) {
-	quota, err := e.Store.Quota(ctx, tenant)
-	if err != nil || quota.Disk == 0 {
-		return 0, false, err
-	}
+// changeStarting adds n times more to what of a tenant is starting. Its quota is locked.
+func (e *Enforcer) changeStarting(tenant session.Tenant, more store.Quota, n int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	used, err := e.inUse(ctx, tenant, quota)
-	if err != nil {
-		return 0, true, err
+	if e.starting == nil {
+		e.starting = map[session.Tenant]store.Quota{}
 	}
-	bytes, err := e.stored(tenant)
-	if err != nil {
-		return 0, true, err
-	}
-	return (quota.Disk-used.Disk-e.starting[tenant].Disk)<<20 - bytes, true, nil
+	now := e.starting[tenant]
+	add(&now, more, n)
+	e.starting[tenant] = now
 }
 
 // SnapshotRoom returns how many bytes the next snapshot of a tenant may take; 0 means no limit.

@@ -82,7 +82,7 @@ func enforcer(t *testing.T, q store.Quota) (*Enforcer, *machine) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.SetQuota(t.Context(), "a", q); err != nil {
+	if _, err := s.ChangeQuota(t.Context(), "a", func(now *store.Quota) { *now = q }); err != nil {
 		t.Fatal(err)
 	}
 	m := &machine{}
@@ -223,16 +223,6 @@ func TestUploadedTreesTakeFromTheDiskOfATenant(t *testing.T) {
 	if _, err := launch(t.Context(), sandboxOf("a", config.Run{Disk: 4}), func(session.Step) {}); err != nil {
 		t.Error(err)
 	}
-	if left, limited, err := e.DiskRoom(t.Context(), "a"); left != 2<<20 || !limited || err != nil {
-		t.Errorf("%d bytes are left (%v, %v)", left, limited, err)
-	}
-	if left, limited, err := e.DiskRoom(t.Context(), session.LocalTenant); limited || err != nil {
-		t.Errorf("without a quota, %d bytes are left (%v, %v)", left, limited, err)
-	}
-	e.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
-	if _, limited, err := e.DiskRoom(t.Context(), "a"); !limited || err == nil {
-		t.Errorf("trees of an unknown size: %v, %v", limited, err)
-	}
 }
 
 func TestTheUsageIncludesStoredData(t *testing.T) {
@@ -294,5 +284,33 @@ func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 	}
 	if room, _, err := e.SnapshotRoom(t.Context(), session.LocalTenant); room != 0 || err != nil {
 		t.Errorf("a tenant without a bound can take %d, %v", room, err)
+	}
+}
+
+// unreadable is a machine whose records cannot be read.
+type unreadable struct{ *machine }
+
+func (unreadable) Sandboxes(session.Tenant) ([]session.Session, error) {
+	return nil, errors.New("the records cannot be read")
+}
+
+func TestNoRecordIsReadForATenantWithoutAnyQuota(t *testing.T) {
+	for _, quota := range []store.Quota{
+		{},
+		{Sandboxes: 1 << 30},
+		{Memory: 1 << 30},
+		{CPUs: 1 << 30},
+		{Processes: 1 << 30},
+		{Disk: 1 << 30},
+		{UploadBytes: 1 << 60},
+		{Tokens: 1 << 60},
+		{Snapshots: 1 << 60},
+	} {
+		e, m := enforcer(t, quota)
+		e.Sessions = unreadable{m}
+		_, err := e.Limit(m.launch)(t.Context(), sandboxOf("a", config.Run{Memory: 1, CPUs: 100, Pids: 1, Disk: 1}), func(session.Step) {})
+		if unlimited := quota == (store.Quota{}); (err == nil) != unlimited || fault.KindOf(err) == fault.Limit {
+			t.Errorf("%+v: %v", quota, err)
+		}
 	}
 }

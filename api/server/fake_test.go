@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -47,7 +48,7 @@ type machine struct {
 }
 
 type program struct {
-	denied bool // a copy that ends before it has read its input
+	copied string // the path of a copy
 	info   process.Info
 	record *process.Record
 	stdin  *io.PipeWriter
@@ -202,7 +203,9 @@ func (m *machine) StartProcess(_ context.Context, id session.ID, r process.Reque
 	p := &program{
 		info:   process.Info{ID: len(m.running[id]) + 1, Argv: r.Argv, Started: time.Now(), PID: 7},
 		record: process.NewRecord(m.dir, r.Keep, r.Overflow), signal: make(chan int, 8), ended: make(chan struct{}),
-		denied: r.Copy != nil && r.Copy.Path == "/denied",
+	}
+	if r.Copy != nil {
+		p.copied = r.Copy.Path
 	}
 	in, stdin := io.Pipe()
 	p.stdin = stdin
@@ -221,9 +224,17 @@ func (p *program) run(in *io.PipeReader) {
 	ctx := context.Background()
 	out := func(data []byte) { _ = p.record.Append(ctx, process.Stdout, data) }
 	switch argv := p.info.Argv; {
-	case p.denied:
+	case p.copied == "/denied": // it ends before it has read its input
 		_ = p.record.Append(ctx, process.Stderr, []byte("permission denied"))
 		exit.Code = 1
+	case p.copied == "/whole":
+		out([]byte("an archive"))
+	case p.copied == "/special":
+		out([]byte("an archive"))
+		_ = p.record.Append(ctx, process.Stderr, []byte("\"pipe\" is left out\x1b[m\n"))
+	case p.copied == "/cut":
+		out([]byte("half an archive"))
+		exit.Cut = true
 	case len(argv) == 0: // a copy
 		_, _ = io.Copy(io.Discard, in)
 	case argv[0] == "echo":
@@ -514,6 +525,7 @@ func (s *site) request(method, path, body string, headers ...string) answer {
 	if err != nil && !strings.Contains(err.Error(), "EOF") {
 		s.t.Fatal(err)
 	}
+	maps.Copy(response.Header, response.Trailer) // of gRPC
 	return answer{response.StatusCode, response.Header, string(data)}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"path"
@@ -130,15 +131,21 @@ func (f *fileService) List(ctx context.Context, r *connect.Request[aiboxv1.ListF
 	case m.GetPageSize() < 0 || m.GetPageSize() > files.MaxPage:
 		return nil, fault.New(fault.Usage, "a page has up to %d files, not %d", files.MaxPage, m.GetPageSize())
 	}
+	// The token is the last name of its page. It has to be exact, also if that is no valid UTF-8:
+	// a later page would otherwise begin before that name, and a list of such names never end.
+	after, err := base64.RawURLEncoding.DecodeString(m.GetPageToken())
+	if err != nil {
+		return nil, fault.New(fault.Usage, "%q is not the token of a page", m.GetPageToken())
+	}
 	name, at, err := f.at(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	page, err := at.List(ctx, name, files.ListOptions{Depth: int(m.GetDepth()), Limit: int(m.GetPageSize()), After: files.Path(m.GetPageToken())})
+	page, err := at.List(ctx, name, files.ListOptions{Depth: int(m.GetDepth()), Limit: int(m.GetPageSize()), After: files.Path(after)})
 	if err != nil {
 		return nil, fileError(err)
 	}
-	out := &aiboxv1.ListFilesResponse{NextPageToken: utf8(page.Next)}
+	out := &aiboxv1.ListFilesResponse{NextPageToken: base64.RawURLEncoding.EncodeToString([]byte(page.Next))}
 	for _, entry := range page.Entries {
 		out.Entries = append(out.Entries, toFile(entry))
 	}

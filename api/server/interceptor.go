@@ -70,6 +70,7 @@ func (f *firstMessage) Receive(message any) error {
 // call checks, performs and records one call.
 func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() string, do func() error) error {
 	begin := time.Now()
+	requestOf(ctx).intercepted = true
 	caller := auth.From(ctx)
 	method, _ := spec.Schema.(protoreflect.MethodDescriptor)
 	err := caller.Check(rightOf(method))

@@ -76,17 +76,20 @@ type bodyReader struct {
 	stall   time.Duration
 	limit   int64 // bytes; 0: none
 	read    int64
+	failed  error // of a limit
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
 	if b.limit > 0 && b.read >= b.limit {
-		return 0, &http.MaxBytesError{Limit: b.limit}
+		b.failed = &http.MaxBytesError{Limit: b.limit}
+		return 0, b.failed
 	}
 	_ = b.control.SetReadDeadline(time.Now().Add(b.stall)) // an HTTP server supports it
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return n, &failed{failTimeout, fmt.Sprintf("nothing of the request arrived for %v, which is the limit", b.stall), nil}
+		b.failed = &failed{failTimeout, fmt.Sprintf("nothing of the request arrived for %v, which is the limit", b.stall), nil}
+		return n, b.failed
 	}
 	_ = b.control.SetReadDeadline(time.Time{})
 	return n, err

@@ -70,7 +70,7 @@ func TestARunningCallEndsWithItsToken(t *testing.T) {
 			}
 		},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		tokens := rechecked{again: make(chan struct{}), quiet: make(chan struct{})}
 		s := newSite(t, func(o *Options) { tokens.Tokens, o.Tokens = o.Tokens, &tokens })
 		s.recheck = time.Millisecond

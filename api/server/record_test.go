@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	utf8encoding "unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -43,5 +44,27 @@ func TestCommandsOverAWebSocketAndDownloadsAreRecorded(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("recorded:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestLongTextsOfCallersDoNotFillTheRecord(t *testing.T) {
+	s := newSite(t, nil)
+	token := bearer(s.token("a"))
+	long := strings.Repeat("é", 10_000)
+	if got := s.request("POST", "/aibox.v1.Sandboxes/Create", `{"name":"`+long+`"}`, token); got.status != 400 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := s.request("GET", "/v1/"+long[:8000], ""); got.status != 401 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 2 {
+		t.Fatalf("%d calls are recorded", len(s.calls))
+	}
+	for _, c := range s.calls {
+		if size := len(c.Method) + len(c.Subject); size < 200 || size > 400 || !utf8encoding.ValidString(c.Method+c.Subject) {
+			t.Errorf("the record has %d bytes: %.300q %.300q", size, c.Method, c.Subject)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"aibox/api/auth"
@@ -15,6 +16,8 @@ type request struct {
 	caller auth.Caller
 	host   string // the Host header
 	tls    bool
+	// intercepted says that the call has passed the checks of connect.
+	intercepted bool
 }
 
 type requestKey struct{}
@@ -45,12 +48,22 @@ type Call struct {
 // Record records a call that the server did not see itself.
 func (s *Server) Record(ctx context.Context, call Call) { s.record(ctx, call) }
 
+// maxRecorded is the maximum length of a text in the record, in bytes. The caller chooses paths
+// and subjects, and the record keeps a limited number of bytes: a few calls with long ones would
+// otherwise displace all earlier calls.
+const maxRecorded = 256
+
 // record records a call.
 func (s *Server) record(ctx context.Context, call Call) {
 	if s.options.Record == nil {
 		return
 	}
 	call.Request = requestID(ctx)
+	for _, text := range []*string{&call.Method, &call.Subject} {
+		if len(*text) > maxRecorded {
+			*text = strings.ToValidUTF8((*text)[:maxRecorded], "") + "…"
+		}
+	}
 	if call.Err != nil {
 		call.Kind = describe(call.Err).kind
 	}

@@ -129,13 +129,17 @@ func errTwice(name string) error {
 	return fault.New(fault.Usage, "the query has %s more than once", name)
 }
 
-// checkREST passes on requests whose query does not contradict itself or their path and body.
+// checkREST passes on requests whose query does not contradict itself or their path and body, and
+// whose body can be decoded.
 func checkREST(rules []restRule, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := parseQuery(r)
 		segments := strings.Split(r.URL.EscapedPath(), "/")
 		if i := slices.IndexFunc(rules, func(rule restRule) bool { return rule.matches(r.Method, segments) }); err == nil && i >= 0 {
 			err = rules[i].check(query)
+		}
+		if err == nil {
+			err = checkEncoding(r, encoding)
 		}
 		if err != nil {
 			WriteError(w, r, err)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"connectrpc.com/connect"
@@ -109,18 +110,11 @@ func (s *sandboxes) Update(ctx context.Context, r *connect.Request[aiboxv1.Updat
 		}
 		change.IdleTimeout = &idle
 	}
-	if r.Msg.Metadata != nil || r.Msg.Name != nil {
-		now, err := s.cases.Get(ctx, tenant, r.Msg.GetSandboxId())
-		if err != nil {
-			return nil, err
-		}
-		if r.Msg.Metadata != nil {
-			now.Metadata = r.Msg.GetMetadata().GetEntries()
-		}
-		if r.Msg.Name != nil {
-			now.Name = r.Msg.GetName()
-		}
-		change.Labels = &now.Labels
+	change.Name = r.Msg.Name
+	if r.Msg.Metadata != nil {
+		entries := map[string]string{}
+		maps.Copy(entries, r.Msg.GetMetadata().GetEntries())
+		change.Metadata = &entries
 	}
 	return respond(s.cases.Update(ctx, tenant, r.Msg.GetSandboxId(), change))
 }

@@ -94,7 +94,7 @@ func (s *Server) addServices() error {
 	var all []*vanguard.Service
 	add := func(path string, handler http.Handler) {
 		s.services = append(s.services, path[1:len(path)-1])
-		s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
+		s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: earlyErrors(handler), checked: true}))
 		all = append(all, vanguard.NewService(path, handler, vanguard.WithMaxMessageBufferBytes(uint32(s.options.Limits.Message)),
 			vanguard.WithTargetProtocols(vanguard.ProtocolConnect), vanguard.WithNoTargetCompression()))
 	}
@@ -118,7 +118,8 @@ func (s *Server) addServices() error {
 	add(aiboxv1connect.NewSessionsHandler(orUnimplemented[aiboxv1connect.SessionsHandler](o.Sessions, aiboxv1connect.UnimplementedSessionsHandler{}), options...))
 	add(aiboxv1connect.NewTemplatesHandler(orUnimplemented[aiboxv1connect.TemplatesHandler](o.Templates, aiboxv1connect.UnimplementedTemplatesHandler{}), options...))
 	rules := restRules()
-	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST(rules)))
+	rest, err := vanguard.NewTranscoder(all, vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)), vanguard.WithCodec(strictREST(rules)),
+		withRESTUnpacker(s.options.Limits.Message))
 	if err != nil {
 		return err
 	}

@@ -340,6 +340,14 @@ func TestAKeyMakesOneSandboxHoweverOftenItIsUsed(t *testing.T) {
 	if got := s.request("POST", "/v1/sandboxes", `{"idempotency_key":"k2"}`, token); got.status != 200 {
 		t.Errorf("after a failure: %d %s", got.status, got.body)
 	}
+	s.m.panics = true
+	if got := s.request("POST", "/v1/sandboxes", `{"idempotency_key":"k3"}`, token); got.status != 500 {
+		t.Errorf("a panic: %d %s", got.status, got.body)
+	}
+	s.m.panics = false
+	if got := s.request("POST", "/v1/sandboxes", `{"idempotency_key":"k3"}`, token); got.status != 200 {
+		t.Errorf("after a panic: %d %s", got.status, got.body)
+	}
 }
 
 func TestFilesGoThroughRESTAsTheyAre(t *testing.T) {

@@ -25,7 +25,7 @@ func Strict() []connect.HandlerOption {
 }
 
 func strictCodecs() []connect.HandlerOption {
-	return []connect.HandlerOption{connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"})}
+	return []connect.HandlerOption{connect.WithCodec(strictJSON{"json"}), connect.WithCodec(strictJSON{"json; charset=utf-8"}), withUnpacker()}
 }
 
 // strictMessages refuses unknown fields and values in the messages of calls.

@@ -5,12 +5,13 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
@@ -45,7 +46,7 @@ func (s *Server) addUploads(f *fileService) {
 			return nil, err
 		}
 		query := r.URL.Query()
-		return &emptypb.Empty{}, f.upload(ctx, &aiboxv1.UploadFilesRequest{
+		return f.upload(ctx, &aiboxv1.UploadFilesRequest{
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Name: query.Get("name"),
 		}, r.Body)
 	})
@@ -73,9 +74,9 @@ func (s *Server) addTrees() {
 
 // addDownloads adds the downloads of REST.
 func (s *Server) addDownloads(f *fileService) {
-	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Read", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/content", "aibox.v1.Files/Read", "", func(r *http.Request, send func(*httpbody.HttpBody) error) (string, error) {
 		if err := CheckQuery(r, "path", "user", "offset", "length"); err != nil {
-			return err
+			return "", err
 		}
 		query := r.URL.Query()
 		var numbers [2]int64
@@ -83,17 +84,17 @@ func (s *Server) addDownloads(f *fileService) {
 			if text := query.Get(name); text != "" {
 				var err error
 				if numbers[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-					return fault.New(fault.Usage, "%s is a number, not %q", name, text)
+					return "", fault.New(fault.Usage, "%s is a number, not %q", name, text)
 				}
 			}
 		}
-		return f.read(r.Context(), &aiboxv1.ReadFileRequest{
+		return "", f.read(r.Context(), &aiboxv1.ReadFileRequest{
 			SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user"), Offset: numbers[0], Length: numbers[1],
 		}, send)
 	})
-	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Download", func(r *http.Request, send func(*httpbody.HttpBody) error) error {
+	s.addDownload("GET /v1/sandboxes/{sandbox_id}/files/archive", "aibox.v1.Files/Download", leftOutTrailer, func(r *http.Request, send func(*httpbody.HttpBody) error) (string, error) {
 		if err := CheckQuery(r, "path", "user"); err != nil {
-			return err
+			return "", err
 		}
 		query := r.URL.Query()
 		return f.download(r.Context(), &aiboxv1.DownloadFilesRequest{SandboxId: r.PathValue("sandbox_id"), Path: query.Get("path"), User: query.Get("user")}, send)
@@ -101,14 +102,18 @@ func (s *Server) addDownloads(f *fileService) {
 }
 
 // addDownload adds the REST of one method whose answers are a stream. A failure after the
-// start cuts the connection, so that the answer does not look complete.
-func (s *Server) addDownload(pattern, method string, do func(*http.Request, func(*httpbody.HttpBody) error) error) {
+// start cuts the connection, so that the answer does not look complete. do returns what the
+// answer lacks: the value of the trailer, since it is known only after the body.
+func (s *Server) addDownload(pattern, method, trailer string, do func(*http.Request, func(*httpbody.HttpBody) error) (left string, _ error)) {
 	s.Handle(Route{Pattern: pattern, Right: aiboxv1.Right_RIGHT_EXECUTE, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, begin, caller := false, time.Now(), auth.From(r.Context())
-		err := do(r, func(body *httpbody.HttpBody) error {
+		left, err := do(r, func(body *httpbody.HttpBody) error {
 			if !begun {
 				begun = true
 				w.Header().Set("Content-Type", body.GetContentType())
+				if trailer != "" {
+					w.Header().Set("Trailer", trailer)
+				}
 			}
 			_, err := w.Write(body.GetData())
 			return err
@@ -119,15 +124,48 @@ func (s *Server) addDownload(pattern, method string, do func(*http.Request, func
 			panic(http.ErrAbortHandler)
 		case err != nil:
 			WriteError(w, r, err)
+		case left != "":
+			w.Header().Set(trailer, trailerText(left))
 		}
 	})})
+}
+
+// leftOutTrailer is the trailer with what an archive lacks.
+const leftOutTrailer = "Aibox-Left-Out"
+
+// maxTrailer bounds the text of a trailer, in bytes: some clients, Go's among them, fail at
+// trailers of 4 KiB.
+const maxTrailer = 2 << 10
+
+// cutMark ends a text that was cut.
+const cutMark = "..."
+
+// trailerText makes an escaped text the value of a trailer, in ASCII: other characters become
+// \u and \U escapes. A text that is too long is cut.
+func trailerText(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		one := string(r)
+		if r > unicode.MaxASCII {
+			one = strings.Trim(strconv.QuoteRuneToASCII(r), "'")
+		}
+		if out.Len()+len(one) > maxTrailer-len(cutMark) {
+			return out.String() + cutMark
+		}
+		out.WriteString(one)
+	}
+	return out.String()
 }
 
 // addUpload adds the REST of one method whose requests are a stream.
 func (s *Server) addUpload(pattern, method string, right aiboxv1.Right, do func(context.Context, *http.Request) (proto.Message, error)) {
 	s.Handle(Route{Pattern: pattern, Right: right, Upload: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin, caller := time.Now(), auth.From(r.Context())
-		message, err := do(r.Context(), r)
+		var message proto.Message
+		err := checkEncoding(r, "") // the content is stored as it is sent
+		if err == nil {
+			message, err = do(r.Context(), r)
+		}
 		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
 		if err != nil {
 			WriteError(w, r, err)

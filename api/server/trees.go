@@ -10,7 +10,6 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/api/httpbody"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
@@ -33,9 +32,12 @@ func (f *fileService) copying(ctx context.Context, sandbox, user string, what pr
 // maxCopyErrors bounds the error text of a copy that failed, in bytes.
 const maxCopyErrors = 4 << 10
 
+// errCutCopy reports that the archive of a copy has no end.
+var errCutCopy = &failed{failure: failFailed, message: "the copy was cut off"}
+
 // followCopy passes the archive that a process prints on to send, and returns once the
-// process has ended.
-func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) error {
+// process has ended. left is what the process reports to have left out, escaped.
+func followCopy(ctx context.Context, p *processes, id session.ID, number int, send func([]byte) error) (left string, _ error) {
 	stderr := bounded{bound: maxCopyErrors}
 	exit, err := p.cases.ReadProcess(ctx, id, number, 1, func(frame process.Frame) error {
 		switch frame.Kind {
@@ -43,61 +45,70 @@ func followCopy(ctx context.Context, p *processes, id session.ID, number int, se
 			return send(frame.Data)
 		case process.Stderr:
 			stderr.add(frame.Data)
+		case process.Lost:
+			return errCutCopy
 		default:
 		}
 		return nil
 	})
+	text := termtext.Escape(strings.TrimSpace(string(stderr.kept) + " " + exit.Error))
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case exit.Code != 0 || exit.Error != "":
-		text := strings.TrimSpace(string(stderr.kept) + " " + exit.Error)
-		return &failed{failure: failFailed, message: "in the sandbox: " + termtext.Escape(text)}
+		return "", &failed{failure: failFailed, message: "in the sandbox: " + text}
+	case exit.Cut:
+		return "", errCutCopy
 	default:
-		return nil
+		return text, nil
 	}
 }
 
 func (f *fileService) Download(ctx context.Context, r *connect.Request[aiboxv1.DownloadFilesRequest], stream *connect.ServerStream[aiboxv1.DownloadFilesResponse]) error {
-	return f.download(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: body}) })
+	left, err := f.download(ctx, r.Msg, func(body *httpbody.HttpBody) error { return stream.Send(&aiboxv1.DownloadFilesResponse{Archive: body}) })
+	if err != nil || left == "" {
+		return err
+	}
+	return stream.Send(&aiboxv1.DownloadFilesResponse{LeftOut: left})
 }
 
-// download sends an archive.
-func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequest, send func(*httpbody.HttpBody) error) error {
+// download sends an archive. left is what it lacks.
+func (f *fileService) download(ctx context.Context, m *aiboxv1.DownloadFilesRequest, send func(*httpbody.HttpBody) error) (left string, _ error) {
 	name, err := checkPath(m.GetPath())
 	if err != nil {
-		return err
+		return "", err
 	}
 	p, id, number, err := f.copying(ctx, m.GetSandboxId(), m.GetUser(), process.Copy{Path: string(name)})
 	if err != nil {
-		return err
+		return "", err
 	}
-	err = followCopy(ctx, p, id, number, func(data []byte) error {
+	left, err = followCopy(ctx, p, id, number, func(data []byte) error {
 		return send(&httpbody.HttpBody{ContentType: "application/x-tar", Data: data})
 	})
 	if err != nil {
 		p.end(ctx, id, number, syscall.SIGKILL)
 	}
-	return err
+	return left, err
 }
 
-func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error) {
+func (f *fileService) Upload(ctx context.Context, stream *connect.ClientStream[aiboxv1.UploadFilesRequest]) (*connect.Response[aiboxv1.UploadFilesResponse], error) {
 	first, err := firstOf(stream)
 	if err != nil {
 		return nil, err
 	}
 	data := func(m *aiboxv1.UploadFilesRequest) []byte { return m.GetArchive().GetData() }
-	if err := f.upload(ctx, first, receiver(stream, bytes.Clone(data(first)), data)); err != nil {
+	answer, err := f.upload(ctx, first, receiver(stream, bytes.Clone(data(first)), data))
+	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&emptypb.Empty{}), nil
+	return connect.NewResponse(answer), nil
 }
 
 // upload extracts an archive according to the first message of a stream.
-func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) error {
+func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequest, in io.Reader) (*aiboxv1.UploadFilesResponse, error) {
 	name, err := checkPath(first.GetPath())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if first.GetName() == "" {
 		at, err := f.files(ctx, first.GetSandboxId(), first.GetUser())
@@ -105,19 +116,24 @@ func (f *fileService) upload(ctx context.Context, first *aiboxv1.UploadFilesRequ
 			_, err = at.MakeFolder(ctx, name, files.MakeOptions{Parents: true})
 		}
 		if err != nil {
-			return fileError(err)
+			return nil, fileError(err)
 		}
 	}
 	p, id, number, err := f.copying(ctx, first.GetSandboxId(), first.GetUser(), process.Copy{Path: string(name), Into: true, Name: first.GetName()})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return feedCopy(ctx, p, id, number, in)
+	left, err := feedCopy(ctx, p, id, number, in)
+	if err != nil {
+		return nil, err
+	}
+	return &aiboxv1.UploadFilesResponse{LeftOut: left}, nil
 }
 
 // feedCopy passes an archive on to a process, and returns once the process has ended. It reads
-// the process all the time, since that ends when nothing has read it for a while.
-func feedCopy(ctx context.Context, p *processes, id session.ID, number int, in io.Reader) error {
+// the process all the time, since that ends when nothing has read it for a while. left is what
+// the process reports to have left out, escaped.
+func feedCopy(ctx context.Context, p *processes, id session.ID, number int, in io.Reader) (left string, _ error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	fed := make(chan error, 1)
@@ -131,16 +147,16 @@ func feedCopy(ctx context.Context, p *processes, id session.ID, number int, in i
 		}
 		fed <- err
 	}()
-	err := followCopy(ctx, p, id, number, func([]byte) error { return nil })
+	left, err := followCopy(ctx, p, id, number, func([]byte) error { return nil })
 	isBroken := ctx.Err() != nil
 	stop()
 	inputErr := <-fed
 	switch {
 	case err == nil:
-		return nil
+		return left, nil
 	case isBroken && inputErr != nil:
 		err = inputErr
 	}
 	p.end(ctx, id, number, syscall.SIGHUP) // it removes the file that it is writing
-	return err
+	return "", err
 }

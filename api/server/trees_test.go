@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -105,5 +106,83 @@ func TestAnUploadReportsWhyItsCopyEnded(t *testing.T) {
 	}
 	if _, err := stream.CloseAndReceive(); err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("the upload ends with %v", err)
+	}
+}
+
+func TestAnUploadReportsWhatIsNotExtracted(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.sandbox("a")
+	for path, want := range map[string]string{"/special": `"pipe" is left out\x1b[m`, "/x": ""} {
+		stream := aiboxv1connect.NewFilesClient(http.DefaultClient, s.url).Upload(t.Context())
+		stream.RequestHeader().Set("Authorization", "Bearer "+s.token("a"))
+		if err := stream.Send(&aiboxv1.UploadFilesRequest{SandboxId: id, Path: path, Name: "f"}); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := stream.CloseAndReceive(); err != nil || answer.Msg.GetLeftOut() != want {
+			t.Errorf("the upload to %s reports %v: %v", path, answer, err)
+		}
+		rest := s.request("PUT", "/v1/sandboxes/"+id+"/files/archive?name=f&path="+path, "", bearer(s.token("a")))
+		var answer struct{ LeftOut string }
+		if err := json.Unmarshal([]byte(rest.body), &answer); err != nil || answer.LeftOut != want {
+			t.Errorf("the upload over REST to %s reports %s: %v", path, rest.body, err)
+		}
+	}
+}
+
+// A tar archive cannot say what it lacks, and looks whole if its end is missing.
+func TestADownloadReportsWhatItsArchiveLacks(t *testing.T) {
+	s := newSite(t, nil)
+	id, files := s.sandbox("a"), aiboxv1connect.NewFilesClient(http.DefaultClient, s.url)
+	download := func(path string) (archive, left string, _ error) {
+		request := connect.NewRequest(&aiboxv1.DownloadFilesRequest{SandboxId: id, Path: path})
+		request.Header().Set("Authorization", "Bearer "+s.token("a"))
+		stream, err := files.Download(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stream.Receive() {
+			archive += string(stream.Msg().GetArchive().GetData())
+			left += stream.Msg().GetLeftOut()
+		}
+		return archive, left, stream.Err()
+	}
+	if archive, left, err := download("/special"); archive != "an archive" || left != `"pipe" is left out\x1b[m` || err != nil {
+		t.Errorf("of a folder with a pipe, %q arrives without %q: %v", archive, left, err)
+	}
+	if archive, _, err := download("/cut"); err == nil {
+		t.Errorf("%q looks whole", archive)
+	}
+}
+
+func TestADownloadOverRESTReportsWhatItsArchiveLacksInATrailer(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.sandbox("a")
+	for path, want := range map[string]string{"/special": `"pipe" is left out\x1b[m`, "/whole": ""} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/v1/sandboxes/"+id+"/files/archive?path="+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+s.token("a"))
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, isAnnounced := response.Trailer["Aibox-Left-Out"]
+		archive, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if got := response.Trailer.Get("Aibox-Left-Out"); !isAnnounced || got != want || string(archive) != "an archive" || err != nil {
+			t.Errorf("of %s, %q arrives with the trailer %q (announced: %t): %v", path, archive, got, isAnnounced, err)
+		}
+	}
+}
+
+func TestTheTextOfATrailerIsShortASCII(t *testing.T) {
+	long := strings.Repeat("\u00e4", maxTrailer)
+	for text, want := range map[string]string{
+		`"a b" \n`: `"a b" \n`, "gr\u00fcn \U0001f600": `gr\u00fcn \U0001f600`, long: strings.Repeat(`\u00e4`, (maxTrailer-len(cutMark))/6) + cutMark,
+	} {
+		if got := trailerText(text); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
 	}
 }

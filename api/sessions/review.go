@@ -154,9 +154,9 @@ func chooseFiles(ctx context.Context, cases *agentsession.Service, id session.ID
 	if err != nil {
 		return err
 	}
-	named := map[review.Path]bool{}
+	names, named := changes.Set.Names(), map[review.Path]bool{}
 	for _, file := range chosen {
-		change := changes.Set.Named(file.GetPath())
+		change := names.Named(file.GetPath())
 		if change == nil {
 			return fault.New(fault.Usage, "no changed file is called %q", file.GetPath())
 		}

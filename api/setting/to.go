@@ -54,10 +54,10 @@ func ToNetwork(given config.RunOverrides) *aiboxv1.NetworkPolicy {
 	return out
 }
 
-// toNumber returns the value of a setting that is a number; nil if it is not given.
+// toNumber returns the value of a setting that is a number or a size in MiB; nil if it is not given.
 func toNumber(given config.RunOverrides, key string) *int64 {
-	value, err := strconv.ParseInt(given.Text(key), 10, 64)
-	if !given.Has(key) || err != nil {
+	value, ok := given.Number(key)
+	if !ok {
 		return nil
 	}
 	return &value

@@ -96,6 +96,13 @@ func (s *Store) EndCreation(ctx context.Context, c Creation, keep bool) error {
 	return err
 }
 
+// AbandonCreation makes a creation one whose process has died, until EndCreation ends it.
+func (s *Store) AbandonCreation(ctx context.Context, c Creation) (Creation, error) {
+	_, err := s.db.ExecContext(ctx, "UPDATE creations SET owner = '' WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(c.Tenant), c.Key, c.owner)
+	c.Abandoned, c.owner = true, ""
+	return c, err
+}
+
 // AbandonedCreations returns the creations that were not ended and whose process has died.
 func (s *Store) AbandonedCreations(ctx context.Context, isAlive func(owner string) bool) ([]Creation, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT tenant, key, sandbox, owner FROM creations WHERE done = 0")

@@ -19,7 +19,9 @@ func (s *Store) Defaults(ctx context.Context, tenant session.Tenant) (config.Run
 	return defaults, nil
 }
 
-// SetDefaults replaces the defaults of a tenant, which is created if it does not exist.
-func (s *Store) SetDefaults(ctx context.Context, tenant session.Tenant, defaults config.RunOverrides) error {
-	return s.changeTenant(ctx, "UPDATE tenants SET defaults = ? WHERE name = ?", tenant, defaults)
+// ChangeDefaults changes the defaults of a tenant, and returns them. The tenant is created if it
+// does not exist. No other change comes between what change reads and what it writes, and if it
+// fails, nothing is changed.
+func (s *Store) ChangeDefaults(ctx context.Context, tenant session.Tenant, change func(*config.RunOverrides) error) (config.RunOverrides, error) {
+	return changeTenant(ctx, s, "defaults", tenant, change)
 }

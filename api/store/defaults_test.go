@@ -20,10 +20,10 @@ func TestDefaultsAreThoseOfTheirTenantAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SetDefaults(t.Context(), "a", given); err != nil {
+	if _, err := s.ChangeDefaults(t.Context(), "a", func(d *config.RunOverrides) error { *d = given; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetQuota(t.Context(), "a", Quota{Sandboxes: 1}); err != nil {
+	if _, err := s.ChangeQuota(t.Context(), "a", func(q *Quota) { *q = Quota{Sandboxes: 1} }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -43,7 +43,7 @@ func TestDefaultsAreThoseOfTheirTenantAlone(t *testing.T) {
 
 func TestDefaultsThatCannotBeReadAreAnError(t *testing.T) {
 	s := open(t)
-	if err := s.SetDefaults(t.Context(), "a", config.RunOverrides{}); err != nil {
+	if _, err := s.ChangeDefaults(t.Context(), "a", func(*config.RunOverrides) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"", "{", `{"a setting of a later version": "1"}`, `{"memory": "much"}`} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -322,13 +323,61 @@ func TestATenantHasTheDefaultQuotaUntilItIsSet(t *testing.T) {
 	if q, err := s.Quota(t.Context(), session.LocalTenant); err != nil || q != (Quota{}) {
 		t.Error(q, err)
 	}
-	if err := s.SetQuota(t.Context(), "a", Quota{Sandboxes: 2}); err != nil {
+	if _, err := s.ChangeQuota(t.Context(), "a", func(q *Quota) { *q = Quota{Sandboxes: 2} }); err != nil {
 		t.Fatal(err)
 	}
 	if q, err := s.Quota(t.Context(), "a"); err != nil || q != (Quota{Sandboxes: 2}) {
 		t.Error(q, err)
 	}
-	if err := s.SetQuota(t.Context(), "a", Quota{CPUs: -1}); fault.KindOf(err) != fault.Usage {
+	if _, err := s.ChangeQuota(t.Context(), "a", func(q *Quota) { q.CPUs = -1 }); fault.KindOf(err) != fault.Usage {
 		t.Error(err)
+	}
+}
+
+// Two commands at the same time, each for another limit, must not undo each other.
+func TestConcurrentChangesOfATenantAreAllKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	var commands [2]*Store
+	for i := range commands {
+		var err error
+		if commands[i], err = Open(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		defer commands[i].Close()
+	}
+	s, other := commands[0], commands[1]
+	var changing sync.WaitGroup
+	for range 10 {
+		changing.Go(func() {
+			if _, err := s.ChangeQuota(t.Context(), "a", func(q *Quota) { q.Sandboxes++ }); err != nil {
+				t.Error(err)
+			}
+		})
+		changing.Go(func() {
+			if _, err := other.ChangeQuota(t.Context(), "a", func(q *Quota) { q.Memory++ }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	changing.Wait()
+	before := DefaultQuota("a")
+	if q, err := s.Quota(t.Context(), "a"); err != nil || q.Sandboxes != before.Sandboxes+10 || q.Memory != before.Memory+10 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestAChangeOfATenantThatIsRefusedChangesNothing(t *testing.T) {
+	s := open(t)
+	if _, err := s.ChangeQuota(t.Context(), "a", func(q *Quota) { q.Sandboxes, q.Memory = 1, -1 }); fault.KindOf(err) != fault.Usage {
+		t.Error(err)
+	}
+	refused := errors.New("refused")
+	if _, err := s.ChangeDefaults(t.Context(), "a", func(d *config.RunOverrides) error { return errors.Join(d.Set("memory", "512"), refused) }); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+	q, err := s.Quota(t.Context(), "a")
+	defaults, defaultsErr := s.Defaults(t.Context(), "a")
+	if err != nil || defaultsErr != nil || q != DefaultQuota("a") || !defaults.IsZero() {
+		t.Errorf("%+v, %q, %v, %v", q, defaults.Keys(), err, defaultsErr)
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"aibox/internal/fault"
 	"aibox/session"
 )
 
-// Quota is the upper bounds of a tenant. 0 means no bound.
+// Quota is the upper bounds of a tenant. 0 means no limit.
 type Quota struct {
 	Sandboxes   int64   `json:"sandboxes"`    // at once
 	Memory      int64   `json:"memory_mib"`   // MiB of all sandboxes
@@ -51,12 +52,16 @@ func (s *Store) Quota(ctx context.Context, tenant session.Tenant) (Quota, error)
 	return quota, err
 }
 
-// SetQuota changes the quota of a tenant, which is created if it does not exist.
-func (s *Store) SetQuota(ctx context.Context, tenant session.Tenant, quota Quota) error {
-	if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.Disk < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 || quota.Snapshots < 0 {
-		return fault.New(fault.Usage, "a quota cannot be negative").Hint("0 means no bound")
-	}
-	return s.changeTenant(ctx, "UPDATE tenants SET quota = ? WHERE name = ?", tenant, quota)
+// ChangeQuota changes the quota of a tenant, and returns it. The tenant is created if it does not
+// exist. No other change comes between what change reads and what it writes.
+func (s *Store) ChangeQuota(ctx context.Context, tenant session.Tenant, change func(*Quota)) (Quota, error) {
+	return changeTenant(ctx, s, "quota", tenant, func(quota *Quota) error {
+		change(quota)
+		if quota.Sandboxes < 0 || quota.Memory < 0 || quota.CPUs < 0 || quota.Processes < 0 || quota.Disk < 0 || quota.UploadBytes < 0 || quota.Tokens < 0 || quota.Snapshots < 0 {
+			return fault.New(fault.Usage, "a quota cannot be negative").Hint("0 means no limit")
+		}
+		return nil
+	})
 }
 
 // readTenant decodes the JSON that query selects from the row of a tenant. found is false if
@@ -73,20 +78,31 @@ func (s *Store) readTenant(ctx context.Context, query string, tenant session.Ten
 	return true, json.Unmarshal([]byte(text), value)
 }
 
-// changeTenant stores value as JSON with statement in the row of a tenant, which is created
-// if it does not exist.
-func (s *Store) changeTenant(ctx context.Context, statement string, tenant session.Tenant, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return s.change(ctx, func(tx *sql.Tx) error {
+// changeTenant changes the JSON in a column of a tenant, which is created if it does not exist,
+// and returns its value. If change fails, nothing is changed.
+func changeTenant[T any](ctx context.Context, s *Store, column string, tenant session.Tenant, change func(*T) error) (value T, err error) {
+	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := addTenant(ctx, tx, tenant); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, statement, string(text), string(tenant))
+		var text string
+		if err := tx.QueryRowContext(ctx, "SELECT "+column+" FROM tenants WHERE name = ?", string(tenant)).Scan(&text); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			return fault.New(fault.Environment, "the %s of the tenant cannot be read: %w", column, err)
+		}
+		if err := change(&value); err != nil {
+			return err
+		}
+		changed, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE tenants SET "+column+" = ? WHERE name = ?", string(changed), string(tenant))
 		return err
 	})
+	return value, err
 }
 
 // day returns the day of a time in the form of the database.
@@ -102,6 +118,10 @@ type Used struct {
 // RecordUsage records the counters of a tenant's sandboxes. They only grow. For a sandbox
 // that runs past midnight, usage starts again from zero on the next day.
 func (s *Store) RecordUsage(ctx context.Context, tenant session.Tenant, now time.Time, used []Used) error {
+	used = slices.DeleteFunc(slices.Clone(used), func(u Used) bool { return u.UploadBytes == 0 && u.Tokens == 0 })
+	if len(used) == 0 { // without a transaction, which waits for the disk
+		return nil
+	}
 	return s.change(ctx, func(tx *sql.Tx) error {
 		for _, u := range used {
 			var upload, tokens int64 // of earlier days

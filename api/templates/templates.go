@@ -122,7 +122,7 @@ func (h *Handler) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateT
 	if err != nil {
 		return err
 	}
-	if t, err = store.Put(set, r.Msg.GetName(), definition); err != nil {
+	if t, err = store.Put(ctx, set, r.Msg.GetName(), definition); err != nil {
 		return err
 	}
 	return stream.Send(&aiboxv1.CreateTemplateEvent{Event: &aiboxv1.CreateTemplateEvent_Template{Template: toTemplate(&t, h.images(ctx))}})

@@ -23,7 +23,8 @@ func (s *API) agents(policy agentsession.Policy) (*agentsession.Service, error) 
 	}
 	service.Defaults = s.Store.Defaults
 	if policy.Tenant != session.LocalTenant {
-		service.Claim, service.Count, service.Trees.Room = s.enforcer.Claim, s.enforcer.Count, s.enforcer.DiskRoom
+		service.Claim, service.Count = s.enforcer.Claim, s.enforcer.Count
+		service.Trees.Room = func(tenant session.Tenant) agentsession.Room { return s.enforcer.ReserveDisk(tenant) }
 	}
 	return service, nil
 }

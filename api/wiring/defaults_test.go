@@ -3,22 +3,16 @@ package wiring
 import (
 	"testing"
 
+	"aibox/config"
 	"aibox/session"
 )
 
 func TestTheServerCreatesSandboxesWithTheDefaultsOfTheirTenant(t *testing.T) {
 	s := newMCPServer(t)
-	now, err := s.api.Sandboxes.Defaults(t.Context(), "ci")
-	if err == nil {
-		err = now.Set("memory", "512")
-	}
-	if err != nil {
+	if _, err := s.api.Store.ChangeDefaults(t.Context(), "ci", func(d *config.RunOverrides) error { return d.Set("memory", "512") }); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.api.Store.SetDefaults(t.Context(), "ci", now); err != nil {
-		t.Fatal(err)
-	}
-	for tenant, want := range map[session.Tenant]string{"ci": "512", "other": ""} {
+	for tenant, want := range map[session.Tenant]string{"ci": "512MiB", "other": ""} {
 		got, err := s.api.Sandboxes.Defaults(t.Context(), tenant)
 		if err != nil || got.Text("memory") != want {
 			t.Errorf("sandboxes of %s: %q, %v", tenant, got.Keys(), err)

@@ -1154,7 +1154,10 @@ func (x *DownloadFilesRequest) GetUser() string {
 type DownloadFilesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bytes, in data. The content type is application/x-tar.
-	Archive       *httpbody.HttpBody `protobuf:"bytes,1,opt,name=archive,proto3" json:"archive,omitempty"`
+	Archive *httpbody.HttpBody `protobuf:"bytes,1,opt,name=archive,proto3" json:"archive,omitempty"`
+	// The files that the archive lacks, since they are devices, pipes or sockets: a text of the
+	// sandbox, escaped. Only the last message of a stream can have it, without bytes.
+	LeftOut       string `protobuf:"bytes,2,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1194,6 +1197,13 @@ func (x *DownloadFilesResponse) GetArchive() *httpbody.HttpBody {
 		return x.Archive
 	}
 	return nil
+}
+
+func (x *DownloadFilesResponse) GetLeftOut() string {
+	if x != nil {
+		return x.LeftOut
+	}
+	return ""
 }
 
 // UploadFilesRequest is a piece of a tar archive.
@@ -1275,6 +1285,53 @@ func (x *UploadFilesRequest) GetUser() string {
 func (x *UploadFilesRequest) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+// UploadFilesResponse describes an upload that has ended.
+type UploadFilesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries of the archive that were not extracted, since they are devices, pipes or other
+	// special files: a text of the sandbox, escaped. Empty: all of them were.
+	LeftOut       string `protobuf:"bytes,1,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadFilesResponse) Reset() {
+	*x = UploadFilesResponse{}
+	mi := &file_aibox_v1_files_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadFilesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadFilesResponse) ProtoMessage() {}
+
+func (x *UploadFilesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_aibox_v1_files_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadFilesResponse.ProtoReflect.Descriptor instead.
+func (*UploadFilesResponse) Descriptor() ([]byte, []int) {
+	return file_aibox_v1_files_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UploadFilesResponse) GetLeftOut() string {
+	if x != nil {
+		return x.LeftOut
 	}
 	return ""
 }
@@ -1366,16 +1423,19 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
-	"\x04user\x18\x03 \x01(\tR\x04user\"G\n" +
+	"\x04user\x18\x03 \x01(\tR\x04user\"b\n" +
 	"\x15DownloadFilesResponse\x12.\n" +
-	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\"\x9f\x01\n" +
+	"\aarchive\x18\x01 \x01(\v2\x14.google.api.HttpBodyR\aarchive\x12\x19\n" +
+	"\bleft_out\x18\x02 \x01(\tR\aleftOut\"\x9f\x01\n" +
 	"\x12UploadFilesRequest\x12\x1d\n" +
 	"\n" +
 	"sandbox_id\x18\x01 \x01(\tR\tsandboxId\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12.\n" +
 	"\aarchive\x18\x03 \x01(\v2\x14.google.api.HttpBodyR\aarchive\x12\x12\n" +
 	"\x04user\x18\x04 \x01(\tR\x04user\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\tR\x04name*~\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\"0\n" +
+	"\x13UploadFilesResponse\x12\x19\n" +
+	"\bleft_out\x18\x01 \x01(\tR\aleftOut*~\n" +
 	"\bFileType\x12\x19\n" +
 	"\x15FILE_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eFILE_TYPE_FILE\x10\x01\x12\x17\n" +
@@ -1389,7 +1449,7 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\x17FILE_EVENT_TYPE_REMOVED\x10\x03\x12\x1b\n" +
 	"\x17FILE_EVENT_TYPE_RENAMED\x10\x04\x12\x1e\n" +
 	"\x1aFILE_EVENT_TYPE_ATTRIBUTES\x10\x05\x12\x1c\n" +
-	"\x18FILE_EVENT_TYPE_OVERFLOW\x10\x062\x85\t\n" +
+	"\x18FILE_EVENT_TYPE_OVERFLOW\x10\x062\x8d\t\n" +
 	"\x05Files\x12~\n" +
 	"\x04Read\x12\x19.aibox.v1.ReadFileRequest\x1a\x1a.aibox.v1.ReadFileResponse\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023b\acontent\x12(/v1/sandboxes/{sandbox_id}/files/content0\x01\x12x\n" +
 	"\x05Write\x12\x1a.aibox.v1.WriteFileRequest\x1a\x12.aibox.v1.FileInfo\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023:\acontent\x1a(/v1/sandboxes/{sandbox_id}/files/content(\x01\x12k\n" +
@@ -1399,8 +1459,8 @@ const file_aibox_v1_files_proto_rawDesc = "" +
 	"\x04Move\x12\x19.aibox.v1.MoveFileRequest\x1a\x12.aibox.v1.FileInfo\"4\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/sandboxes/{sandbox_id}/files:move\x12n\n" +
 	"\x06Remove\x12\x1b.aibox.v1.RemoveFileRequest\x1a\x16.google.protobuf.Empty\"/\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x02\"* /v1/sandboxes/{sandbox_id}/files\x90\x02\x02\x12A\n" +
 	"\x05Watch\x12\x1b.aibox.v1.WatchFilesRequest\x1a\x13.aibox.v1.FileEvent\"\x04\xc8\xf3\x18\x030\x01\x12\x8c\x01\n" +
-	"\bDownload\x12\x1e.aibox.v1.DownloadFilesRequest\x1a\x1f.aibox.v1.DownloadFilesResponse\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023b\aarchive\x12(/v1/sandboxes/{sandbox_id}/files/archive0\x01\x12\x7f\n" +
-	"\x06Upload\x12\x1c.aibox.v1.UploadFilesRequest\x1a\x16.google.protobuf.Empty\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023:\aarchive\x1a(/v1/sandboxes/{sandbox_id}/files/archive(\x01B\x1cZ\x1aaibox/api/aibox/v1;aiboxv1b\x06proto3"
+	"\bDownload\x12\x1e.aibox.v1.DownloadFilesRequest\x1a\x1f.aibox.v1.DownloadFilesResponse\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023b\aarchive\x12(/v1/sandboxes/{sandbox_id}/files/archive0\x01\x12\x86\x01\n" +
+	"\x06Upload\x12\x1c.aibox.v1.UploadFilesRequest\x1a\x1d.aibox.v1.UploadFilesResponse\"=\xc8\xf3\x18\x03\x82\xd3\xe4\x93\x023:\aarchive\x1a(/v1/sandboxes/{sandbox_id}/files/archive(\x01B\x1cZ\x1aaibox/api/aibox/v1;aiboxv1b\x06proto3"
 
 var (
 	file_aibox_v1_files_proto_rawDescOnce sync.Once
@@ -1415,7 +1475,7 @@ func file_aibox_v1_files_proto_rawDescGZIP() []byte {
 }
 
 var file_aibox_v1_files_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_aibox_v1_files_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_aibox_v1_files_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_aibox_v1_files_proto_goTypes = []any{
 	(FileType)(0),                 // 0: aibox.v1.FileType
 	(FileEventType)(0),            // 1: aibox.v1.FileEventType
@@ -1434,19 +1494,20 @@ var file_aibox_v1_files_proto_goTypes = []any{
 	(*DownloadFilesRequest)(nil),  // 14: aibox.v1.DownloadFilesRequest
 	(*DownloadFilesResponse)(nil), // 15: aibox.v1.DownloadFilesResponse
 	(*UploadFilesRequest)(nil),    // 16: aibox.v1.UploadFilesRequest
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*httpbody.HttpBody)(nil),     // 18: google.api.HttpBody
-	(*emptypb.Empty)(nil),         // 19: google.protobuf.Empty
+	(*UploadFilesResponse)(nil),   // 17: aibox.v1.UploadFilesResponse
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*httpbody.HttpBody)(nil),     // 19: google.api.HttpBody
+	(*emptypb.Empty)(nil),         // 20: google.protobuf.Empty
 }
 var file_aibox_v1_files_proto_depIdxs = []int32{
 	0,  // 0: aibox.v1.FileInfo.type:type_name -> aibox.v1.FileType
-	17, // 1: aibox.v1.FileInfo.modify_time:type_name -> google.protobuf.Timestamp
-	18, // 2: aibox.v1.ReadFileResponse.content:type_name -> google.api.HttpBody
-	18, // 3: aibox.v1.WriteFileRequest.content:type_name -> google.api.HttpBody
+	18, // 1: aibox.v1.FileInfo.modify_time:type_name -> google.protobuf.Timestamp
+	19, // 2: aibox.v1.ReadFileResponse.content:type_name -> google.api.HttpBody
+	19, // 3: aibox.v1.WriteFileRequest.content:type_name -> google.api.HttpBody
 	2,  // 4: aibox.v1.ListFilesResponse.entries:type_name -> aibox.v1.FileInfo
 	1,  // 5: aibox.v1.FileEvent.type:type_name -> aibox.v1.FileEventType
-	18, // 6: aibox.v1.DownloadFilesResponse.archive:type_name -> google.api.HttpBody
-	18, // 7: aibox.v1.UploadFilesRequest.archive:type_name -> google.api.HttpBody
+	19, // 6: aibox.v1.DownloadFilesResponse.archive:type_name -> google.api.HttpBody
+	19, // 7: aibox.v1.UploadFilesRequest.archive:type_name -> google.api.HttpBody
 	3,  // 8: aibox.v1.Files.Read:input_type -> aibox.v1.ReadFileRequest
 	5,  // 9: aibox.v1.Files.Write:input_type -> aibox.v1.WriteFileRequest
 	6,  // 10: aibox.v1.Files.Stat:input_type -> aibox.v1.StatFileRequest
@@ -1463,10 +1524,10 @@ var file_aibox_v1_files_proto_depIdxs = []int32{
 	8,  // 21: aibox.v1.Files.List:output_type -> aibox.v1.ListFilesResponse
 	2,  // 22: aibox.v1.Files.MakeDir:output_type -> aibox.v1.FileInfo
 	2,  // 23: aibox.v1.Files.Move:output_type -> aibox.v1.FileInfo
-	19, // 24: aibox.v1.Files.Remove:output_type -> google.protobuf.Empty
+	20, // 24: aibox.v1.Files.Remove:output_type -> google.protobuf.Empty
 	13, // 25: aibox.v1.Files.Watch:output_type -> aibox.v1.FileEvent
 	15, // 26: aibox.v1.Files.Download:output_type -> aibox.v1.DownloadFilesResponse
-	19, // 27: aibox.v1.Files.Upload:output_type -> google.protobuf.Empty
+	17, // 27: aibox.v1.Files.Upload:output_type -> aibox.v1.UploadFilesResponse
 	18, // [18:28] is the sub-list for method output_type
 	8,  // [8:18] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
@@ -1486,7 +1547,7 @@ func file_aibox_v1_files_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_aibox_v1_files_proto_rawDesc), len(file_aibox_v1_files_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,8 +1,12 @@
-"""The errors of the client. All are AiboxError."""
+"""The errors of the client, which are all AiboxError, and its warning."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+
+class IncompleteCopyWarning(UserWarning):
+    """A copy lacks files that are devices, pipes or sockets."""
 
 
 class AiboxError(Exception):

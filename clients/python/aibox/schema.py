@@ -627,6 +627,11 @@ class DownloadFilesResponse(Message):
     archive: bytes = scalar("archive", HTTP_BODY)
     """The bytes, in data. The content type is application/x-tar."""
 
+    left_out: str = scalar("leftOut", STRING)
+    """The files that the archive lacks, since they are devices, pipes or sockets: a text of the
+    sandbox, escaped. Only the last message of a stream can have it, without bytes.
+    """
+
 
 @dataclass(kw_only=True)
 class UploadFilesRequest(Message):
@@ -647,6 +652,16 @@ class UploadFilesRequest(Message):
     name: str = scalar("name", STRING)
     """The name of the archive's top entry, if path is to be a file or a new folder of another
     name: then that entry becomes path. In the first message.
+    """
+
+
+@dataclass(kw_only=True)
+class UploadFilesResponse(Message):
+    """UploadFilesResponse describes an upload that has ended."""
+
+    left_out: str = scalar("leftOut", STRING)
+    """The entries of the archive that were not extracted, since they are devices, pipes or other
+    special files: a text of the sandbox, escaped. Empty: all of them were.
     """
 
 

@@ -133,7 +133,15 @@ class SandboxTest(unittest.TestCase):
             seen = next(event for event in events if event.path.endswith("/watched/new"))
             self.assertEqual(seen.type, schema.FileEventType.CREATED)
 
-    @unittest.skipUnless(os.environ.get("AIBOX_TEST_REAL"), "needs a real sandbox")
+    def test_a_download_warns_about_what_its_archive_lacks(self) -> None:
+        self.sandbox.exec("mkdir special; mkfifo special/pipe; echo hello > special/file", check=True)
+        with self.assertWarnsRegex(errors.IncompleteCopyWarning, "special is not complete: .*pipe") as caught:
+            pieces = list(self.sandbox.download("special"))
+        self.assertEqual(caught.filename, __file__)
+        self.assertTrue(all(pieces))
+        with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as tar:
+            self.assertEqual(sorted(tar.getnames()), ["special", "special/file"])
+
     def test_folders_are_copied_as_archives(self) -> None:
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -146,6 +154,16 @@ class SandboxTest(unittest.TestCase):
         back = io.BytesIO(b"".join(self.sandbox.download("uploaded/folder")))
         with tarfile.open(fileobj=back) as tar:
             self.assertIn("folder/file", tar.getnames())
+
+    def test_an_upload_warns_about_what_is_not_extracted(self) -> None:
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            member = tarfile.TarInfo("pipe")
+            member.type = tarfile.FIFOTYPE
+            tar.addfile(member)
+        with self.assertWarnsRegex(errors.IncompleteCopyWarning, "unpacked is not complete: .*pipe") as caught:
+            self.sandbox.upload("unpacked", archive.getvalue())
+        self.assertEqual(caught.filename, __file__)
 
     @unittest.skipUnless(os.environ.get("AIBOX_TEST_REAL"), "needs a real sandbox")
     def test_a_context_keeps_its_variables(self) -> None:

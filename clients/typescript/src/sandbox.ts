@@ -358,20 +358,32 @@ export class Sandbox {
     return this.client.files.watch({ ...options, ...this.#id(), path });
   }
 
-  /** Returns a file or folder as a tar archive, in pieces. It is as untrusted as the sandbox. */
-  async *download(path: string, options: { user?: string } = {}): AsyncGenerator<Uint8Array> {
-    for await (const piece of this.client.files.download({ ...options, ...this.#id(), path })) yield piece.archive;
+  /**
+   * Returns a file or folder as a tar archive, in pieces. It is as untrusted as the sandbox.
+   * onLeftOut gets a sentence about the files that the archive lacks, if there are any.
+   */
+  async *download(path: string, options: { user?: string; onLeftOut?: (text: string) => void } = {}): AsyncGenerator<Uint8Array> {
+    const { onLeftOut, ...rest } = options;
+    for await (const piece of this.client.files.download({ ...rest, ...this.#id(), path })) {
+      if (piece.archive.length > 0) yield piece.archive;
+      if (piece.leftOut !== "") onLeftOut?.(piece.leftOut);
+    }
   }
 
-  /** Extracts a tar archive in a folder, which is created if it is missing. */
-  upload(path: string, archive: Content, options: { user?: string } = {}): Promise<void> {
-    const first = { ...options, ...this.#id(), path };
-    return this.client.files.upload(
+  /**
+   * Extracts a tar archive in a folder, which is created if it is missing. onLeftOut gets a
+   * sentence about the entries that were not extracted, such as pipes, if there are any.
+   */
+  async upload(path: string, archive: Content, options: { user?: string; onLeftOut?: (text: string) => void } = {}): Promise<void> {
+    const { onLeftOut, ...rest } = options;
+    const first = { ...rest, ...this.#id(), path };
+    const { leftOut } = await this.client.files.upload(
       (async function* () {
         yield first;
         for await (const piece of pieces(archive)) yield { archive: piece };
       })(),
     );
+    if (leftOut !== "") onLeftOut?.(leftOut);
   }
 
   /** Returns the network policy in force. */

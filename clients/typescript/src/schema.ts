@@ -412,9 +412,15 @@ export const DownloadFilesRequest: MessageType<DownloadFilesRequest> = new Messa
 export interface DownloadFilesResponse {
   /** The bytes, in data. The content type is application/x-tar. */
   archive: Uint8Array;
+  /**
+   * The files that the archive lacks, since they are devices, pipes or sockets: a text of the
+   * sandbox, escaped. Only the last message of a stream can have it, without bytes.
+   */
+  leftOut: string;
 }
 export const DownloadFilesResponse: MessageType<DownloadFilesResponse> = new MessageType<DownloadFilesResponse>(() => ({
   archive: httpBody,
+  leftOut: string,
 }));
 
 /** UploadFilesRequest is a piece of a tar archive. */
@@ -439,6 +445,18 @@ export const UploadFilesRequest: MessageType<UploadFilesRequest> = new MessageTy
   archive: httpBody,
   user: string,
   name: string,
+}));
+
+/** UploadFilesResponse describes an upload that has ended. */
+export interface UploadFilesResponse {
+  /**
+   * The entries of the archive that were not extracted, since they are devices, pipes or other
+   * special files: a text of the sandbox, escaped. Empty: all of them were.
+   */
+  leftOut: string;
+}
+export const UploadFilesResponse: MessageType<UploadFilesResponse> = new MessageType<UploadFilesResponse>(() => ({
+  leftOut: string,
 }));
 
 /**

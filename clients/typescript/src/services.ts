@@ -92,6 +92,7 @@ import {
   Tree,
   UpdateSandboxRequest,
   UploadFilesRequest,
+  UploadFilesResponse,
   UploadTreeRequest,
   VerifyAuditRequest,
   VerifyAuditResponse,
@@ -179,7 +180,10 @@ export class Files {
     return this.#connection.stream("/aibox.v1.Files/Watch", WatchFilesRequest, FileEvent, request, options);
   }
 
-  /** Download streams a file or folder as a tar archive. */
+  /**
+   * Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
+   * has the text of left_out, in ASCII and at most 2 KiB.
+   */
   download(request: Init<DownloadFilesRequest>, options?: CallOptions): AsyncGenerator<DownloadFilesResponse> {
     return this.#connection.stream("/aibox.v1.Files/Download", DownloadFilesRequest, DownloadFilesResponse, request, options);
   }
@@ -188,8 +192,8 @@ export class Files {
    * Upload extracts a tar archive in a folder. The first message has the path; each message
    * has a piece of the archive.
    */
-  upload(requests: AsyncIterable<Init<UploadFilesRequest>>, options?: CallOptions): Promise<void> {
-    return this.#connection.upload("/aibox.v1.Files/Upload", UploadFilesRequest, nothing, requests, options);
+  upload(requests: AsyncIterable<Init<UploadFilesRequest>>, options?: CallOptions): Promise<UploadFilesResponse> {
+    return this.#connection.upload("/aibox.v1.Files/Upload", UploadFilesRequest, UploadFilesResponse, requests, options);
   }
 }
 

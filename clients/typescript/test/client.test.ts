@@ -92,6 +92,24 @@ test("files are written and read", async () => {
   await assert.rejects(sandbox.readFile("made/text.txt"), aibox.NotFoundError);
 });
 
+test("a download reports what its archive lacks", async () => {
+  await sandbox.exec("mkdir special; mkfifo special/pipe; echo hello > special/file", { check: true });
+  const sizes: number[] = [];
+  const left: string[] = [];
+  for await (const piece of sandbox.download("special", { onLeftOut: (text) => left.push(text) })) sizes.push(piece.length);
+  assert.ok(sizes.length > 0 && !sizes.includes(0));
+  assert.equal(left.length, 1);
+  assert.match(left[0] as string, /pipe/);
+});
+
+test("an upload reports what is not extracted", async () => {
+  await sandbox.exec("mkdir packed; mkfifo packed/pipe; tar -cf packed.tar packed", { check: true });
+  const left: string[] = [];
+  await sandbox.upload("unpacked", await sandbox.readFile("packed.tar"), { onLeftOut: (text) => left.push(text) });
+  assert.equal(left.length, 1);
+  assert.match(left[0] as string, /pipe/);
+});
+
 test("the lists of hosts are absent, empty or given", async () => {
   for (const hosts of [undefined, [], ["example.com"]]) {
     const made = await aibox.Sandbox.create({ allowedHosts: hosts, client });

@@ -77,11 +77,12 @@ type FilesClient interface {
 	// Watch streams the changes in a folder, until the caller ends the call or the folder is
 	// gone.
 	Watch(context.Context, *connect.Request[v1.WatchFilesRequest]) (*connect.ServerStreamForClient[v1.FileEvent], error)
-	// Download streams a file or folder as a tar archive.
+	// Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
+	// has the text of left_out, in ASCII and at most 2 KiB.
 	Download(context.Context, *connect.Request[v1.DownloadFilesRequest]) (*connect.ServerStreamForClient[v1.DownloadFilesResponse], error)
 	// Upload extracts a tar archive in a folder. The first message has the path; each message
 	// has a piece of the archive.
-	Upload(context.Context) *connect.ClientStreamForClient[v1.UploadFilesRequest, emptypb.Empty]
+	Upload(context.Context) *connect.ClientStreamForClient[v1.UploadFilesRequest, v1.UploadFilesResponse]
 }
 
 // NewFilesClient constructs a client for the aibox.v1.Files service. By default, it uses the
@@ -153,7 +154,7 @@ func NewFilesClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(filesMethods.ByName("Download")),
 			connect.WithClientOptions(opts...),
 		),
-		upload: connect.NewClient[v1.UploadFilesRequest, emptypb.Empty](
+		upload: connect.NewClient[v1.UploadFilesRequest, v1.UploadFilesResponse](
 			httpClient,
 			baseURL+FilesUploadProcedure,
 			connect.WithSchema(filesMethods.ByName("Upload")),
@@ -173,7 +174,7 @@ type filesClient struct {
 	remove   *unary.Client[v1.RemoveFileRequest, emptypb.Empty]
 	watch    *connect.Client[v1.WatchFilesRequest, v1.FileEvent]
 	download *connect.Client[v1.DownloadFilesRequest, v1.DownloadFilesResponse]
-	upload   *connect.Client[v1.UploadFilesRequest, emptypb.Empty]
+	upload   *connect.Client[v1.UploadFilesRequest, v1.UploadFilesResponse]
 }
 
 // Read calls aibox.v1.Files.Read.
@@ -222,7 +223,7 @@ func (c *filesClient) Download(ctx context.Context, req *connect.Request[v1.Down
 }
 
 // Upload calls aibox.v1.Files.Upload.
-func (c *filesClient) Upload(ctx context.Context) *connect.ClientStreamForClient[v1.UploadFilesRequest, emptypb.Empty] {
+func (c *filesClient) Upload(ctx context.Context) *connect.ClientStreamForClient[v1.UploadFilesRequest, v1.UploadFilesResponse] {
 	return c.upload.CallClientStream(ctx)
 }
 
@@ -246,11 +247,12 @@ type FilesHandler interface {
 	// Watch streams the changes in a folder, until the caller ends the call or the folder is
 	// gone.
 	Watch(context.Context, *connect.Request[v1.WatchFilesRequest], *connect.ServerStream[v1.FileEvent]) error
-	// Download streams a file or folder as a tar archive.
+	// Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
+	// has the text of left_out, in ASCII and at most 2 KiB.
 	Download(context.Context, *connect.Request[v1.DownloadFilesRequest], *connect.ServerStream[v1.DownloadFilesResponse]) error
 	// Upload extracts a tar archive in a folder. The first message has the path; each message
 	// has a piece of the archive.
-	Upload(context.Context, *connect.ClientStream[v1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error)
+	Upload(context.Context, *connect.ClientStream[v1.UploadFilesRequest]) (*connect.Response[v1.UploadFilesResponse], error)
 }
 
 // NewFilesHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -391,6 +393,6 @@ func (UnimplementedFilesHandler) Download(context.Context, *connect.Request[v1.D
 	return connect.NewError(connect.CodeUnimplemented, errors.New("aibox.v1.Files.Download is not implemented"))
 }
 
-func (UnimplementedFilesHandler) Upload(context.Context, *connect.ClientStream[v1.UploadFilesRequest]) (*connect.Response[emptypb.Empty], error) {
+func (UnimplementedFilesHandler) Upload(context.Context, *connect.ClientStream[v1.UploadFilesRequest]) (*connect.Response[v1.UploadFilesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("aibox.v1.Files.Upload is not implemented"))
 }

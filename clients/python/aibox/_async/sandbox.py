@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from .. import _protocol as protocol
 from .. import schema
 from .._sync.transport import Response
-from ..errors import OutputLostError, UnsupportedError
+from ..errors import IncompleteCopyWarning, OutputLostError, UnsupportedError
 from ..results import CodeResult, ExecResult, arguments, duration, network_policy
 from .client import AsyncClient
 from .process import AsyncProcess
@@ -406,14 +407,23 @@ class AsyncSandbox:
         """Return a file or folder as a tar archive, in pieces.
 
         The archive is as untrusted as the sandbox: extract it with tarfile's filter "data".
+        An archive that lacks files causes an IncompleteCopyWarning.
         """
         request = schema.DownloadFilesRequest(sandbox_id=self.sandbox_id, path=path, user=user)
         async for piece in self.client.files.download(request):
-            yield piece.archive
+            if piece.archive:
+                yield piece.archive
+            if piece.left_out:
+                warnings.warn(f"the copy of {path} is not complete: {piece.left_out}", IncompleteCopyWarning, stacklevel=2)
 
     async def upload(self, path: str, archive: bytes | BinaryIO, *, user: str = "") -> None:
-        """Extract a tar archive in a folder, which is created if it is missing."""
-        await self.client.files.upload(self._upload_requests(path, archive, user))
+        """Extract a tar archive in a folder, which is created if it is missing.
+
+        Entries that are not extracted, such as pipes, cause an IncompleteCopyWarning.
+        """
+        answer = await self.client.files.upload(self._upload_requests(path, archive, user))
+        if answer.left_out:
+            warnings.warn(f"the copy to {path} is not complete: {answer.left_out}", IncompleteCopyWarning, stacklevel=2)
 
     async def _upload_requests(self, path: str, archive: bytes | BinaryIO, user: str) -> AsyncIterator[schema.UploadFilesRequest]:
         yield schema.UploadFilesRequest(sandbox_id=self.sandbox_id, path=path, user=user)

@@ -72,14 +72,16 @@ class Files:
         return self._transport.stream("/aibox.v1.Files/Watch", request, schema.FileEvent)
 
     def download(self, request: schema.DownloadFilesRequest) -> Iterator[schema.DownloadFilesResponse]:
-        """Download streams a file or folder as a tar archive."""
+        """Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
+        has the text of left_out, in ASCII and at most 2 KiB.
+        """
         return self._transport.stream("/aibox.v1.Files/Download", request, schema.DownloadFilesResponse)
 
-    def upload(self, requests: Iterable[schema.UploadFilesRequest]) -> None:
+    def upload(self, requests: Iterable[schema.UploadFilesRequest]) -> schema.UploadFilesResponse:
         """Upload extracts a tar archive in a folder. The first message has the path; each message
         has a piece of the archive.
         """
-        self._transport.upload("/aibox.v1.Files/Upload", requests, None)
+        return self._transport.upload("/aibox.v1.Files/Upload", requests, schema.UploadFilesResponse)
 
 
 class Network:
