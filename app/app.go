@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/initbin"
 	"aibox/internal/notification"
@@ -42,6 +43,7 @@ type App struct {
 	custom     *CustomAgents
 
 	imageDaemons imageDaemons
+	host         bakery.HostReader
 }
 
 // New returns an App. watchScan, which may be nil, is called before each scan of a

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"sync"
 
+	"aibox/app/cleanup"
 	"aibox/app/template"
 	"aibox/bakery"
 	bakerydocker "aibox/bakery/docker"
 	"aibox/dockerfiles"
+	"aibox/internal/paths"
 	"aibox/runtime/docker"
 )
 
@@ -44,7 +46,11 @@ func (a *App) BuildOptions() (bakery.Options, error) {
 	if err != nil {
 		return bakery.Options{}, err
 	}
-	options := bakery.Options{Host: bakery.ReadHost(), Base: own.Images.Base, Versions: map[string]bakery.Version{}}
+	dirs, err := paths.Default()
+	if err != nil {
+		return bakery.Options{}, err
+	}
+	options := bakery.Options{Host: a.host.Read(), Base: own.Images.Base, Versions: map[string]bakery.Version{}, Needed: cleanup.NeededImages(dirs)}
 	for image, text := range own.Versions {
 		if options.Versions[image], err = bakery.ParseVersion(text); err != nil {
 			return bakery.Options{}, err

@@ -33,6 +33,10 @@ func (a *App) Guard(ctx context.Context) (Guard, error) {
 	return guardOf(ctx, daemon.Backend)
 }
 
+// HostGuard returns the guard of this process's own network namespace, where the system's Docker
+// has its bridges.
+func HostGuard() Guard { return Guard{Site: rules.Site{InPlace: true}} }
+
 // Locks returns the state of the locks around sandboxes.
 func (a *App) Locks(ctx context.Context) (doctor.Guard, error) {
 	client, err := a.Guard(ctx)

@@ -55,7 +55,7 @@ func TenantTemplateStore(tenant session.Tenant) (template.Store, error) {
 	if err != nil {
 		return template.Store{}, err
 	}
-	return template.Store{Dir: filepath.Join(dirs.Data, "templates", string(tenant))}, nil
+	return template.Store{Dir: filepath.Join(dirs.Data, "templates", string(tenant)), Hidden: true}, nil
 }
 
 // BuiltImages returns the images of templates that are built, by their recipes' names.

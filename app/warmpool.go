@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"aibox/app/pool"
@@ -60,6 +62,9 @@ func (w warmStarter) Claim(ctx context.Context, id session.ID, claim session.Cla
 
 func (w warmStarter) Stop(ctx context.Context, id session.ID) error {
 	_, err := w.sessions.Stop(ctx, id, "the pool has ended it")
+	if errors.Is(err, fs.ErrNotExist) { // a warm sandbox leaves no record
+		return nil
+	}
 	return err
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,10 +42,24 @@ type Trees struct {
 	Dir string // a folder in aibox's own data; it need not exist
 	// InUse reports whether a session uses the repository at a path. Its tree is then kept.
 	InUse func(repository string) bool
-	// Room returns the rest of a tenant's quota of disk space in bytes, negative if more is in
-	// use; limited is false without a quota. Nil means that there are no quotas.
-	Room func(ctx context.Context, tenant session.Tenant) (left int64, limited bool, err error)
+	// Room returns room for a tree of a tenant, none of it reserved. Nil means that there are no
+	// quotas.
+	Room func(tenant session.Tenant) Room
 }
+
+// Room is disk space that is reserved for a tree until it is stored.
+type Room interface {
+	// Reserve reserves at least this many bytes. If the tenant's quota has no room for them, the
+	// error is a Limit fault.
+	Reserve(ctx context.Context, bytes int64) error
+	Release()
+}
+
+// anyRoom is the room without a quota.
+type anyRoom struct{}
+
+func (anyRoom) Reserve(context.Context, int64) error { return nil }
+func (anyRoom) Release()                             {}
 
 // Tree is an uploaded tree.
 type Tree struct {
@@ -67,8 +80,9 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	if err := t.sweep(folder); err != nil {
 		return Tree{}, err
 	}
-	room, err := t.room(ctx, tenant)
-	if err != nil {
+	room := t.room(tenant)
+	defer room.Release()
+	if err := room.Reserve(ctx, 1); err != nil { // before anything is read
 		return Tree{}, err
 	}
 	id := strings.ToLower(rand.Text()[:20])
@@ -85,17 +99,17 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 		return Tree{}, err
 	}
 	undone.Add(func(context.Context) error { return lock.Close() })
-	_, err = archive.Extract(in, dir, "", archive.Options{IsGit: gitname.IsDotGit, MaxBytes: min(maxTreeBytes, room), MaxEntries: maxTreeEntries})
-	switch {
-	case errors.Is(err, archive.ErrTooLarge):
-		return Tree{}, fault.New(fault.Limit, "the tree cannot be stored: %w", err).Hint("leave out what can be built or downloaded again")
-	case err != nil:
-		return Tree{}, fault.New(fault.Usage, "the tree cannot be read: %w", err).Hint("upload a tar archive of the folder's contents")
+	if err := extractTree(ctx, in, dir, room); err != nil {
+		return Tree{}, err
 	}
 	if err := commitTree(ctx, dir); err != nil {
 		return Tree{}, err
 	}
-	if _, err := t.room(ctx, tenant); err != nil { // it takes more space than its files, and others may have been added
+	taken, err := diskuse.Total([]string{dir}, maxTreeEntries*2)
+	if err == nil {
+		err = room.Reserve(ctx, taken) // if git has needed more
+	}
+	if err != nil {
 		return Tree{}, err
 	}
 	if err := os.Rename(dir, filepath.Join(folder, id)); err != nil {
@@ -104,32 +118,55 @@ func (t Trees) Add(ctx context.Context, tenant session.Tenant, in io.Reader) (_ 
 	return Tree{ID: id, Expires: time.Now().Add(treeLife)}, nil // without its draft
 }
 
-// room returns how many more bytes the trees of a tenant may use. It refuses a tenant whose
-// quota is exhausted.
-func (t Trees) room(ctx context.Context, tenant session.Tenant) (int64, error) {
+// room returns the room for a tree of a tenant.
+func (t Trees) room(tenant session.Tenant) Room {
 	if t.Room == nil {
-		return math.MaxInt64, nil
+		return anyRoom{}
 	}
-	left, limited, err := t.Room(ctx, tenant)
-	switch {
-	case err != nil:
-		return 0, err
-	case !limited:
-		return math.MaxInt64, nil
-	case left <= 0:
-		return 0, fault.New(fault.Limit, "the tenant's quota of disk has no room for the tree").
-			Hint("delete sessions and volumes that are not needed, or upload less")
-	}
-	return left, nil
+	return t.Room(tenant)
 }
 
-// Bytes returns the disk space of the tenant's trees in bytes.
+// extractTree extracts an archive, as far as there is room for the files, and for what git makes
+// of each.
+func extractTree(ctx context.Context, in io.Reader, dir string, room Room) error {
+	var noRoom error
+	_, err := archive.Extract(in, dir, "", archive.Options{
+		IsGit: gitname.IsDotGit, MaxBytes: maxTreeBytes, MaxEntries: maxTreeEntries,
+		Reserve: func(bytes int64) error {
+			noRoom = room.Reserve(ctx, 2*bytes)
+			return noRoom
+		},
+	})
+	switch {
+	case noRoom != nil:
+		return noRoom
+	case errors.Is(err, archive.ErrTooLarge):
+		return fault.New(fault.Limit, "the tree cannot be stored: %w", err).Hint("leave out what can be built or downloaded again")
+	case err != nil:
+		return fault.New(fault.Usage, "the tree cannot be read: %w", err).Hint("upload a tar archive of the folder's contents")
+	}
+	return nil
+}
+
+// Bytes returns the disk space of the tenant's trees in bytes, without those that are being
+// uploaded, whose room is reserved.
 func (t Trees) Bytes(tenant session.Tenant) (int64, error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
 		return 0, err
 	}
+	folder := filepath.Join(t.Dir, string(tenant))
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	var trees []string
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), draftPrefix) {
+			trees = append(trees, filepath.Join(folder, entry.Name()))
+		}
+	}
 	const maxEntries = maxTrees * maxTreeEntries * 2 // each file is also an object
-	bytes, err := diskuse.Total([]string{filepath.Join(t.Dir, string(tenant))}, maxEntries)
+	bytes, err := diskuse.Total(trees, maxEntries)
 	if err != nil {
 		return 0, fault.New(fault.Limit, "the uploaded trees of the tenant cannot be measured: %w", err).Hint("delete sessions that are not needed any more")
 	}

@@ -11,9 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"aibox/internal/diskuse"
 	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
@@ -201,14 +204,49 @@ func TestWhatUploadsOfDeadProcessesHaveLeftIsRemoved(t *testing.T) {
 	}
 }
 
+// disk is the room of a tenant with a total of bytes; 0 is no limit.
+type disk struct {
+	trees    *Trees
+	mu       sync.Mutex
+	total    int64
+	reserved int64
+	most     int64 // reserved and used at once
+}
+
+// room is a reservation of a disk.
+type room struct {
+	*disk
+	bytes int64
+}
+
+func (r *room) Reserve(_ context.Context, bytes int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	used, err := r.trees.Bytes("ann")
+	if err != nil || bytes <= r.bytes {
+		return err
+	}
+	if r.total > 0 && used+r.reserved-r.bytes+bytes > r.total {
+		return fault.New(fault.Limit, "there is no room")
+	}
+	r.reserved += bytes - r.bytes
+	r.bytes = bytes
+	r.most = max(r.most, used+r.reserved)
+	return nil
+}
+
+func (r *room) Release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reserved -= r.bytes
+	r.bytes = 0
+}
+
 // The quota bounds the files of a tree, and the tree with its repository.
 func TestATreeBeyondTheQuotaOfDiskIsRefused(t *testing.T) {
 	s := newService(t, Policy{Tenant: "ann"})
-	total := int64(0)
-	s.Trees.Room = func(_ context.Context, tenant session.Tenant) (int64, bool, error) {
-		used, err := s.Trees.Bytes(tenant)
-		return total - used, total > 0, err
-	}
+	all := &disk{trees: &s.Trees}
+	s.Trees.Room = func(session.Tenant) Room { return &room{disk: all} }
 	random := make([]byte, 300<<10)
 	_, _ = rand.Read(random)
 	add := func() error {
@@ -223,15 +261,69 @@ func TestATreeBeyondTheQuotaOfDiskIsRefused(t *testing.T) {
 		t.Fatalf("a tree takes %d bytes (%v)", one, err)
 	}
 	for name, room := range map[string]int64{"nothing": 0, "less than the files": 200 << 10, "less than files and repository": 400 << 10} {
-		total = one + room
-		if err := add(); fault.KindOf(err) != fault.Limit {
-			t.Errorf("with %s left: %v", name, err)
+		all.total = one + room
+		if err := add(); fault.KindOf(err) != fault.Limit || all.reserved > 0 {
+			t.Errorf("with %s left: %v, and %d bytes are still reserved", name, err, all.reserved)
 		}
 		if now, err := s.Trees.Bytes("ann"); now != one || err != nil {
 			t.Errorf("with %s left, %d bytes stay in place of %d (%v)", name, now, one, err)
 		}
 	}
-	if total = 3 * one; add() != nil {
-		t.Error("a tree that fits is refused")
+	if all.total = 3 * one; add() != nil || all.reserved > 0 {
+		t.Errorf("a tree that fits is refused, or its %d bytes are still reserved", all.reserved)
+	}
+}
+
+// gate is an archive that ends only when all have been read up to their ends or were refused.
+type gate struct {
+	io.Reader
+	reached *sync.WaitGroup
+	once    sync.Once
+	passed  func()
+}
+
+func (g *gate) Read(p []byte) (int, error) {
+	n, err := g.Reader.Read(p)
+	if err == io.EOF {
+		g.once.Do(func() { g.reached.Done(); g.reached.Wait(); g.passed() })
+	}
+	return n, err
+}
+
+// The files of uploads that are not complete count, too. Each could otherwise fill what the quota
+// leaves.
+func TestTreesThatAreUploadedAtTheSameTimeStayWithinTheQuotaOfDisk(t *testing.T) {
+	s := newService(t, Policy{Tenant: "ann"})
+	all := &disk{trees: &s.Trees, total: 4 << 20}
+	s.Trees.Room = func(session.Tenant) Room { return &room{disk: all} }
+	random := make([]byte, 1<<20)
+	_, _ = rand.Read(random)
+	archive := tree(t, map[string]string{"data": string(random)}).Bytes()
+	const uploads = 6
+	var uploading, reached sync.WaitGroup
+	reached.Add(uploads)
+	var stored, refused atomic.Int32
+	for range uploads {
+		uploading.Go(func() {
+			in := &gate{Reader: bytes.NewReader(archive), reached: &reached, passed: func() {
+				if taken, err := diskuse.Total([]string{filepath.Join(s.Trees.Dir, "ann")}, 1000); err != nil || taken > all.total {
+					t.Errorf("before the ends of the archives, they take %d bytes, %v", taken, err)
+				}
+			}}
+			_, err := s.Trees.Add(t.Context(), "ann", in)
+			in.once.Do(reached.Done) // it was refused before its end
+			switch {
+			case err == nil:
+				stored.Add(1)
+			case fault.KindOf(err) == fault.Limit:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	uploading.Wait()
+	if stored.Load() != 1 || refused.Load() != uploads-1 || all.most > all.total || all.reserved != 0 {
+		t.Errorf("%d are stored and %d refused; up to %d bytes were used or reserved, and %d are", stored.Load(), refused.Load(), all.most, all.reserved)
 	}
 }

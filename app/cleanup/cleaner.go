@@ -39,6 +39,8 @@ type cleaner struct {
 	gone    map[session.ID]bool // removed sessions; in a dry run, those it would remove
 	saves   map[string]bool     // sessions whose workspaces were saved, or would be
 	errs    []error
+
+	goneSnapshots map[string]bool // removed snapshots; in a dry run, those it would remove
 }
 
 func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, error), options Options) *cleaner {
@@ -47,7 +49,7 @@ func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, e
 	}
 	return &cleaner{
 		store: session.NewStore(dirs), dirs: dirs, docker: docker, options: options,
-		gone: map[session.ID]bool{}, saves: map[string]bool{},
+		gone: map[session.ID]bool{}, saves: map[string]bool{}, goneSnapshots: map[string]bool{},
 		report: &Report{DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{}},
 	}
 }

@@ -49,6 +49,7 @@ func (c *cleaner) snapshot(store snapshot.Store, m *snapshot.Snapshot) error {
 	err := c.do("snapshot "+m.ID, func() error { return store.Delete(m.Tenant, m.ID) })
 	switch kind := fault.KindOf(err); {
 	case err == nil:
+		c.goneSnapshots[m.ID] = true
 		c.report.Add(KindSnapshots, m.ID, len(m.Files), m.Bytes)
 		return nil
 	case kind == fault.Conflict || kind == fault.NotFound:

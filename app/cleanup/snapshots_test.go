@@ -18,12 +18,18 @@ var facts = snapshot.Facts{Runtime: "r", Init: "aibox-init-1", Protocol: 6}
 // snapshotOf creates a snapshot of a sandbox that was taken some time ago.
 func (d *fixture) snapshotOf(sandbox session.ID, ago time.Duration) string {
 	d.t.Helper()
+	return d.snapshotOn("sha256:1", sandbox, ago)
+}
+
+// snapshotOn is snapshotOf for a sandbox of this image.
+func (d *fixture) snapshotOn(image runtime.ImageID, sandbox session.ID, ago time.Duration) string {
+	d.t.Helper()
 	store, id := snapshot.NewStore(d.dirs), snapshot.NewID()
 	draft, err := store.Begin("acme", id)
 	d.must(err)
 	d.write(filepath.Join(draft.State(), "pages.img"), "memory")
 	_, err = draft.Commit(d.t.Context(), snapshot.Snapshot{
-		Created: time.Now().Add(-ago), Sandbox: sandbox, ImageID: "sha256:1", Facts: facts, Spec: d.sandboxSpec(sandbox, ""),
+		Created: time.Now().Add(-ago), Sandbox: sandbox, ImageID: image, Facts: facts, Spec: d.sandboxSpec(sandbox, ""),
 	})
 	d.must(err)
 	d.must(filepath.WalkDir(filepath.Join(d.dirs.Data, "snapshots", "acme", id), func(path string, _ os.DirEntry, err error) error {

@@ -13,6 +13,7 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/amount"
+	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/shellquote"
 	"aibox/runtime"
@@ -41,7 +42,7 @@ func (d *Doctor) initFinding() Finding {
 	f := Finding{Name: "init process of a sandbox"}
 	var err error
 	if f.Detail, err = d.sources.InstallInit(); err != nil {
-		f.State, f.Detail, f.Fix = Missing, err.Error(), "make build"
+		f.State, f.Detail, f.Fix = Missing, err.Error(), strings.Join(fault.Hints(err), "; ")
 		return f
 	}
 	f.State = OK

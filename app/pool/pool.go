@@ -20,9 +20,9 @@ type Starter interface {
 	// Start starts a warm sandbox, and returns when it can be claimed.
 	Start(ctx context.Context, blueprint session.Launch) (session.ID, error)
 	// Claim claims a warm sandbox. It fails if the machine's facts differ from those of the
-	// claim. After an error the sandbox no longer exists.
+	// claim. After an error the sandbox may still be claimed, since the answer can be lost.
 	Claim(ctx context.Context, id session.ID, claim session.Claim) error
-	// Stop ends a sandbox that is not claimed.
+	// Stop ends a sandbox. It is no error if the sandbox no longer exists.
 	Stop(ctx context.Context, id session.ID) error
 	// Facts describes the machine; see session.Facts.
 	Facts(ctx context.Context) (string, error)
@@ -145,7 +145,8 @@ func (p *Pool) Claim(ctx context.Context, launch session.Launch) (id session.ID,
 		err := recordID(ctx, &launch, id)
 		if err == nil {
 			err = p.starter.Claim(ctx, id, session.Claim{Launch: launch, Facts: facts})
-		} else {
+		}
+		if err != nil {
 			err = errors.Join(err, p.starter.Stop(context.WithoutCancel(ctx), id))
 		}
 		p.mu.Lock()

@@ -30,7 +30,9 @@ type fakeStarter struct {
 	failing bool
 	planned session.Launch // of the kind
 	unknown error          // why it cannot be planned
+	plans   int            // how often it was planned
 	took    time.Duration  // of a start; 0 means a second
+	lost    error          // of claims, whose answers are lost
 }
 
 func newFake() *fakeStarter {
@@ -67,7 +69,7 @@ func (f *fakeStarter) Claim(_ context.Context, id session.ID, claim session.Clai
 		return err
 	}
 	f.claimed = append(f.claimed, id)
-	return nil
+	return f.lost
 }
 
 func (f *fakeStarter) Stop(_ context.Context, id session.ID) error {
@@ -89,6 +91,7 @@ func (f *fakeStarter) Memory() (int64, error) { return f.memory, nil }
 func (f *fakeStarter) plan(context.Context) (session.Launch, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.plans++
 	return f.planned, f.unknown
 }
 
@@ -288,6 +291,20 @@ func TestTheIDOfAWarmSandboxIsRecordedBeforeItIsClaimed(t *testing.T) {
 		}
 		if !slices.Contains(starter.ended, ids[0]) {
 			t.Error("a sandbox that could not be recorded was not ended")
+		}
+	})
+}
+
+// The answer can be lost when the caller leaves, or when the machine is busy.
+func TestASandboxWhoseClaimFailsIsEnded(t *testing.T) {
+	starter := newFake()
+	starter.lost = errors.New("the supervisor did not answer")
+	run(t, starter, Size{Min: 1, Max: 1}, Options{Log: func(string) {}}, func(ctx context.Context, p *Pool) {
+		if id, ok := p.Claim(ctx, launchOf("a", "a.example")); ok {
+			t.Errorf("%s was claimed", id)
+		}
+		if len(starter.claimed) != 1 || !slices.Equal(starter.ended, starter.claimed) {
+			t.Errorf("of %q, %q were ended", starter.claimed, starter.ended)
 		}
 	})
 }

@@ -51,11 +51,15 @@ func (p *Pool) Run(ctx context.Context) {
 // renew plans the kinds again, and ends their sandboxes with an outdated key: from before a
 // change of settings, templates, images, or Docker's configuration.
 func (p *Pool) renew(ctx context.Context) {
+	due := p.due()
+	if len(due) == 0 {
+		return
+	}
 	facts, err := p.currentFacts(ctx)
 	if err != nil {
 		return // the next starts report it
 	}
-	for _, k := range p.due() {
+	for _, k := range due {
 		launch, err := k.plan(ctx)
 		if ctx.Err() != nil {
 			return
@@ -64,13 +68,14 @@ func (p *Pool) renew(ctx context.Context) {
 	}
 }
 
-// due returns the kinds to plan, and marks them as planned.
+// due returns the kinds to plan, and marks them as planned. Planning takes processor time, like
+// a start.
 func (p *Pool) due() (due []*kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	for _, k := range p.kinds {
-		if now.Sub(k.planned) >= factsAge {
+		if now.Sub(k.planned) >= factsAge && p.settling(k, now) <= 0 {
 			k.planned = now
 			due = append(due, k)
 		}
@@ -113,7 +118,7 @@ func (p *Pool) fill(ctx context.Context) {
 	for _, k := range p.kinds {
 		target := k.target(now, p.options.Idle)
 		surplus = append(surplus, k.surplus(now, target)...)
-		if wait := k.lastClaim.Add(settle).Sub(now); wait > 0 && 2*len(k.warm) >= target && target > 1 {
+		if wait := p.settling(k, now); wait > 0 {
 			time.AfterFunc(wait, p.trigger)
 			continue
 		}
@@ -126,6 +131,15 @@ func (p *Pool) fill(ctx context.Context) {
 	if len(surplus) > 0 {
 		p.work.Go(func() { p.end(surplus) })
 	}
+}
+
+// settling returns how long the work for a kind waits after its last claim; see settle. p.mu is
+// held.
+func (p *Pool) settling(k *kind, now time.Time) time.Duration {
+	if target := k.target(now, p.options.Idle); target <= 1 || 2*len(k.warm) < target {
+		return 0
+	}
+	return k.lastClaim.Add(settle).Sub(now)
 }
 
 // hasRoom reports whether another sandbox can be started. p.mu is held.

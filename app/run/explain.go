@@ -127,7 +127,11 @@ func allowCommand(spec *session.Spec, id session.ID, d netguard.Destination, v n
 	if spec.Mode() == netguard.Public {
 		_ = request.Settings.Set("network", spec.Network)
 	}
-	if request.Settings.SetWords("allow", append(slices.Clone(spec.Allow), pattern.String())) != nil {
+	allow := slices.Clone(spec.Allow)
+	if !slices.Contains(allow, pattern.String()) { // the policy can have no use for the list
+		allow = append(allow, pattern.String())
+	}
+	if request.Settings.SetWords("allow", allow) != nil {
 		return ""
 	}
 	return shellquote.Join(request.CommandLine(nil))

@@ -58,3 +58,17 @@ func TestAnExplanationRefusesAHostOnlyIfNoneOfItsAddressesIsDialed(t *testing.T)
 		}
 	}
 }
+
+// A list in the settings has no effect under the policy local.
+func TestTheCommandThatAllowsAHostNamesItOnce(t *testing.T) {
+	d, err := netguard.ParseDestination("example.net:443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := session.Spec{Agent: "codex"}
+	spec.Network, spec.Allow = "local", []string{"npm", "example.net"}
+	const want = "aibox run codex --allow=npm --allow=example.net"
+	if got := allowCommand(&spec, "", d, netguard.Verdict{Reason: netguard.NoEgress}); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/redact"
 	"aibox/internal/secret"
@@ -80,7 +81,7 @@ func CheckLoginKey(key secret.Value) error {
 	case size == 0:
 		return fault.New(fault.Usage, "the key is empty")
 	case size < redact.Least || size > redact.Most:
-		return fault.New(fault.Usage, "the key has %d bytes: a key has from %d to %d", size, redact.Least, redact.Most)
+		return fault.New(fault.Usage, "the key has %s: a key has from %d to %d", amount.Of(size, "byte"), redact.Least, redact.Most)
 	}
 	for i := range len(text) {
 		switch c := text[i]; {

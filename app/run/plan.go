@@ -227,7 +227,7 @@ func (s *resolution) task() error {
 	switch {
 	case len(launched.Prompt) > MaxPrompt:
 		return ErrLongPrompt
-	case launched.Prompt == "" && needed:
+	case strings.TrimSpace(launched.Prompt) == "" && needed:
 		return fault.New(fault.Usage, "%s needs a task", info.Title).
 			Hint("give it with --prompt or --prompt-file")
 	}

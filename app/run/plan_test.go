@@ -387,4 +387,7 @@ func TestATaskIsReadOnlyWhereItIsNeeded(t *testing.T) {
 	if plan, err := r.Resolve(Request{Agent: "codex"}); err != nil || plan.Launch.Spec.Prompt != "from the input" {
 		t.Errorf("got %q, %v", plan.Launch.Spec.Prompt, err)
 	}
+	if _, err := r.Resolve(Request{Agent: "codex", Prompt: " \n"}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "needs a task") {
+		t.Errorf("a task of spaces gave %v", err)
+	}
 }

@@ -179,6 +179,8 @@ func unusual(field spec.Field) string {
 		return field.Choices[1]
 	case field.Type == spec.Bool:
 		return "true"
+	case field.Type == spec.Size:
+		return "7MiB"
 	case field.Type == spec.Int, field.Type == spec.Money, field.Type == spec.Decimal:
 		return "64"
 	case field.Type == spec.Duration:

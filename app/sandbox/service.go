@@ -84,6 +84,11 @@ func (s *Service) Create(ctx context.Context, r Request, step func(session.Step)
 	if err != nil {
 		return Sandbox{}, err
 	}
+	release, err := s.holdVolumes(ctx, r.Tenant, r.Volumes)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	defer release()
 	if step == nil {
 		step = func(session.Step) {}
 	}
@@ -258,10 +263,15 @@ func (s *Service) Update(ctx context.Context, tenant session.Tenant, id string, 
 	if err != nil {
 		return Sandbox{}, err
 	}
-	if change.Labels != nil {
-		if err := checkLabels(*change.Labels); err != nil {
-			return Sandbox{}, err
-		}
+	var labels session.Labels
+	if change.Name != nil {
+		labels.Name = *change.Name
+	}
+	if change.Metadata != nil {
+		labels.Metadata = *change.Metadata
+	}
+	if err := checkLabels(labels); err != nil {
+		return Sandbox{}, err
 	}
 	if err := s.Sessions.UpdateSandbox(ctx, found.ID, change); err != nil {
 		return Sandbox{}, err

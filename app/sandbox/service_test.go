@@ -253,7 +253,8 @@ func TestASandboxOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
 			return err
 		},
 		"update": func(tenant session.Tenant, id string) error {
-			_, err := f.Update(ctx, tenant, id, session.SandboxChange{Labels: &session.Labels{Name: "a\nb"}})
+			name := "a\nb"
+			_, err := f.Update(ctx, tenant, id, session.SandboxChange{Name: &name})
 			return err
 		},
 		"network": func(tenant session.Tenant, id string) error {
@@ -361,6 +362,36 @@ func TestAVolumeOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
 	f.create(Request{Tenant: "acme", Volumes: mounts})
 	if err := f.DeleteVolume(ctx, "acme", "data"); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("deleting one that is used: %v", err)
+	}
+}
+
+func TestAVolumeIsNotDeletedWhileASandboxWithItIsBeingCreated(t *testing.T) {
+	f := newFixture(t)
+	ctx := t.Context()
+	if _, err := f.CreateVolume(ctx, "acme", "data"); err != nil {
+		t.Fatal(err)
+	}
+	begun, launch := 0, f.Launch
+	f.Launch = func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
+		begun++ // nothing has a record yet
+		if err := f.DeleteVolume(ctx, "acme", "data"); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("deleting it: %v", err)
+		}
+		if begun == 1 {
+			return "", errors.New("no image")
+		}
+		return launch(ctx, l, step)
+	}
+	request := Request{Tenant: "acme", Volumes: []session.VolumeMount{{Volume: "data", Path: "/data"}}}
+	if _, err := f.Create(ctx, request, nil); err == nil {
+		t.Error("the launch does not fail")
+	}
+	made, err := f.Create(ctx, request, nil)
+	if err != nil || begun != 2 {
+		t.Fatalf("%v after %d launches", err, begun)
+	}
+	if err := f.DeleteVolume(ctx, "acme", "data"); err == nil || !strings.Contains(err.Error(), string(made.ID)) {
+		t.Errorf("deleting it afterwards: %v", err)
 	}
 }
 

@@ -18,12 +18,14 @@ func (s *Service) ListVolumes(_ context.Context, tenant session.Tenant) ([]volum
 	return s.Volumes.List(tenant)
 }
 
-// DeleteVolume deletes a volume with its files. If a sandbox uses it, the error is a
-// Conflict.
+// DeleteVolume deletes a volume with its files. If a sandbox uses it, or one that uses it is
+// being created, the error is a Conflict.
 func (s *Service) DeleteVolume(ctx context.Context, tenant session.Tenant, name string) error {
-	if _, err := s.Volumes.Find(tenant, name); err != nil {
-		return err
-	}
+	return s.Volumes.Delete(ctx, tenant, name, func() error { return s.checkUnused(tenant, name) })
+}
+
+// checkUnused checks that no sandbox with a record uses a volume.
+func (s *Service) checkUnused(tenant session.Tenant, name string) error {
 	all, err := s.Sessions.Sandboxes(tenant)
 	if err != nil {
 		return err // a sandbox with an unreadable record may use it
@@ -38,5 +40,25 @@ func (s *Service) DeleteVolume(ctx context.Context, tenant session.Tenant, name 
 			}
 		}
 	}
-	return s.Volumes.Delete(ctx, tenant, name)
+	return nil
+}
+
+// holdVolumes keeps the volumes of a new sandbox from being deleted until release is called,
+// which may be once the record of the sandbox names them.
+func (s *Service) holdVolumes(ctx context.Context, tenant session.Tenant, mounts []session.VolumeMount) (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, one := range held {
+			one()
+		}
+	}
+	for _, mount := range mounts {
+		one, err := s.Volumes.Hold(ctx, tenant, mount.Volume)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, one)
+	}
+	return release, nil
 }

@@ -38,8 +38,8 @@ func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.P
 		return "", err
 	}
 	catalog := e.source.Catalog()
-	err = rewrite(func(document *config.Document) ([]byte, error) {
-		own, err := catalog.Resolve(config.Input{User: document})
+	err = e.rewrite(func(document *config.Document) ([]byte, error) {
+		own, err := e.resolve(document)
 		if err != nil {
 			return nil, Fault(err)
 		}

@@ -6,16 +6,10 @@ import (
 	"testing"
 
 	"aibox/app"
-	"aibox/app/settings"
 )
 
 func TestAnAllowedHostIsAddedToTheUsersList(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", "")
-	file, err := settings.File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := userFile(t)
 	editor := app.New(nil).SettingsEditor()
 	for _, entry := range []string{"example.org:443", "Example.org:443", "[2606:4700::1]:22"} {
 		if got, err := editor.AllowHost(t.Context(), "codex", entry); err != nil || got != file {
@@ -63,12 +57,7 @@ func TestADeniedHostIsAddedToTheUsersList(t *testing.T) {
 }
 
 func TestAHostIsAddedToTheListThatAppliesToItsAgent(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", "")
-	file, err := settings.File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := userFile(t)
 	write(t, file, "allow = [\"npm\"]\n\n[agents.codex]\nallow = [\"github\"]\n")
 	editor := app.New(nil).SettingsEditor()
 	for agent, entry := range map[string]string{"codex": "codex.example.org", "claude": "claude.example.org"} {

@@ -57,7 +57,7 @@ func (e Editor) Read(context.Context) (Overview, error) {
 		return Overview{}, Fault(err)
 	}
 	catalog := e.source.Catalog()
-	own, err := catalog.Resolve(config.Input{User: document})
+	own, err := e.resolve(document)
 	if err != nil {
 		return Overview{}, Fault(err)
 	}
@@ -81,10 +81,10 @@ func (e Editor) Read(context.Context) (Overview, error) {
 }
 
 // Set writes one setting to the user's file. The rest of the file stays unchanged.
-func (e Editor) Set(_ context.Context, key, text string) error { return rewrite(e.with(key, text)) }
+func (e Editor) Set(_ context.Context, key, text string) error { return e.rewrite(e.with(key, text)) }
 
 // Unset removes one setting from the user's file. The rest of the file stays unchanged.
-func (e Editor) Unset(_ context.Context, key string) error { return rewrite(e.without(key)) }
+func (e Editor) Unset(_ context.Context, key string) error { return e.rewrite(e.without(key)) }
 
 // Change is a new value of a setting in the user's file. An empty text removes the setting.
 type Change struct{ Key, Text string }
@@ -98,7 +98,7 @@ func (e Editor) Change(_ context.Context, changes ...Change) error {
 			edits[i] = e.without(change.Key)
 		}
 	}
-	return rewrite(edits...)
+	return e.rewrite(edits...)
 }
 
 // edit returns the text of a changed settings file. It gets nil if the file does not exist.
@@ -112,6 +112,11 @@ func (e Editor) without(key string) edit {
 	return func(document *config.Document) ([]byte, error) { return e.source.Catalog().Without(document, key) }
 }
 
+// resolve resolves the settings of a user's file; nil means that there is none.
+func (e Editor) resolve(document *config.Document) (*config.Resolved, error) {
+	return e.source.Catalog().Resolve(config.Input{User: document})
+}
+
 // Validate checks the user's file.
 func (e Editor) Validate() error {
 	file, err := File()
@@ -120,7 +125,7 @@ func (e Editor) Validate() error {
 	}
 	document, err := config.ReadUser(file)
 	if err == nil {
-		_, err = e.source.Catalog().Resolve(config.Input{User: document})
+		_, err = e.resolve(document)
 	}
 	return err
 }
@@ -147,8 +152,9 @@ func (Editor) Create() (discard func(), err error) {
 }
 
 // rewrite replaces the user's file with the result of edits, each of which gets that of the one
-// before. It writes nothing if there was no file and there is still nothing in it.
-func rewrite(edits ...edit) error {
+// before. It writes nothing if there was no file and there is still nothing in it, and refuses
+// edits after which the settings could no longer be read.
+func (e Editor) rewrite(edits ...edit) error {
 	file, err := File()
 	if err != nil {
 		return err
@@ -158,6 +164,7 @@ func rewrite(edits ...edit) error {
 		return Fault(err)
 	}
 	isNew := document == nil
+	_, readable := e.resolve(document)
 	var data []byte
 	for i, change := range edits {
 		if i > 0 && data != nil {
@@ -172,5 +179,19 @@ func rewrite(edits ...edit) error {
 	if isNew && len(data) == 0 {
 		return nil
 	}
+	if readable == nil {
+		if err := e.check(data); err != nil {
+			return err
+		}
+	}
 	return write(file, data)
+}
+
+// check returns why the settings could not be read with the text of a user's file.
+func (e Editor) check(data []byte) error {
+	document, err := config.Parse(config.UserFile, config.UserName, data)
+	if err == nil {
+		_, err = e.resolve(document)
+	}
+	return err
 }

@@ -11,13 +11,20 @@ import (
 	"aibox/config"
 )
 
-func TestAnEditorReadsAndChangesTheSettings(t *testing.T) {
+// userFile returns the path of the settings file of a user who has none yet.
+func userFile(t *testing.T) string {
+	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
 	file, err := settings.File()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func TestAnEditorReadsAndChangesTheSettings(t *testing.T) {
+	file := userFile(t)
 	repo, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -77,5 +84,39 @@ func write(t *testing.T, file, text string) {
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAChangeAfterWhichTheSettingsCannotBeReadIsRefused(t *testing.T) {
+	file := userFile(t)
+	editor := app.New(nil).SettingsEditor()
+	content := func() string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	const valid = "[providers.work]\nurl = \"https://llm.example.org/v1\"\nkey-command = \"pass show llm\"\n"
+	write(t, file, valid)
+	for key, value := range map[string]string{"providers.work.url": "ftp://llm.example.org", "providers.other.key-command": "pass show other"} {
+		if err := editor.Set(t.Context(), key, value); err == nil {
+			t.Errorf("%s = %s is accepted", key, value)
+		}
+	}
+	if err := editor.Unset(t.Context(), "providers.work.url"); err == nil || content() != valid {
+		t.Errorf("%v, and the file is %q", err, content())
+	}
+	for _, key := range []string{"providers.work.key-command", "providers.work.url"} {
+		if err := editor.Unset(t.Context(), key); err != nil {
+			t.Error(err)
+		}
+	}
+	if content() != "" {
+		t.Errorf("left is %q", content())
+	}
+	write(t, file, "[providers.work]\n") // by hand
+	if err := editor.Set(t.Context(), "providers.work.url", "https://llm.example.org/v1"); err != nil {
+		t.Errorf("a file that cannot be read cannot be mended: %v", err)
 	}
 }

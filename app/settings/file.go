@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/config"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
@@ -44,8 +45,11 @@ func write(file string, data []byte) error {
 		err = paths.WriteFile(target, data)
 	}
 	if err != nil {
-		return fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err).
-			Hint("make its folder writable, or set XDG_CONFIG_HOME to another one")
+		failed := fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err)
+		if diskerr.Is(err) {
+			return diskerr.Explain(failed, filepath.Dir(target))
+		}
+		return failed.Hint("make its folder writable, or set XDG_CONFIG_HOME to another one")
 	}
 	return nil
 }

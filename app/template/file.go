@@ -141,7 +141,9 @@ func (c *checker) line(key, text string) {
 // image reads the image or the recipe.
 func (c *checker) image(d *Definition, t *Template) {
 	switch {
-	case d.Image != "" && (d.Dockerfile != "" || d.From != ""):
+	case d.Image != "" && d.From != "":
+		c.fail("image and from cannot be used together: keep one of them")
+	case d.Image != "" && d.Dockerfile != "":
 		c.fail("image and dockerfile cannot be used together: keep one of them")
 	case d.Image != "" && !dockerfile.IsReference(d.Image):
 		c.fail("%q is not the name of an image", d.Image)

@@ -50,7 +50,7 @@ func TestTemplateIsReadFromItsFile(t *testing.T) {
 	if s := got.Start; s == nil || !slices.Equal(s.Argv, []string{"server", "--port", "80 80"}) || s.Port != 8080 || s.Timeout != time.Minute {
 		t.Errorf("start %+v", got.Start)
 	}
-	if d := got.Defaults; d.Text("network") != "allowlist" || !slices.Equal(d.Words("allow"), []string{"example.org", "pip"}) || d.Text("memory") != "2048" {
+	if d := got.Defaults; d.Text("network") != "allowlist" || !slices.Equal(d.Words("allow"), []string{"example.org", "pip"}) || d.Text("memory") != "2GiB" {
 		t.Errorf("settings %v", d)
 	}
 	image, err := Parse("mine", []byte(`image = "docker.io/library/python:3.12"`))
@@ -106,7 +106,7 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 	store := Store{Dir: filepath.Join(t.TempDir(), "aibox", "templates")}
 	plain := NewSet(agents.Builtin())
 	d := &Definition{From: "code", Dockerfile: "ARG BASE\nFROM ${BASE}\nRUN echo '\"\"\"'\n", Env: map[string]string{"A": "1"}, Settings: map[string]any{"allow": []string{"pip"}}}
-	if _, err := store.Create(plain, "mine", d); err != nil {
+	if _, err := store.Create(t.Context(), plain, "mine", d); err != nil {
 		t.Fatal(err)
 	}
 	set := store.AddTo(plain)
@@ -119,7 +119,7 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 		t.Errorf("recipes %v on %v: %v", recipes, below, err)
 	}
 	for _, name := range []string{"mine", "code", "codex"} {
-		if _, err := store.Create(set, name, d); fault.KindOf(err) != fault.Usage {
+		if _, err := store.Create(t.Context(), set, name, d); fault.KindOf(err) != fault.Usage {
 			t.Errorf("a second %s: %v", name, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 	if _, err := store.AddTo(plain).Find("mine"); err == nil {
 		t.Error("it is still there")
 	}
-	if _, err := store.Create(plain, "../x", d); err == nil {
+	if _, err := store.Create(t.Context(), plain, "../x", d); err == nil {
 		t.Error("a template leaves the folder")
 	}
 }

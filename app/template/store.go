@@ -1,6 +1,7 @@
 package template
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,20 +9,30 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/internal/userfile"
 )
 
 const suffix = ".toml"
 
-// maxFiles bounds the number of files that are read.
-const maxFiles = 500
+// The limits of a store. All of its files are read for each list, and for each sandbox.
+const (
+	maxFiles = 500     // files that are read
+	maxBytes = 8 << 20 // of all files, when another one is stored
+)
 
 // Store keeps the user's own templates as files in a folder of the user's configuration.
 // Templates never come from a repository, because such a file selects the image that the
 // host's container daemon builds.
-type Store struct{ Dir string }
+type Store struct {
+	Dir string
+	// Hidden reports that the templates are those of a caller who does not know this machine's
+	// files: errors do not name them.
+	Hidden bool
+}
 
 // Path returns the file of a template.
 func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+suffix) }
@@ -49,7 +60,7 @@ func (s Store) AddTo(set Set) Set {
 			err = errors.New("aibox has a template or an agent with this name; rename the file")
 		}
 		if err != nil {
-			set = set.withBroken(name, brokenFault(name, s.Path(name), err))
+			set = set.withBroken(name, s.brokenFault(name, err))
 			continue
 		}
 		set = set.With(t)
@@ -70,7 +81,7 @@ func (s Store) read(name string) (Template, error) {
 
 // Create stores a template under a name that is not in set. For an invalid definition it
 // returns a Usage fault with all problems.
-func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
+func (s Store) Create(ctx context.Context, set Set, name string, d *Definition) (Template, error) {
 	if set.has(name) {
 		return Template{}, fault.New(fault.Usage, "there is already a template or an agent called %q", name).
 			Hint("choose another name, or `aibox template rm %s` if it is yours", name)
@@ -79,20 +90,17 @@ func (s Store) Create(set Set, name string, d *Definition) (Template, error) {
 	if err != nil {
 		return Template{}, err
 	}
-	if _, err := os.Lstat(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
-		return Template{}, fault.New(fault.Usage, "%s already exists", s.Path(name)).Hint("`aibox template rm %s` removes it", name)
-	}
-	return s.write(t, d)
+	return s.write(ctx, t, d, false)
 }
 
 // Put stores a template and replaces one with the same name in the store. For an invalid
 // definition it returns a Usage fault with all problems.
-func (s Store) Put(set Set, name string, d *Definition) (Template, error) {
+func (s Store) Put(ctx context.Context, set Set, name string, d *Definition) (Template, error) {
 	t, err := Check(set, name, d)
 	if err != nil {
 		return Template{}, err
 	}
-	return s.write(t, d)
+	return s.write(ctx, t, d, true)
 }
 
 // Check returns the template of a definition, which can be added to set. For an invalid
@@ -112,20 +120,58 @@ func Check(set Set, name string, d *Definition) (Template, error) {
 	return t, nil
 }
 
-// write stores a checked template.
-func (s Store) write(t Template, d *Definition) (Template, error) {
+// lockFile is locked while a template is stored. Its name is none of a template.
+const lockFile = ".lock"
+
+// write stores a checked template. Two that are stored at the same time can neither replace each
+// other, unless replace is set, nor exceed the limits of the store together.
+func (s Store) write(ctx context.Context, t Template, d *Definition, replace bool) (Template, error) {
 	data, err := d.Text()
 	if err != nil {
 		return Template{}, err
 	}
 	if err := paths.MakePrivate(s.Dir); err != nil {
-		return Template{}, fault.New(fault.Environment, "cannot create the folder of your templates: %w", err)
+		return Template{}, s.failed("cannot create the folder of your templates", err)
+	}
+	lock, err := flock.Wait(ctx, filepath.Join(s.Dir, lockFile), flock.Exclusive)
+	if err != nil {
+		return Template{}, s.failed("cannot write the template", err)
+	}
+	defer lock.Close()
+	if _, err := os.Lstat(s.Path(t.Name)); !replace && !errors.Is(err, fs.ErrNotExist) {
+		return Template{}, fault.New(fault.Usage, "%s already exists", s.Path(t.Name)).Hint("`aibox template rm %s` removes it", t.Name)
+	}
+	if err := s.checkRoom(t.Name, int64(len(data))); err != nil {
+		return Template{}, err
 	}
 	if err := paths.WriteFile(s.Path(t.Name), data); err != nil {
-		return Template{}, fault.New(fault.Environment, "cannot write the template: %w", err)
+		return Template{}, s.failed("cannot write the template", err)
 	}
 	t.File = s.Path(t.Name)
 	return t, nil
+}
+
+// checkRoom refuses a template with which the store would exceed its limits.
+func (s Store) checkRoom(name string, size int64) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return s.failed("cannot read the folder of your templates", err)
+	}
+	count, total := 1, size
+	for _, entry := range entries {
+		other, ok := strings.CutSuffix(entry.Name(), suffix)
+		if !ok || other == name {
+			continue
+		}
+		count++
+		if info, err := entry.Info(); err == nil { // otherwise it is gone
+			total += info.Size()
+		}
+	}
+	if count > maxFiles || total > maxBytes {
+		return fault.New(fault.Limit, "there are up to %d templates of yours, with %d MiB in total", maxFiles, maxBytes>>20).Hint("delete templates that are not needed")
+	}
+	return nil
 }
 
 // Remove removes one of the user's own templates, even if its file is broken. Sandboxes of
@@ -137,13 +183,28 @@ func (s Store) Remove(set Set, name string) error {
 		return err
 	}
 	if err := os.Remove(s.Path(name)); err != nil {
-		return fault.New(fault.Environment, "cannot remove the template: %w", err)
+		return s.failed("cannot remove the template", err)
 	}
 	return nil
 }
 
+// failed is the error of an operation on the files.
+func (s Store) failed(what string, err error) error {
+	if s.Hidden {
+		return fmt.Errorf("%s: %w", what, err) // only the machine's user sees an internal error
+	}
+	return diskerr.Explain(fault.New(fault.Environment, "%s: %w", what, err), s.Dir)
+}
+
 // brokenFault is the error of a template with an invalid file.
-func brokenFault(name, path string, err error) error {
-	f := fault.New(fault.Usage, "the template %q cannot be used: %s: %w", name, path, err)
-	return f.Hint("%s", fmt.Sprintf("edit the file, or `aibox template rm %s`", name))
+func (s Store) brokenFault(name string, err error) error {
+	if !s.Hidden {
+		return fault.New(fault.Usage, "the template %q cannot be used: %s: %w", name, s.Path(name), err).
+			Hint("edit the file, or `aibox template rm %s`", name)
+	}
+	var wrong *Error
+	if !errors.As(err, &wrong) {
+		err = errors.New("its definition cannot be read, or a template or an agent of aibox has its name now")
+	}
+	return fault.New(fault.Usage, "the template %q cannot be used: %w", name, err).Hint("create it again, or delete it")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -34,6 +35,7 @@ type Manager struct {
 	sessions Sessions
 	open     context.Context //nolint:containedctx // ends with the session; no call's
 	shut     context.CancelFunc
+	tryPause time.Duration
 
 	mu       sync.Mutex // guards the following fields
 	closed   bool
@@ -50,7 +52,7 @@ type child struct {
 
 // New returns the manager of a session's sandboxes.
 func New(host session.Host, sessions Sessions) *Manager {
-	m := &Manager{host: host, sessions: sessions, children: map[*child]bool{}}
+	m := &Manager{host: host, sessions: sessions, tryPause: tryPause, children: map[*child]bool{}}
 	m.open, m.shut = context.WithCancel(context.Background())
 	return m
 }
@@ -191,14 +193,14 @@ func (m *Manager) keep(ctx context.Context, c *child, id session.ID) error {
 // follow waits for the end of a sandbox, and returns its resources.
 func (m *Manager) follow(c *child) {
 	defer m.work.Done()
-	ctx := context.Background()
-	if found, err := m.sessions.Load(c.id); err == nil {
-		_ = found.State.Supervisor.AwaitEndOr(ctx)
-	}
 	event := session.OwnSandbox{Sandbox: c.id}
-	found, err := m.sessions.Load(c.id)
-	if err == nil && found.State.Phase != session.Ended {
-		if found, err = m.sessions.Kill(ctx, c.id, "its supervisor has died"); err != nil {
+	found, err := m.awaitEnd(c.id)
+	reason := "its supervisor has died"
+	if err != nil {
+		reason = fmt.Sprintf("it cannot be followed: %v", err)
+	}
+	if found.State.Phase != session.Ended && !errors.Is(err, fs.ErrNotExist) {
+		if found, err = m.sessions.Kill(context.Background(), c.id, reason); err != nil {
 			event.Reason = err.Error()
 		}
 	}
@@ -211,6 +213,43 @@ func (m *Manager) follow(c *child) {
 	}
 	m.host.Record(audit.SandboxEnded, event)
 	m.leave(c, spent)
+}
+
+// awaitEnd waits until the supervisor of a sandbox has ended, and returns the last record.
+func (m *Manager) awaitEnd(id session.ID) (found session.Session, err error) {
+	err = m.patiently(func() error {
+		if found, err = m.sessions.Load(id); err != nil {
+			return err
+		}
+		return found.State.Supervisor.AwaitEndOr(context.Background())
+	})
+	if err != nil {
+		return session.Session{}, err
+	}
+	err = m.patiently(func() error { found, err = m.sessions.Load(id); return err })
+	return found, err
+}
+
+// A process that has no free descriptor for a moment can neither read a record nor wait for a
+// process. That must not end a sandbox that is well.
+const (
+	tries    = 100
+	tryPause = 300 * time.Millisecond
+)
+
+// patiently calls do again while it fails, except if the record is gone or the session ends.
+func (m *Manager) patiently(do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if err == nil || errors.Is(err, fs.ErrNotExist) || try == tries {
+			return err
+		}
+		select {
+		case <-m.open.Done():
+			return err
+		case <-time.After(m.tryPause):
+		}
+	}
 }
 
 // endGrace is the time that the programs of a sandbox have to end.

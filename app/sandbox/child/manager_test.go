@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,19 +89,29 @@ type sessions struct {
 	ends    []session.ID
 	stuck   bool // sandboxes do not end when they are stopped
 	refuses bool // the network cannot be changed
-	ended   map[session.ID]chan struct{}
+	fails   int  // how often Load fails
+	loaded  chan struct{}
+	healthy []session.ID // killed although their supervisor lived
 }
 
 func newSessions() *sessions {
-	return &sessions{all: map[session.ID]session.Session{}, ended: map[session.ID]chan struct{}{}}
+	return &sessions{all: map[session.ID]session.Session{}, loaded: make(chan struct{}, 1)}
 }
 
 func (s *sessions) Load(id session.ID) (session.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.all[id]
+	if s.fails > 0 {
+		s.fails--
+		return session.Session{}, syscall.EMFILE
+	}
 	if !ok {
 		return found, fs.ErrNotExist
+	}
+	select {
+	case s.loaded <- struct{}{}:
+	default:
 	}
 	return found, nil
 }
@@ -139,16 +151,20 @@ func (s *sessions) Kill(_ context.Context, id session.ID, _ string) (session.Ses
 		found.State.Phase = session.Ended
 		s.all[id] = found
 		s.ends = append(s.ends, id)
+		if found.State.Supervisor.Alive() {
+			s.healthy = append(s.healthy, id)
+		}
 	}
 	return found, nil
 }
 
-// put stores a sandbox that runs. If dead is set, its supervisor has already died.
-func (s *sessions) put(spec session.Spec, dead bool) session.ID {
+// put stores a sandbox that runs, whose supervisor is a process. If dead is set, it has
+// already died.
+func (s *sessions) put(spec session.Spec, dead bool, supervisor int) session.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spec.ID = session.ID(fmt.Sprintf("%05d-sandbox", len(s.all)+1))
-	self, err := runtime.FindProcess(os.Getpid())
+	self, err := runtime.FindProcess(supervisor)
 	if err != nil {
 		panic(err)
 	}
@@ -181,7 +197,7 @@ func newFixture() *fixture {
 				return "", err
 			}
 		}
-		return f.sessions.put(l.Spec, f.dead), nil
+		return f.sessions.put(l.Spec, f.dead, os.Getpid()), nil
 	})
 	return f
 }
@@ -427,6 +443,50 @@ func TestAPlaceIsFreeWhenItsSandboxHasEnded(t *testing.T) {
 	f.work.Wait()
 	if len(f.children) != 0 || f.host.lent.Memory != 0 || !f.host.has(audit.SandboxEnded) || len(f.sessions.ends) != 1 {
 		t.Errorf("%d places, %d bytes, %v, ended %v", len(f.children), f.host.lent.Memory, f.host.events, f.sessions.ends)
+	}
+}
+
+// followed follows a sandbox, with no pauses, until the channel is closed.
+func (f *fixture) followed(id session.ID) <-chan struct{} {
+	c := &child{id: id}
+	f.children[c], f.tryPause = true, 0
+	f.work.Add(1)
+	done := make(chan struct{})
+	go func() { f.follow(c); close(done) }()
+	return done
+}
+
+// A process may have no free descriptor for a moment.
+func TestASandboxWhoseRecordCannotBeReadForAMomentRunsOn(t *testing.T) {
+	f := newFixture()
+	f.sessions.fails = 1
+	supervisor := exec.Command("cat")
+	alive, err := supervisor.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := supervisor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := f.followed(f.sessions.put(session.Spec{}, false, supervisor.Process.Pid))
+	select {
+	case <-f.sessions.loaded:
+	case <-done:
+	}
+	_ = alive.Close()
+	_ = supervisor.Wait()
+	<-done
+	if len(f.sessions.healthy) != 0 || len(f.sessions.ends) != 1 || len(f.children) != 0 {
+		t.Errorf("killed while it was well: %v; ended are %v, %d places", f.sessions.healthy, f.sessions.ends, len(f.children))
+	}
+}
+
+func TestASandboxWhoseRecordCannotBeReadIsEnded(t *testing.T) {
+	f := newFixture()
+	f.sessions.fails = tries
+	<-f.followed(f.sessions.put(session.Spec{}, false, os.Getpid()))
+	if len(f.sessions.ends) != 1 || len(f.children) != 0 {
+		t.Errorf("ended are %v, %d places", f.sessions.ends, len(f.children))
 	}
 }
 

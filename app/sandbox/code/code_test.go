@@ -74,7 +74,7 @@ func (h *host) StartProcess(_ context.Context, _ session.ID, r process.Request) 
 	p.cmd.Dir, p.cmd.Env = h.dir, append(p.cmd.Environ(), r.Env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.Stdout, p.cmd.Stderr = writer{p.record, process.Stdout}, writer{p.record, process.Stderr}
-	p.cmd.WaitDelay = 200 * time.Millisecond
+	p.cmd.WaitDelay = 2 * time.Second // for the rest of its output, which another process can keep open
 	p.stdin, _ = p.cmd.StdinPipe()
 	if err := p.cmd.Start(); err != nil {
 		return process.Info{}, err
