@@ -42,8 +42,11 @@ func (c *console) repairWorktrees(service *manager.Manager) {
 	repaired, err := service.RepairWorktrees()
 	for _, m := range repaired {
 		done := "rolled back"
-		if m.Placed {
+		switch {
+		case m.Placed:
 			done = "complete and cleaned up"
+		case len(m.Left) > 0:
+			done = "rolled back, except for these files:"
 		}
 		fmt.Fprintf(c.err, "%s an accept of %s onto %s was interrupted; it is %s\n",
 			c.errTerm.warn("!"), termtext.Escape(m.Session), termtext.Escape(m.Repo), done)

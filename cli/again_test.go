@@ -56,7 +56,7 @@ func TestARerunRepeatsTheSessionsRequestWithTheGivenFlags(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	line, _, _ := strings.Cut(errOut.String(), "\n")
-	want := "→ aibox run codex --repo=" + repo + " --detach --model=other --inference=scripted --network=none --timeout=30m --memory=0 --cpus=0 --pids=64 --disk=77 --state-size=32 --hide=vault " +
+	want := "→ aibox run codex --repo=" + repo + " --detach --model=other --inference=scripted --network=none --timeout=30m --memory=0 --cpus=0 --pids=64 --disk=77MiB --state-size=32MiB --hide=vault " +
 		"--require-changes --set verbosity=high '--prompt=mend it'"
 	if line != want {
 		t.Errorf("says  %s\nwants %s", line, want)

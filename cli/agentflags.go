@@ -11,7 +11,7 @@ import (
 
 // declare makes a flag of an option in options.
 func declare(flags *pflag.FlagSet, field spec.Field, options any) {
-	help := field.Help
+	help := flagHelp(field)
 	switch {
 	case field.Type == spec.List:
 		help += " (comma-separated)"
@@ -24,5 +24,24 @@ func declare(flags *pflag.FlagSet, field spec.Field, options any) {
 		flags.Bool(field.Key, on, help)
 		return
 	}
-	flags.String(field.Key, value, help)
+	flags.Var(&optionFlag{text: value, name: valueName(field)}, field.Key, help)
 }
+
+// optionFlag is the flag of an agent's option. It stores its value as text, which is checked
+// with the whole request.
+type optionFlag struct {
+	text string
+	name string // of the value, in the help
+}
+
+// String returns the value.
+func (f *optionFlag) String() string { return f.text }
+
+// Set stores a value.
+func (f *optionFlag) Set(text string) error {
+	f.text = text
+	return nil
+}
+
+// Type returns what the help calls the value.
+func (f *optionFlag) Type() string { return f.name }

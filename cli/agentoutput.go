@@ -66,7 +66,7 @@ func newAgentOutput(out, errOut io.Writer, outTerm, errTerm terminal) *agentOutp
 // linesOf returns the rows of the terminal that w writes to.
 func linesOf(w io.Writer, t terminal) *termtext.Lines {
 	size := func() int { return t.width }
-	if file, ok := w.(*os.File); ok {
+	if file, ok := fileOf(w); ok {
 		size = func() int { return terminalOf(file).width }
 	}
 	mark := agentMark

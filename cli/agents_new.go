@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents/custom"
 	"aibox/app"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 
@@ -70,7 +71,7 @@ func (o *newAgentOptions) run(ctx context.Context, name string, edit bool) error
 		return fault.New(fault.Usage, "%s already exists", path).
 			Hint("edit it, and test it with: aibox agents check %s", name)
 	} else if err != nil {
-		return fault.New(fault.Environment, "the file cannot be written: %w", err)
+		return diskerr.Explain(fault.New(fault.Environment, "%s cannot be written: %w", path, err), dir)
 	}
 	fmt.Fprintln(o.out, safe(path))
 	if edit {
@@ -89,5 +90,8 @@ func create(path string, data []byte) error {
 		return err
 	}
 	_, err = file.Write(data)
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path)) // a part of it would be an invalid agent
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ Without a port, it denies every port; HOST:PORT denies one.`,
 
 func (o *policyOptions) command(cmd *cobra.Command, always string) *cobra.Command {
 	cmd.Args = sessionAndHosts
-	cmd.ValidArgsFunction = o.complete.sessions
+	cmd.ValidArgsFunction = o.complete.running
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) }
 	cmd.Flags().BoolVar(&o.always, "always", false, always)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")

@@ -40,7 +40,7 @@ counts. A session asks only while its questions are shown: by aibox run, attach 
 logs -f on a terminal, or by the terminal UI.`,
 		Example:           "  aibox answer\n  aibox answer 0dq4f once\n  aibox answer 0dq4f 3 deny",
 		Args:              cobra.MaximumNArgs(3),
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.running,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the open questions as JSON")

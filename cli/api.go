@@ -30,7 +30,7 @@ func (a *cli) api(ctx context.Context) (*client.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.EndAbandoned(ctx); err != nil {
+	if err := s.EndAbandoned(ctx); err != nil && ctx.Err() == nil {
 		fmt.Fprintf(a.err, "%s a sandbox of a command that was killed could not be ended: %s\n", a.errTerm.warn("!"), safe(err.Error()))
 	}
 	c, end := client.InProcess(server.WithLocal(context.WithoutCancel(ctx)), s)

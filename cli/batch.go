@@ -293,6 +293,9 @@ func (b *batchRun) failure() error {
 	if failed == 0 {
 		return nil
 	}
+	if _, _, err := b.service.Batch(string(b.batch.ID)); fault.KindOf(err) == fault.Usage { // no session has a record
+		return fault.New(worst, "none of the %d sessions started", len(b.runs))
+	}
 	return fault.New(worst, "%d of %d sessions failed", failed, len(b.runs)).Hint("`aibox compare %s` shows how each ended", b.batch.ID)
 }
 

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	goruntime "runtime"
@@ -27,7 +29,7 @@ import (
 
 // memoryLimit is the heap size, in bytes, above which garbage is collected at any cost:
 // an agent decides how large a change set is, and aibox must get by with 100 MB.
-const memoryLimit = 48 << 20
+const memoryLimit = 60 << 20
 
 // Main runs aibox with the arguments after the program's name and returns its
 // exit code (see fault.Kind).
@@ -37,11 +39,15 @@ func Main(args []string, in, out, errOut *os.File) int {
 	// A command usually ends before garbage collection would pay off; supervise resets this.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
+	// aibox does not use this log, but net/http writes to it what a server sends after a response,
+	// which can be a secret: in a supervisor to a file, without a limit.
+	log.SetOutput(io.Discard)
 	return newCLI(newConsole(in, out, errOut)).perform(ctx, args)
 }
 
 // perform executes the command line, reports what went wrong and returns the exit code.
 func (a *cli) perform(ctx context.Context, args []string) int {
+	printed, _ := a.out.(*results)
 	var result *jsonOutput
 	if wantsJSON(args) {
 		result = &jsonOutput{out: a.out}
@@ -53,7 +59,12 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 		if a.parsed && !a.json {
 			reported = nil // "--json" was the value of another flag
 		}
-		err = errors.Join(err, quietly(result.close(reported, a.about)))
+		if closed := quietly(result.close(reported, a.about)); !errors.Is(err, closed) {
+			err = errors.Join(err, closed)
+		}
+	}
+	if err == nil && printed != nil {
+		err = printed.lost()
 	}
 	if err == nil {
 		return 0
@@ -171,7 +182,9 @@ changes as a diff, and accept or discard them.`,
 	for _, command := range a.commands() {
 		root.AddCommand(command)
 	}
+	root.SetHelpFunc(a.help)
 	refuseUnknownHelp(root)
+	refuseUnknownShell(root)
 	nameArguments(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return flagFault(cmd, err)
@@ -245,6 +258,16 @@ func refuseUnknownHelp(root *cobra.Command) {
 		found.InitDefaultHelpFlag()
 		found.InitDefaultVersionFlag()
 		return found.Help()
+	}
+}
+
+// refuseUnknownShell lets `aibox completion` fail for a shell that it does not know. Cobra's own
+// prints its help then, and succeeds.
+func refuseUnknownShell(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
+		completion.Args = knownCommand
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 }
 

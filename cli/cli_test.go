@@ -17,6 +17,12 @@ import (
 func testApp(t *testing.T) (a *cli, out, errOut *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
+	return testAppAt(t)
+}
+
+// testAppAt is testApp in the home folder that the test has set.
+func testAppAt(t *testing.T) (a *cli, out, errOut *bytes.Buffer) {
+	t.Helper()
 	out, errOut = new(bytes.Buffer), new(bytes.Buffer)
 	return newCLI(&console{in: noInput(t), out: out, err: errOut, term: terminal{width: 80}, errTerm: terminal{width: 80}}), out, errOut
 }
@@ -107,6 +113,18 @@ func TestAFlagWithAWrongValueSaysWhatItTakes(t *testing.T) {
 		"run --timeout soon":  `--timeout must be a duration such as 90s, 30m, 2h or 1d, not "soon"`,
 		"diff --unified many": `--unified must be a whole number, not "many"`,
 		"run --clean=perhaps": `--clean must be true or false, not "perhaps"`,
+		"run --cpus 0.001":    `--cpus must be auto or a number such as 2 or 1.5, 0 or more and with at most two decimals, not "0.001"`,
+
+		"token quota ci --memory x":            `--memory must be a whole number, not "x"`,
+		"token quota ci --cpus x":              `--cpus must be a number such as 2 or 1.5, not "x"`,
+		"serve --listen 127.0.0.1:99999":       `--listen takes ADDRESS:PORT, not "127.0.0.1:99999"`,
+		"run codex --prompt-file /no/such":     "the prompt cannot be read from /no/such: no such file or directory",
+		"run codex --prompt-file /":            "the prompt cannot be read from /: is a directory",
+		"diff":                                 "aibox diff needs a session id",
+		"attach":                               "aibox attach needs a session id",
+		"attach a b":                           "aibox attach takes one session id, not 2",
+		"completion tcsh":                      `unknown command "tcsh" for "aibox completion"`,
+		"run codex --prompt x --allow http://": `--allow: "http://" has no host`,
 	} {
 		a, _, _ := testApp(t)
 		if err := a.execute(t.Context(), strings.Fields(line)); err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage {

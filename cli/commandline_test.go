@@ -26,6 +26,8 @@ func drawValue(t *rapid.T, field spec.Field) string {
 		return rapid.SampledFrom([]string{"0", "90s", "1h30m", "2d"}).Draw(t, field.Key)
 	case spec.Decimal:
 		return rapid.SampledFrom([]string{"0", "2", "1.5", "auto"}).Draw(t, field.Key)
+	case spec.Size:
+		return rapid.StringMatching(`[1-9][0-9]{0,3}(|m|GiB| mb)|0`).Draw(t, field.Key)
 	case spec.Int:
 		return rapid.StringMatching(`[1-9][0-9]{0,4}|0`).Draw(t, field.Key)
 	default:

@@ -258,7 +258,7 @@ func (o *rejectOptions) run(ctx context.Context, text string, words []string) er
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` sends them to the agent\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
+	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` tells the agent\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
 	return nil
 }
 

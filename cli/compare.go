@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/review"
 	"aibox/review/printer"
 	"aibox/session"
 	"aibox/session/comparison"
@@ -52,7 +53,7 @@ in the first result to get the second one.`,
 func (o *compareOptions) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return fault.New(fault.Usage, "compare needs a batch or sessions").Hint("`aibox ls` lists the sessions with their batches")
+		return fault.New(fault.Usage, "aibox compare needs a batch or sessions").Hint("`aibox ls` lists the sessions with their batches")
 	case o.diff && o.json:
 		return fault.New(fault.Usage, "--diff and --json cannot be used together").Hint("keep one of them")
 	case o.diff && len(args) != 2:
@@ -189,6 +190,8 @@ func cell(change *comparison.Change) string {
 		return "–"
 	case change.SameAs != "":
 		return "="
+	case change.Mode != "":
+		return change.Kind.Letter() + " " + review.DescribeMode("", change.Mode)
 	}
 	return fmt.Sprintf("%s +%d -%d", change.Kind.Letter(), change.Added, change.Deleted)
 }

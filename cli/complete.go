@@ -2,16 +2,18 @@ package cli
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app"
+	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/termtext"
 	"aibox/netguard/preset"
-	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
@@ -27,6 +29,118 @@ func (c completer) agents(_ *cobra.Command, args []string, _ string) ([]string, 
 	var words []string
 	for _, agent := range c.app.Agents().All() {
 		words = append(words, agent.Info().Name+"\t"+agent.Info().Summary)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// agentList completes --agent: the names of agents, several with commas between them.
+func (c completer) agentList(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	words, directive := c.agents(cmd, nil, typed)
+	return afterCommas(words, typed), directive
+}
+
+// listOf completes a list with the words, several with commas between them.
+func listOf(words ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return afterCommas(words, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// afterCommas returns the words, each after what typed has up to its last comma. It leaves out those
+// that typed already has. After a comma the words have no descriptions: cobra's script for bash quotes
+// words with descriptions before it compares them, and quotes a comma, which the user does not.
+func afterCommas(words []string, typed string) []string {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	given := strings.Split(before, ",")
+	var all []string
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "\t")
+		switch {
+		case slices.Contains(given, name):
+		case before != "":
+			all = append(all, before+name)
+		default:
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// followedBy returns the words with a suffix, before their descriptions.
+func followedBy(suffix string, words []string) []string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		name, about, _ := strings.Cut(word, "\t")
+		all[i] = name + suffix + "\t" + about
+	}
+	return all
+}
+
+// options completes --set: the key of an option of the agent, then its values.
+func (c completer) options(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	name := cmd.Name() // run codex
+	if given := cmd.Flags().Lookup("agent"); given != nil && given.Changed {
+		name = given.Value.String()
+	} else if len(args) > 0 {
+		name = args[0]
+	}
+	agent, err := c.app.Agents().Find(name)
+	if err != nil {
+		return nil, directive
+	}
+	fields, _ := spec.Of(agents.Options(agent))
+	key, _, chosen := strings.Cut(typed, "=")
+	var words []string
+	for _, field := range fields {
+		switch {
+		case !chosen:
+			words = append(words, field.Key+"=\t"+field.Help)
+		case field.Key == key:
+			for _, choice := range field.Choices {
+				words = append(words, key+"="+choice)
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return words, directive
+}
+
+// environment completes the names of the user's environment variables.
+func (c completer) environment(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return afterCommas(names, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// builtinTemplates completes the name of a template that another one can build on.
+func (c completer) builtinTemplates(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, t := range c.app.Templates().List() {
+		if template.IsBuiltin(t.Name) {
+			words = append(words, t.Name+"\t"+t.Summary)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// warmTemplates completes the name in TEMPLATE=MIN..MAX.
+func (c completer) warmTemplates(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	words, _ := c.templates(cmd, nil, typed)
+	return followedBy("=", words), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// ownTemplates completes the name of a template of the user's own.
+func (c completer) ownTemplates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, t := range c.app.Templates().List() {
+		if t.Source == template.Own && len(args) == 0 {
+			words = append(words, t.Name+"\t"+t.Summary)
+		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
@@ -99,9 +213,12 @@ func (c completer) settingAndValue(cmd *cobra.Command, args []string, prefix str
 	}
 }
 
-// setting completes the value of a setting; nil where nothing is known.
-func (c completer) setting(field spec.Field) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// setting completes the value of a setting: with files where it can name one, and with nothing where
+// nothing is known.
+func (c completer) setting(field spec.Field) cobra.CompletionFunc {
 	switch {
+	case field.Type == spec.Choices:
+		return listOf(field.Choices...)
 	case len(field.Choices) > 0:
 		return fixed(field.Choices...)
 	case field.Type == spec.Model:
@@ -109,11 +226,17 @@ func (c completer) setting(field spec.Field) func(*cobra.Command, []string, stri
 	case field.Key == "inference":
 		return fixed(app.InferenceNames()...)
 	case field.Key == "allow":
-		return fixed(preset.Names()...)
+		return listOf(preset.Names()...)
 	case field.Key == "system":
 		return c.prompts
+	case field.Key == "env":
+		return c.environment
+	case field.Key == "hide", field.Key == "read-only", field.Key == "mount":
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
 	}
-	return nil
+	return fixed()
 }
 
 // models completes the id of a model of the command line's server.
@@ -147,38 +270,6 @@ func (c completer) prompts(*cobra.Command, []string, string) ([]string, cobra.Sh
 	var words []string
 	for _, p := range all {
 		words = append(words, p.Name+"\t"+termtext.Escape(firstLine(p.Title(), 60)))
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-// sessions completes the id of a session.
-func (c completer) sessions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := c.app.Sessions()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	sessions, _ := service.List()
-	var words []string
-	for _, s := range sessions {
-		if !s.ID.Hidden() {
-			words = append(words, string(s.ID)+"\t"+string(s.State.Phase))
-		}
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-// resumable completes --resume with the sessions that have ended.
-func (c completer) resumable(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := c.app.Sessions()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	briefs, _ := service.Summaries()
-	var words []string
-	for _, b := range briefs {
-		if b.Phase == session.Ended && b.ContinuedBy == "" {
-			words = append(words, string(b.ID)+"\t"+firstLine(b.Task, 40))
-		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
@@ -240,7 +331,7 @@ func (c completer) savedStates(cmd *cobra.Command, args []string, _ string) ([]s
 // sessionAndPort completes the id of a session, then the ports on which its programs listen.
 func (c completer) sessionAndPort(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
-		return c.sessions(cmd, args, text)
+		return c.running(cmd, args, text)
 	}
 	service, err := c.app.Sessions()
 	if err != nil {
@@ -279,7 +370,7 @@ func (c completer) auditLogs(_ *cobra.Command, args []string, _ string) ([]strin
 }
 
 // fixed completes a flag or argument with the same words always.
-func fixed(words ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func fixed(words ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"aibox/review"
 	"aibox/session"
@@ -47,7 +46,6 @@ func (c completer) hunks(cmd *cobra.Command, args []string, prefix string) ([]st
 	if set == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
 	enough := errors.New("enough")
 	var words []string
 	_ = set.Files(inContext(cmd.Context()), func(file review.FileDiff) error {
@@ -55,11 +53,11 @@ func (c completer) hunks(cmd *cobra.Command, args []string, prefix string) ([]st
 			if len(words) == maxCompletions {
 				return enough
 			}
-			words = append(words, fmt.Sprintf("%s%.*s\t%s %s", before, shortID, h.ID, h.Path, hunkTitle(h, file.Change)))
+			words = append(words, fmt.Sprintf("%.*s\t%s %s", shortID, h.ID, h.Path, hunkTitle(h, file.Change)))
 		}
 		return nil
 	})
-	return words, cobra.ShellCompDirectiveNoFileComp
+	return afterCommas(words, prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
 // changeSet returns the latest change set of the session on the command line, or nil if

@@ -39,15 +39,8 @@ func (c completer) allSandboxes(cmd *cobra.Command, args []string, _ string) ([]
 
 // sandboxPlaces completes the id in ID:PATH, of which a copy has one, and files.
 func (c completer) sandboxPlaces(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 && strings.Contains(args[0], ":") {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
 	words, _ := c.allSandboxes(cmd, nil, "")
-	for i, word := range words {
-		id, about, _ := strings.Cut(word, "\t")
-		words[i] = id + ":\t" + about
-	}
-	return words, cobra.ShellCompDirectiveNoSpace
+	return oneOfPlaces(words, args)
 }
 
 // snapshots completes any number of ids of snapshots.

@@ -120,7 +120,7 @@ func (o *configShowOptions) run() error {
 	}
 	rows := make([][]string, 0, len(kept))
 	for _, setting := range kept {
-		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), setting.Origin()})
+		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Show()), setting.Origin()})
 	}
 	return table(o.out, "SETTING\tVALUE\tFROM", rows)
 }
@@ -140,7 +140,7 @@ func (o *configShowOptions) showSetting(setting config.Setting, asJSON bool) err
 	if asJSON {
 		return printJSON(o.out, setting)
 	}
-	value := termtext.Escape(setting.Text())
+	value := termtext.Escape(setting.Show())
 	if value == "" {
 		value = "not set"
 	}

@@ -70,9 +70,23 @@ func newConfigSetCommand(a *cli) *cobra.Command {
 				return err
 			}
 			a.printChanged()
+			if args[0] == "allow" {
+				a.warnOfUnusedList()
+			}
 			return nil
 		},
 	}
+}
+
+// warnOfUnusedList prints a warning if the policy in the settings has no use for their allow list. Only
+// the flag --allow selects the policy allowlist.
+func (a *cli) warnOfUnusedList() {
+	a.app.ForgetUserSettings()
+	own, err := a.app.UserSettings()
+	if err != nil || len(own.Settings.Allow) == 0 || own.Settings.Visible("allow") {
+		return
+	}
+	fmt.Fprintf(a.err, "%s this list has no effect under the network policy %s; `aibox config set network allowlist` uses it\n", a.errTerm.warn("!"), own.Settings.Network)
 }
 
 func newConfigUnsetCommand(a *cli) *cobra.Command {

@@ -18,7 +18,7 @@ type console struct {
 
 // newConsole returns the console on the streams of this process.
 func newConsole(in, out, errOut *os.File) *console {
-	return &console{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
+	return &console{in: in, out: &results{File: out}, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
 }
 
 // report prints an error: the message, then the hints.

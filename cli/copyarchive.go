@@ -64,6 +64,11 @@ func (c *console) reportCopy(result archive.Result, dest string) error {
 	return left
 }
 
+// reportLeft prints what a sandbox reports to have left out of a copy.
+func (c *console) reportLeft(text string) {
+	fmt.Fprintf(c.err, "%s in the sandbox: %s\n", c.errTerm.warn("!"), safe(text))
+}
+
 // errIncomplete reports that a copy lacks items, which are reported already.
 var errIncomplete = fault.New(fault.Refused, "the copy is not complete")
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -49,6 +48,7 @@ over an agent's work, use ` + "`aibox accept`" + `.`,
 		Example: `  aibox cp 0dq4f:/workspace/report.pdf .
   aibox cp data/ 0dq4f:/tmp/data
   aibox cp 0dq4f:/var/log - | tar tv`,
+		ValidArgsFunction: a.complete.places,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return nil
@@ -136,7 +136,7 @@ func (c *sandboxCopy) follow(ctx context.Context, number int, w io.Writer) error
 		return fault.New(fault.AgentFailed, "in the sandbox: %s", safe(text))
 	case text != "":
 		c.left = true
-		fmt.Fprintf(c.err, "%s in the sandbox: %s\n", c.errTerm.warn("!"), safe(text))
+		c.reportLeft(text)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func newDiscardCommand(a *cli) *cobra.Command {
 for 30 days, except for ignored files and files that git cannot store.`,
 		Example:           "  aibox discard 0dq4f",
 		Args:              someSessions,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.allEnded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, o.run)
 		},

@@ -82,7 +82,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	case setupErr != nil:
 		return setupErr
 	case missing > 0:
-		return fault.New(fault.Environment, "%d of %d requirements are not met", missing, len(report.Findings)).
+		return fault.New(fault.Environment, "%d of %d requirements %s not met", missing, len(report.Findings), map[bool]string{true: "is", false: "are"}[missing == 1]).
 			Hint("each line above shows how to fix it")
 	case report.Proof != nil && report.Proof.Failed > 0:
 		return fault.New(fault.Refused, "%d of %d probes failed: the sandbox is not isolated", report.Proof.Failed, len(report.Proof.Results))

@@ -41,8 +41,8 @@ func newExecCommand(a *cli) *cobra.Command {
 environment, working folder and network. The exit code is the command's; 127 means that
 the sandbox has no such command, and 126 that it cannot be run.
 
-The command reads your standard input only with -i, so that it takes nothing from a loop
-over session ids. Ctrl-c and other signals are passed on; the third ctrl-c kills the command.
+The command reads your standard input only with -i, so that in a shell loop it does not read
+the loop's input. Ctrl-c and other signals are passed on; the third ctrl-c kills the command.
 Its output is passed on unchanged, except that a terminal does not get control sequences
 that could harm it. With -t the command gets a terminal of its own, shown as
 ` + "`aibox attach`" + ` shows an agent's: ctrl-p ctrl-q detaches and leaves it running.
@@ -57,7 +57,7 @@ What a command changes in /workspace counts as the agent's change, and is in its
   aibox exec -it 0dq4f -- python3
   aibox exec -d 0dq4f -- npm run dev
   aibox exec --connect 1 0dq4f`,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.running,
 		Args:              o.checkArgs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}

@@ -23,7 +23,7 @@ func newExtendCommand(a *cli) *cobra.Command {
 more itself, in the terminal UI and in its output.`,
 		Example:           "  aibox extend 0dq4f 30m",
 		Args:              sessionAndDuration,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.running,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
 }

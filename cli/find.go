@@ -64,8 +64,8 @@ func (a *cli) findChanges(ctx context.Context, text string) (*manager.Manager, s
 
 // oneSession accepts one session id.
 func oneSession(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
+	if len(args) < 2 {
+		return someSessions(cmd, args)
 	}
 	return fault.New(fault.Usage, "%s takes one session id, not %d", cmd.CommandPath(), len(args)).
 		Hint("`aibox ls` lists the sessions")
@@ -80,9 +80,4 @@ func someSessions(cmd *cobra.Command, args []string) error {
 }
 
 // sessionAndPaths accepts a session id, followed by any number of paths.
-func sessionAndPaths(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return nil
-	}
-	return fault.New(fault.Usage, "%s takes one session id, not 0", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
-}
+func sessionAndPaths(cmd *cobra.Command, args []string) error { return someSessions(cmd, args) }

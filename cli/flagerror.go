@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/internal/amount"
 	"aibox/internal/spelling"
 
 	"github.com/spf13/cobra"
@@ -59,9 +60,11 @@ func flagError(err error) error {
 	takes := map[string]string{
 		"bool":     "true or false",
 		"int":      "a whole number",
+		"int64":    "a whole number",
+		"float64":  "a number such as 2 or 1.5",
 		"uint64":   "a whole number, 0 or more",
 		"duration": "a duration such as 90s, 30m, 2h or 1d",
-	}[invalid.GetFlag().Value.Type()]
+	}[strings.ToLower(invalid.GetFlag().Value.Type())]
 	if takes == "" {
 		return err
 	}
@@ -72,6 +75,7 @@ func flagError(err error) error {
 // form, for other types the error of the setting.
 func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	_, notNumber := strconv.ParseInt(invalid.GetValue(), 10, 64)
+	size, notSize := amount.ParseMiB(invalid.GetValue())
 	_, notTime := spec.ParseDuration(invalid.GetValue())
 	auto := ""
 	if f.field.Auto != "" {
@@ -79,9 +83,11 @@ func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	}
 	switch {
 	case f.field.Type == spec.Decimal:
-		return fmt.Errorf("--%s must be %sa number such as 2 or 1.5, 0 or more, not %q", f.field.Key, auto, invalid.GetValue())
+		return fmt.Errorf("--%s must be %sa number such as 2 or 1.5, 0 or more and with at most two decimals, not %q", f.field.Key, auto, invalid.GetValue())
 	case f.field.Type == spec.Int && (notNumber != nil || strings.HasPrefix(invalid.GetValue(), "-")):
 		return fmt.Errorf("--%s must be %sa whole number, 0 or more, not %q", f.field.Key, auto, invalid.GetValue())
+	case f.field.Type == spec.Size && (notSize != nil || size < 0):
+		return fmt.Errorf("--%s must be %sa size such as 512MiB or 4GiB, 0 or more, not %q", f.field.Key, auto, invalid.GetValue())
 	case f.field.Type == spec.Money:
 		return fmt.Errorf("--%s must be US dollars such as 5 or 2.50, not %q", f.field.Key, invalid.GetValue())
 	case f.field.Type == spec.Duration && notTime != nil:

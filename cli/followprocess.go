@@ -171,7 +171,7 @@ func (p *processPrinter) close() error {
 
 // attachProcess shows the terminal of a process until it ends or the user detaches.
 func (c *console) attachProcess(ctx context.Context, service *manager.Manager, id session.ID, info process.Info) error {
-	out, ok := c.out.(*os.File)
+	out, ok := fileOf(c.out)
 	if !ok || !c.isInteractive() {
 		return fault.New(fault.Usage, "the terminal of a process needs a terminal as input and output")
 	}

@@ -16,8 +16,8 @@ conversation. The original stays as it was: you can still review, resume and for
 "aibox run --resume" continues the original instead.
 
 All flags of "aibox run" are accepted, except those that choose other files: --repo,
---branch, --clean, --hide and --resume. A running session is refused, since its files may
-be half written: stop it first.`,
+--branch, --clean, --hide, --read-only and --resume. A running session is refused, since its
+files may be half written: stop it first.`,
 		Example: `  aibox fork 0dq4f --prompt "use a map instead"
   aibox fork 0dq4f --agent codex,claude --prompt "now add a test for it"`,
 		Args:              oneBeforeDash,

@@ -214,9 +214,10 @@ func TestTheFormAsksForAMissingPrompt(t *testing.T) {
 	f.sees("What should the agent do?")
 	f.press("\x13")
 	f.sees("needs a task")
-	f.press("\r\x1b[Z\x1b[Z")
+	f.press("\r")
+	f.sees("next: describe the task")
+	f.press("fix it\t")
 	f.sees("• low")
-	f.press("\x1b[Zfix it")
 	f.submits()
 	f.printed("--reasoning-effort=low '--prompt=fix it'")
 }

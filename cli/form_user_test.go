@@ -36,7 +36,7 @@ type formRun struct {
 }
 
 // patience is how long a screen may take on a busy machine. Successful tests do not wait for it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // startForm runs aibox on a repository, in a terminal of its own.
 func startForm(t *testing.T, args ...string) *formRun {

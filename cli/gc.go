@@ -48,6 +48,7 @@ removes none of this unless you run this command.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "print what would be removed, and remove nothing")
 	f.StringVar(&o.olderThan, "older-than", "", "remove what has not been used for `TIME`, such as 7d or 12h, instead of the setting keep")
+	_ = cmd.RegisterFlagCompletionFunc("older-than", fixed("1d", "7d", "30d", "0s"))
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }

@@ -31,4 +31,4 @@ func (l *length) Set(text string) error {
 }
 
 // Type returns its name in the help.
-func (l *length) Type() string { return "duration" }
+func (l *length) Type() string { return "DURATION" }

@@ -56,7 +56,7 @@ The sandboxes of these runs get the key, and the agent in them can read it.`,
 func oneAgent(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return fault.New(fault.Usage, "the name of an agent is missing").Hint("aibox %s cursor", cmd.Name())
+		return fault.New(fault.Usage, "%s needs the name of an agent", cmd.CommandPath()).Hint("`%s cursor`", cmd.CommandPath())
 	case len(args) > 1:
 		return fault.New(fault.Usage, "aibox %s takes only the name of an agent", cmd.Name()).
 			Hint("a key is never an argument, because other users can read command lines: aibox login AGENT < key.txt")

@@ -83,7 +83,7 @@ replaced with U+FFFD; --raw prints them unchanged.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow the output until the session ends")
-	cmd.Flags().StringVar((*string)(&o.format), "format", "", "form of the output: "+strings.Join(logFormats, ", "))
+	cmd.Flags().StringVar((*string)(&o.format), "format", "", "`FORM` of the output: "+strings.Join(logFormats, ", "))
 	cmd.Flags().BoolVar(&o.screen, "screen", false, "print the current or last screen of an interactive session")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print each piece of output as a line of JSON")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "print the raw bytes, which are not safe for a terminal")

@@ -43,7 +43,7 @@ starts, so you need "up" only to inspect them beforehand.`,
 }
 
 func (o *netguardOptions) status(ctx context.Context, asJSON bool) error {
-	client, err := o.guard(ctx)
+	client, err := o.guard(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (o *netguardOptions) up(ctx context.Context, options changeOptions) error {
 	if err := options.validate(); err != nil {
 		return err
 	}
-	client, err := o.guard(ctx)
+	client, err := o.guard(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (o *netguardOptions) down(ctx context.Context, options changeOptions) error
 			return fault.New(fault.Refused, "%s is running and needs these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
 		}
 	}
-	client, err := o.guard(ctx)
+	client, err := o.guard(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -32,17 +32,15 @@ type explainOptions struct {
 // bindPolicy declares the flags that select a policy.
 func (o *explainOptions) bindPolicy(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.request.Agent, "agent", "", "decide as for this agent")
-	flags.StringVar(&o.request.Repository, "repo", "", "decide as for this repository")
+	flags.StringVar(&o.request.Agent, "agent", "", "decide as for this `AGENT`")
+	flags.StringVar(&o.request.Repository, "repo", "", "decide as for the repository at `PATH`")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("agent", fixed(o.app.Agents().Names()...))
 	for _, field := range config.RunFields() {
 		switch field.Key {
 		case "network", "allow", "deny", "inspect", "inference":
 			flags.VarPF(&settingFlag{field, &o.request.Settings}, field.Key, "", settingHelp(field))
-			if complete := o.complete.setting(field); complete != nil {
-				_ = cmd.RegisterFlagCompletionFunc(field.Key, complete)
-			}
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, o.complete.setting(field))
 		}
 	}
 }
@@ -220,7 +218,7 @@ Exits with code 1 if a decision is not the expected one.`,
 		},
 	}
 	e.bindPolicy(cmd)
-	cmd.Flags().StringVar(&file, "file", "", "read cases from this file")
+	cmd.Flags().StringVar(&file, "file", "", "read cases from this `FILE`")
 	return cmd
 }
 
@@ -258,7 +256,7 @@ func (o *explainOptions) test(args []string, file string) error {
 		o.printCases(cases)
 	}
 	if err == nil && failed > 0 {
-		return fault.New(fault.AgentFailed, "%d of %d decisions are not the expected ones", failed, len(cases))
+		return fault.New(fault.AgentFailed, "%d of %d decisions failed the test", failed, len(cases))
 	}
 	return err
 }

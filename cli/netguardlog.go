@@ -48,7 +48,7 @@ it).`,
 	f.BoolVarP(&o.denied, "denied", "d", false, "show refused access; the default without --allowed")
 	f.BoolVarP(&o.allowed, "allowed", "a", false, "show allowed access; with --denied, show both")
 	f.StringVar(&o.since, "since", "", "show access since `TIME`: 2h or 7d ago, a date, or 2026-11-23T15:04:05Z")
-	f.BoolVarP(&o.follow, "follow", "f", false, "continue with new access, also of sessions that start later")
+	f.BoolVarP(&o.follow, "follow", "f", false, "continue with new access, including that of sessions that start later")
 	f.BoolVar(&o.json, "json", false, "print each access as a line of JSON")
 	_ = cmd.RegisterFlagCompletionFunc("since", fixed("1h", "1d", "7d", "30d"))
 	return cmd

@@ -34,8 +34,9 @@ func (s *guardSite) Set(name string) error {
 // Type returns the name of the value in help texts.
 func (s *guardSite) Type() string { return "site" }
 
-// guard opens the network guard at the site.
-func (o *netguardOptions) guard(ctx context.Context) (app.Guard, error) {
+// guard opens the network guard at the site. Without withDocker, the guard of the system's Docker
+// opens while that Docker is stopped or has been removed: its locks stay until someone removes them.
+func (o *netguardOptions) guard(ctx context.Context, withDocker bool) (app.Guard, error) {
 	if o.site == siteAuto {
 		return o.app.Guard(ctx)
 	}
@@ -46,6 +47,9 @@ func (o *netguardOptions) guard(ctx context.Context) (app.Guard, error) {
 	}
 	o.app.UseSystemDocker(host)
 	guard, err := o.app.Guard(ctx)
+	if err != nil && host && !withDocker && fault.KindOf(err) == fault.Environment {
+		return app.HostGuard(), nil
+	}
 	if err != nil {
 		if !host && os.Geteuid() == 0 && os.Getenv("SUDO_USER") != "" {
 			err = fault.New(fault.KindOf(err), "root has no rootless Docker: %w", err).

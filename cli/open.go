@@ -55,8 +55,8 @@ machine, and its pages run in your browser.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.local, "local", 0, "the port on this machine; 0 is any free one (default: the same number, or a free one)")
-	flags.StringVar(&o.address, "address", "127.0.0.1", "the loopback address on this machine, such as ::1")
+	flags.IntVar(&o.local, "local", 0, "the `PORT` on this machine; 0 is any free one (default: the same number, or a free one)")
+	flags.StringVar(&o.address, "address", "127.0.0.1", "the loopback `ADDRESS` on this machine, such as ::1")
 	flags.BoolVar(&o.browser, "browser", false, "open it in your browser")
 	flags.BoolVar(&o.json, "json", false, "print lines of JSON")
 	return cmd

@@ -83,7 +83,7 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 	defer signal.Stop(ends)
 
 	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the user's own choice; the user's keys end it
-	cmd.Stdout, cmd.Stderr = c.out, os.Stderr
+	cmd.Stdout, cmd.Stderr = inherited(c.out), os.Stderr
 	cmd.Env = pagerEnvironment()
 	input, err := cmd.StdinPipe()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"aibox/app/run"
@@ -146,7 +147,7 @@ func (a *cli) readPromptFile(name string) (string, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return "", fault.New(fault.Usage, "the prompt cannot be read: %w", err)
+		return "", unreadablePrompt(name, err)
 	}
 	defer file.Close()
 	return readPrompt(file, name)
@@ -156,9 +157,16 @@ func readPrompt(in io.Reader, name string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, run.MaxPrompt+1))
 	switch {
 	case err != nil:
-		return "", fault.New(fault.Usage, "the prompt cannot be read from %s: %w", name, err)
+		return "", unreadablePrompt(name, err)
 	case len(data) > run.MaxPrompt:
 		return "", run.ErrLongPrompt
 	}
 	return string(data), nil
+}
+
+func unreadablePrompt(name string, err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err // the message already has the name
+	}
+	return fault.New(fault.Usage, "the prompt cannot be read from %s: %w", name, err)
 }

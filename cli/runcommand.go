@@ -95,8 +95,12 @@ func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f.StringArrayVar(&o.set, "set", nil, "set an option of the agent to a value (`KEY=VALUE`); see aibox agents show NAME")
 	a.bindSettings(cmd, &r.Settings)
 	f.BoolVar(&o.show.json, "json", false, "print the result as JSON; the agent's output goes to standard error")
-	_ = cmd.RegisterFlagCompletionFunc("agent", a.complete.agents)
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.complete.agentList)
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.complete.resumable)
+	_ = cmd.RegisterFlagCompletionFunc("set", a.complete.options)
+	for _, flag := range []string{"prompt", "branch", "times"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, fixed())
+	}
 }
 
 // hideFlags omits flags from the help of a command that refuses them with an explanation.

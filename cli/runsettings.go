@@ -23,15 +23,13 @@ func (a *cli) bindSettings(cmd *cobra.Command, overrides *config.RunOverrides) {
 		if field.Type == spec.Bool {
 			flag.NoOptDefVal = "true"
 		}
-		if complete := a.complete.setting(field); complete != nil {
-			_ = cmd.RegisterFlagCompletionFunc(field.Key, complete)
-		}
+		_ = cmd.RegisterFlagCompletionFunc(field.Key, a.complete.setting(field))
 	}
 }
 
 // settingHelp is the help of a setting's flag.
 func settingHelp(field spec.Field) string {
-	help := strings.ToLower(field.Help[:1]) + field.Help[1:]
+	help := flagHelp(field)
 	if field.Auto != "" {
 		help += "; " + spec.Auto + " is " + field.Auto
 	}
@@ -67,13 +65,4 @@ var builtIn = sync.OnceValue(func() *config.Run {
 func (f *settingFlag) Set(text string) error { return f.overrides.Append(f.field.Key, text) }
 
 // Type returns what the help calls the value.
-func (f *settingFlag) Type() string {
-	switch {
-	case f.field.Placeholder != "":
-		return f.field.Placeholder
-	case f.field.Type == spec.Int:
-		return "number"
-	default:
-		return f.field.Type.String()
-	}
-}
+func (f *settingFlag) Type() string { return valueName(f.field) }

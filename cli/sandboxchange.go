@@ -13,6 +13,7 @@ import (
 	"aibox/api/client"
 	"aibox/internal/browser"
 	"aibox/internal/fault"
+	"aibox/netguard/preset"
 
 	"github.com/spf13/cobra"
 )
@@ -176,6 +177,7 @@ A sandbox with the network policy none or local cannot get hosts later. Create i
 	flags.StringSliceVar(&allow, "allow", nil, "allow these `HOSTS`, and no others (comma-separated)")
 	flags.StringSliceVar(&deny, "deny", nil, "deny these `HOSTS` (comma-separated)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("allow", listOf(preset.Names()...))
 	return cmd
 }
 

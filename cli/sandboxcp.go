@@ -53,9 +53,19 @@ func (o *sandboxCopyOptions) run(ctx context.Context, source, dest string) error
 
 // out copies out of a sandbox.
 func (o *sandboxCopyOptions) out(ctx context.Context, c *client.Client, id, source, dest string) error {
-	return o.unpack(ctx, id, source, dest, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit}, func(w io.Writer) error {
-		return c.Download(ctx, id, source, w)
+	left := ""
+	err := o.unpack(ctx, id, source, dest, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit}, func(w io.Writer) (err error) {
+		left, err = c.Download(ctx, id, source, w)
+		return err
 	})
+	if left == "" {
+		return err
+	}
+	o.reportLeft(left)
+	if err == nil {
+		return errIncomplete
+	}
+	return err
 }
 
 // into copies into a sandbox.
@@ -64,8 +74,12 @@ func (o *sandboxCopyOptions) into(ctx context.Context, c *client.Client, id, sou
 	if err != nil {
 		return err
 	}
-	err = packed.end(ctx, c.Upload(ctx, id, dest, packed.name, packed))
-	if err == nil && packed.skipped.Load() {
+	left, err := c.Upload(ctx, id, dest, packed.name, packed)
+	err = packed.end(ctx, err)
+	if left != "" {
+		o.reportLeft(left)
+	}
+	if err == nil && (left != "" || packed.skipped.Load()) {
 		return errIncomplete
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
 	"aibox/internal/fault"
+	"aibox/netguard/preset"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -43,7 +44,7 @@ what code in the sandbox can do. --write, --hide and --no-children cannot be enf
 root: they are refused with --root, and with a template whose user is root.`,
 		Example: `  aibox sandbox create
   aibox sandbox create --allow pip --timeout 30m
-  aibox sandbox create --template code --memory 2048 --metadata job=7
+  aibox sandbox create --template code --memory 2GiB --metadata job=7
   aibox sandbox create --write /data --hide '/etc/ssl/*' --inbound 3000
   aibox sandbox create --snapshot snap-7d2k --allow pip`,
 		Args: cobra.NoArgs,
@@ -70,6 +71,8 @@ root: they are refused with --root, and with a template whose user is root.`,
 	flags.StringVar(&o.key, "idempotency-key", "", "create it only once, however often this `KEY` is used")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("template", a.complete.templates)
+	_ = cmd.RegisterFlagCompletionFunc("allow", listOf(preset.Names()...))
+	_ = cmd.RegisterFlagCompletionFunc("env", a.complete.environment)
 	_ = cmd.RegisterFlagCompletionFunc("volume", a.complete.volumeMounts)
 	_ = cmd.RegisterFlagCompletionFunc("snapshot", a.complete.snapshots)
 	return cmd

@@ -65,6 +65,9 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 					return err
 				case asJSON:
 					return printMessages(a.out, all)
+				case len(all) == 0:
+					fmt.Fprintln(a.err, "there are no snapshots")
+					return nil
 				}
 				var rows [][]string
 				for _, s := range all {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/delay"
 	"aibox/internal/fault"
+	"aibox/netguard"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -89,6 +91,7 @@ collector every minute, by OTLP over HTTP.
 	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of the available memory")
 	flags.StringArrayVar(&o.domains, "domain", nil, "serve ports of sandboxes as PORT-ID.`DOMAIN` instead of PORT-ID.localhost (repeatable)")
 	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd user unit that starts this server with these flags, and exit")
+	_ = cmd.RegisterFlagCompletionFunc("warm", a.complete.warmTemplates)
 	return cmd
 }
 
@@ -259,10 +262,19 @@ func (o *serveOptions) certificate() (*tls.Config, []string, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, names, nil
 }
 
-// checkAddresses refuses to send tokens over a network in the clear.
+// checkAddresses refuses invalid addresses and domains, and to send tokens over a network in the
+// clear.
 func (o *serveOptions) checkAddresses(config *tls.Config) error {
+	for _, domain := range o.domains {
+		if _, err := netguard.ParseHost(strings.TrimPrefix(domain, "*.")); err != nil {
+			return fault.New(fault.Usage, "--domain: %w", err)
+		}
+	}
 	for _, address := range o.listen {
-		host, _, err := net.SplitHostPort(address)
+		host, port, err := net.SplitHostPort(address)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
 		if err != nil {
 			return fault.New(fault.Usage, "--listen takes ADDRESS:PORT, not %q", address).Hint("`aibox serve --listen 127.0.0.1:8800`")
 		}

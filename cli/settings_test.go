@@ -260,3 +260,24 @@ func TestASymlinkToTheSettingsFileIsKept(t *testing.T) {
 		t.Error("the link is gone")
 	}
 }
+
+func TestAnAllowListWithoutAPolicyThatUsesItIsReported(t *testing.T) {
+	a, _, errOut := testApp(t)
+	settingsOf(t, "", "")
+	set := func(key, value string) string {
+		errOut.Reset()
+		a.words = nil
+		if err := a.execute(t.Context(), []string{"config", "set", key, value}); err != nil {
+			t.Fatal(err)
+		}
+		return errOut.String()
+	}
+	const want = "no effect under the network policy local; `aibox config set network allowlist` uses it"
+	if got := set("allow", "npm"); !strings.Contains(got, want) {
+		t.Errorf("got %q", got)
+	}
+	set("network", "allowlist")
+	if got := set("allow", "npm,github"); strings.Contains(got, "no effect") {
+		t.Errorf("under the policy allowlist: %q", got)
+	}
+}

@@ -36,7 +36,7 @@ a shell on a copy of the workspace, without network and even after the session h
 use ` + "`aibox workspace`" + `.`,
 		Example:           "  aibox shell 0dq4f\n  aibox shell -u node 0dq4f",
 		Args:              oneSession,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.running,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()

@@ -22,7 +22,7 @@ supervisors, even if a supervisor hangs or was stopped. The next command that ne
 the changes computes them.`,
 		Example:           "  aibox stop 0dq4f\n  aibox stop --force 0dq4f",
 		Args:              someSessions,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.allRunning,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, service *manager.Manager, found session.Session) error {
 				end := service.Stop
@@ -47,7 +47,7 @@ func newRemoveCommand(a *cli) *cobra.Command {
 session whose changes you have not accepted or discarded is refused.`,
 		Example:           "  aibox rm 0dq4f\n  aibox rm --force 0dq4f",
 		Args:              someSessions,
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.allEnded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, service *manager.Manager, found session.Session) error {
 				return service.Remove(ctx, found.ID, force)

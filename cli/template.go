@@ -49,7 +49,7 @@ for each agent. Your own are files that you can edit.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.show(cmd.Context(), args[0]) },
 	}, newCreateTemplateCommand(a), &cobra.Command{
 		Use: "rm TEMPLATE", Short: "Remove a template of your own", Example: "  aibox template rm data",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.templates,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.ownTemplates,
 		RunE: func(_ *cobra.Command, args []string) error {
 			store, err := app.TemplateStore()
 			if err != nil {
@@ -176,7 +176,7 @@ The template is a file, which you can edit. "aibox bake NAME" builds its image.`
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.file, "dockerfile", "", "build the image from this `FILE`")
@@ -191,13 +191,15 @@ The template is a file, which you can edit. "aibox bake NAME" builds its image.`
 	for _, field := range config.RunFields() {
 		if slices.Contains(template.SettingKeys, field.Key) {
 			f.VarPF(&settingFlag{field, &o.settings}, field.Key, "", settingHelp(field))
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.complete.setting(field))
 		}
 	}
 	_ = cmd.MarkFlagFilename("dockerfile")
+	_ = cmd.RegisterFlagCompletionFunc("from", a.complete.builtinTemplates)
 	return cmd
 }
 
-func (o *createTemplateOptions) run(name string, program []string) error {
+func (o *createTemplateOptions) run(ctx context.Context, name string, program []string) error {
 	if err := o.fill(program); err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func (o *createTemplateOptions) run(name string, program []string) error {
 	if err != nil {
 		return err
 	}
-	t, err := store.Create(o.app.Templates(), name, &o.Definition)
+	t, err := store.Create(ctx, o.app.Templates(), name, &o.Definition)
 	if err != nil {
 		return err
 	}

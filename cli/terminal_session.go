@@ -22,7 +22,7 @@ import (
 // until the agent ends or the user detaches (errDetached). A signal ends ctx. It always
 // restores the terminal.
 func (a *cli) attachTerminal(ctx context.Context, service *manager.Manager, id session.ID) error {
-	out, ok := a.out.(*os.File)
+	out, ok := fileOf(a.out)
 	if !ok || !a.isInteractive() {
 		return fault.New(fault.Usage, "attaching to %s needs a terminal as input and output", id).
 			Hint("`aibox logs -f %s` follows its output without one", id).
@@ -65,7 +65,7 @@ func (a *cli) scrollBack(ctx context.Context, service *manager.Manager, id sessi
 // agentSize returns the size of an agent's terminal on this one. Without a terminal it
 // is zero, which means 24 by 80.
 func (c *console) agentSize() screen.Size {
-	if out, ok := c.out.(*os.File); ok && c.isInteractive() {
+	if out, ok := fileOf(c.out); ok && c.isInteractive() {
 		return (&attachedTerminal{out: out}).agentSize()
 	}
 	return screen.Size{}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -84,6 +85,9 @@ func newTokenCreateCommand(a *cli) *cobra.Command {
 	flags.StringVar(&o.expires, "expires", "90d", "make the token invalid after this `TIME`; 0 for never")
 	flags.StringVar(&o.name, "name", "", "describe what the token is for")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("tenant", a.complete.tenants)
+	_ = cmd.RegisterFlagCompletionFunc("right", listOf(rightNames()...))
+	_ = cmd.RegisterFlagCompletionFunc("expires", fixed("1d", "7d", "30d", "90d", "0"))
 	return cmd
 }
 
@@ -116,15 +120,25 @@ func (o *tokenCreateOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.json {
-			shown := describeToken(&token)
-			shown.Token = secret
-			return printJSON(o.out, shown)
+		if err := o.print(secret, &token); err != nil {
+			return errors.Join(err, s.RevokeToken(ctx, token.ID)) // nobody has seen it
 		}
-		fmt.Fprintln(o.out, secret)
-		fmt.Fprintf(o.err, "%s this is the only time that the token is shown; its id is %s\n", o.errTerm.faint("→"), token.ID)
 		return nil
 	})
+}
+
+// print prints a new token.
+func (o *tokenCreateOptions) print(secret string, token *store.Token) error {
+	if o.json {
+		shown := describeToken(token)
+		shown.Token = secret
+		return printJSON(o.out, shown)
+	}
+	if _, err := fmt.Fprintln(o.out, secret); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.err, "%s this is the only time that the token is shown; its id is %s\n", o.errTerm.faint("→"), token.ID)
+	return nil
 }
 
 // shownToken is a token as JSON.
@@ -213,6 +227,8 @@ func newTokenRevokeCommand(a *cli) *cobra.Command {
 		Short:   "Make tokens invalid at once",
 		Example: "  aibox token revoke 3f7k2m4p",
 		Args:    cobra.MinimumNArgs(1),
+
+		ValidArgsFunction: a.complete.tokens,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return withStore(cmd.Context(), func(s *store.Store) error {
 				for _, id := range ids {
@@ -237,7 +253,7 @@ func newTokenQuotaCommand(a *cli) *cobra.Command {
 tenant local, which is you, has no limits unless you set them.`,
 		Example: `  aibox token quota ci
   aibox token quota ci --sandboxes 50 --memory 65536`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.tenants,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, err := session.ParseTenant(args[0])
 			if err != nil {
@@ -245,13 +261,11 @@ tenant local, which is you, has no limits unless you set them.`,
 			}
 			return withStore(cmd.Context(), func(s *store.Store) error {
 				now, err := s.Quota(cmd.Context(), tenant)
+				if changeQuota(cmd, &now, set) && err == nil {
+					now, err = s.ChangeQuota(cmd.Context(), tenant, func(q *store.Quota) { changeQuota(cmd, q, set) })
+				}
 				if err != nil {
 					return err
-				}
-				if changeQuota(cmd, &now, set) {
-					if err := s.SetQuota(cmd.Context(), tenant, now); err != nil {
-						return err
-					}
 				}
 				if asJSON {
 					return printJSON(a.out, now)

@@ -33,19 +33,21 @@ func newTokenDefaultsCommand(a *cli) *cobra.Command {
 give them, or change those that are given. A template's own settings come before them.
 Without a network policy, a sandbox reaches nothing.`,
 		Example: `  aibox token defaults ci
-  aibox token defaults ci --network allowlist --allow pip,npm --memory 2048
+  aibox token defaults ci --network allowlist --allow pip,npm --memory 2GiB
   aibox token defaults ci --unset memory`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.tenants,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
 	for _, field := range config.RunFields() {
 		if slices.Contains(sandbox.TenantSettings(), field.Key) {
 			flags.VarPF(&settingFlag{field, &o.settings}, field.Key, "", settingHelp(field))
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.complete.setting(field))
 		}
 	}
 	flags.StringSliceVar(&o.unset, "unset", nil, "remove the defaults of these `SETTINGS` (comma-separated)")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("unset", listOf(sandbox.TenantSettings()...))
 	return cmd
 }
 
@@ -64,23 +66,18 @@ func (o *tokenDefaultsOptions) run(ctx context.Context, name string) error {
 	}
 	return withStore(ctx, func(s *store.Store) error {
 		now, err := s.Defaults(ctx, tenant)
+		if err == nil && (!o.settings.IsZero() || len(o.unset) > 0) {
+			now, err = o.change(ctx, s, tenant)
+		}
 		if err != nil {
 			return err
-		}
-		if !o.settings.IsZero() || len(o.unset) > 0 {
-			if now, err = o.change(ctx, s, tenant, now.Without(o.unset...)); err != nil {
-				return err
-			}
 		}
 		return o.print(now)
 	})
 }
 
 // change checks and stores the defaults of a tenant with the settings that were given.
-func (o *tokenDefaultsOptions) change(ctx context.Context, s *store.Store, tenant session.Tenant, now config.RunOverrides) (config.RunOverrides, error) {
-	if err := now.Override(o.settings); err != nil {
-		return now, err
-	}
+func (o *tokenDefaultsOptions) change(ctx context.Context, s *store.Store, tenant session.Tenant) (now config.RunOverrides, err error) {
 	sessions, err := o.app.Sessions()
 	if err != nil {
 		return now, err
@@ -89,10 +86,14 @@ func (o *tokenDefaultsOptions) change(ctx context.Context, s *store.Store, tenan
 	if err != nil {
 		return now, err
 	}
-	if err := sandboxes.CheckDefaults(ctx, tenant, now); err != nil {
-		return now, err
-	}
-	return now, s.SetDefaults(ctx, tenant, now)
+	return s.ChangeDefaults(ctx, tenant, func(defaults *config.RunOverrides) error {
+		changed := defaults.Without(o.unset...)
+		if err := changed.Override(o.settings); err != nil {
+			return err
+		}
+		*defaults = changed
+		return sandboxes.CheckDefaults(ctx, tenant, changed)
+	})
 }
 
 func (o *tokenDefaultsOptions) print(defaults config.RunOverrides) error {

@@ -11,7 +11,7 @@ func TestTheDefaultsOfATenantAreShownAndChanged(t *testing.T) {
 	run := volumeApp(t)
 	for _, c := range []struct{ line, want string }{
 		{"token defaults ci --json", "{}"},
-		{"token defaults ci --network allowlist --allow a.example,b.example --memory 512 --json", `{"allow":"a.example,b.example","memory":"512","network":"allowlist"}`},
+		{"token defaults ci --network allowlist --allow a.example,b.example --memory 512 --json", `{"allow":"a.example,b.example","memory":"512MiB","network":"allowlist"}`},
 		{"token defaults ci --allow c.example --unset memory --json", `{"allow":"c.example","network":"allowlist"}`},
 		{"token defaults ci --json", `{"allow":"c.example","network":"allowlist"}`},
 		{"token defaults other --json", "{}"},

@@ -39,15 +39,15 @@ func newTopCommand(a *cli) *cobra.Command {
 On a terminal the table is refreshed until ctrl-c. CPU is in percent of one processor, so a
 session that uses two has 200%. Sessions are measured only while you look.`,
 		Example:           "  aibox top\n  aibox top --once\n  aibox top --json",
-		ValidArgsFunction: a.complete.sessions,
+		ValidArgsFunction: a.complete.running,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ids = args
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&o.once, "once", false, "print one table, also on a terminal")
+	cmd.Flags().BoolVar(&o.once, "once", false, "print one table and exit, even on a terminal")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one table as JSON")
-	cmd.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "measure this often, at least 1s")
+	cmd.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "measure every `DURATION`, at least 1s")
 	return cmd
 }
 

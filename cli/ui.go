@@ -96,7 +96,7 @@ func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // a command of app/doctor, which the user has confirmed
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, inherited(a.out), a.err
 	var failed *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
 		return fmt.Errorf("running %s: %w", command[0], err)
@@ -145,7 +145,7 @@ func (a uiHost) child(ctx context.Context, args []string) (*exec.Cmd, error) {
 		args = slices.Concat([]string{"--rootful=" + strconv.FormatBool(a.rootful)}, args)
 	}
 	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, inherited(a.out), a.err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endTimeout
 	return cmd, nil

@@ -30,7 +30,7 @@ func newVolumeCreateCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create an empty volume, and print its name",
-		Long: `Create an empty volume, and print its name. A name has up to 63 lower-case letters, digits
+		Long: `Create an empty volume, and print its name. A name has up to 63 lowercase letters, digits
 and hyphens.`,
 		Example:           "  aibox volume create cache",
 		Args:              cobra.ExactArgs(1),

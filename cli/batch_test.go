@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/app/run"
+	"aibox/internal/fault"
+)
+
+// Records of sessions that were interrupted during their start are removed.
+func TestABatchWithoutASessionIsNotNamedForAComparison(t *testing.T) {
+	a, _, _ := testApp(t)
+	service, err := a.app.Sessions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := memberRun{err: fault.New(fault.Interrupted, "interrupted; nothing was started")}
+	b := &batchRun{invocation: &invocation{cli: a, service: service}, batch: run.Batch{ID: "b-0dq4f"}, runs: []memberRun{stopped, stopped}}
+	err = b.failure()
+	if fault.KindOf(err) != fault.Interrupted || len(fault.Hints(err)) > 0 || err.Error() != "none of the 2 sessions started" {
+		t.Errorf("got %v with %q", err, fault.Hints(err))
+	}
+	storedSession(t, "0dq4f-shell", time.Now())
+	spec := filepath.Join(os.Getenv("HOME"), ".local/state/aibox/sessions/0dq4f-shell/spec.json")
+	text := `{"id": "0dq4f-shell", "created": "2026-01-02T03:04:05Z", "agent": "shell", "network": "none", "batch": "b-0dq4f"}`
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if hints := fault.Hints(b.failure()); len(hints) != 1 || !strings.Contains(hints[0], "aibox compare b-0dq4f") {
+		t.Errorf("with a session the hints are %q", hints)
+	}
+}
