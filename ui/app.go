@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/app/run"
+	"aibox/internal/termtext"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/compare"
@@ -48,6 +49,8 @@ type app struct {
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 	closed        page.Close           // sent by the only screen
+	job           func() job           // reads the job of this process
+	remark        string               // about the last key, escaped; empty for none
 	interrupted   bool                 // the last key was ctrl+c
 	composes      bool                 // a Run ends the program instead of starting
 	composed      *run.Request         // that Run's request
@@ -63,18 +66,19 @@ const (
 var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}, page.Snapshots{}}
 
 type appKeys struct {
-	help, palette, quit, force key.Binding
-	sides                      []key.Binding // the dashboard, then sides
+	help, palette, quit, force, suspend key.Binding
+	sides                               []key.Binding // the dashboard, then sides
 	// inText are the keys that also work while the user types.
 	inText struct{ help, palette, force key.Binding }
 }
 
 func newApp(ctx context.Context, r Request) *app {
 	a := &app{
-		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor,
+		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor, job: currentJob,
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
 			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; cancels a question or a text first", "ctrl+c"),
+			suspend: keymap.Bind("back to the shell; fg returns", "ctrl+z"),
 			sides: []key.Binding{
 				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"), keymap.Bind("snapshots", "6"),
 			},
@@ -135,6 +139,14 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, nil
 	case answer:
 		return a, a.deliver(msg)
+	case noShell:
+		a.remark = "no shell to return to"
+		return a, nil
+	case resumed:
+		if msg.err != nil {
+			a.remark = termtext.Escape(msg.err.Error())
+		}
+		return a, nil
 	case tea.KeyPressMsg:
 		return a, a.press(msg)
 	case tea.MouseClickMsg:
@@ -265,9 +277,12 @@ func (a *app) pressedTwice(msg tea.KeyPressMsg) bool {
 
 // press handles a key of the app, or passes it to the page.
 func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
+	a.remark = ""
 	switch {
 	case key.Matches(msg, a.keys.force) && !a.typing():
 		return a.quit()
+	case key.Matches(msg, a.keys.suspend):
+		return a.suspend()
 	case a.over.open():
 		return a.pass(msg)
 	case key.Matches(msg, a.keys.inText.help) && !a.asking():
@@ -278,8 +293,8 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case a.page().Typing():
 		return a.page().Update(msg)
-	case key.Matches(msg, questionKey) && a.questions.Waiting() > 0:
-		a.questions.Show()
+	case key.Matches(msg, questionKey):
+		a.showQuestion()
 		return nil
 	case key.Matches(msg, a.keys.help):
 		a.openHelp()

@@ -37,7 +37,7 @@ func (a *app) groups() []keymap.Group {
 		groups = append(groups, group)
 	}
 	own := a.keys.inText
-	return append(groups, keymap.Group{Title: "aibox", Keys: []key.Binding{own.help, own.palette, own.force}})
+	return append(groups, keymap.Group{Title: "aibox", Keys: []key.Binding{own.help, own.palette, own.force, a.keys.suspend}})
 }
 
 // addsText reports whether all keys of a binding are letters, digits or the space.

@@ -42,6 +42,15 @@ func (a *app) showQuestions() {
 	a.questions.Let(a.typing() || a.over.open() || a.tooSmall() || a.interrupted)
 }
 
+// showQuestion shows the first open question, or says that there is none.
+func (a *app) showQuestion() {
+	if a.questions.Waiting() == 0 {
+		a.remark = "no session asks a question now"
+		return
+	}
+	a.questions.Show()
+}
+
 // notify shows a notification about a question.
 func (a *app) notify(r session.Request) tea.Cmd {
 	return a.alerts.show(manager.NotifyAsks, string(r.Session)+" asks", r.Question)

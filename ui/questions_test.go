@@ -118,3 +118,21 @@ func TestAQuestionThatIsPutOffIsFoundAgainByKeyAndByClick(t *testing.T) {
 		t.Error("the key does not show it")
 	}
 }
+
+func TestTheKeyOfQuestionsSaysThatThereIsNone(t *testing.T) {
+	a := newTestApp(t, 80, 24)
+	drive(a, keymap.Press("!"))
+	lines := strings.Split(shown(a), "\n")
+	if len(lines) != 24 || !strings.Contains(lines[22], "! no session asks a question now") {
+		t.Fatalf("%d rows:\n%s", len(lines), shown(a))
+	}
+	drive(a, keymap.Press("down"))
+	if strings.Contains(shown(a), "no session asks") {
+		t.Error("the next key does not clear it")
+	}
+	drive(a, keymap.Press("/"))
+	drive(a, keymap.Press("!"))
+	if strings.Contains(shown(a), "no session asks") {
+		t.Error("it says so although the user types")
+	}
+}

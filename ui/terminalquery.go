@@ -7,7 +7,8 @@ import (
 )
 
 // queryWait is the maximum time that the UI waits for the terminal's answer to its first query.
-const queryWait = 300 * time.Millisecond
+// A slow connection takes some 100 ms; only a terminal that never answers makes a quick exit wait longer.
+const queryWait = time.Second
 
 // terminalQuery delays the end of a program until the terminal has answered the query for its
 // background color, or queryWait after the start. An answer that comes later would be printed at

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,15 +22,26 @@ func TestTheUIWaitsForTheTerminalsAnswerBeforeItEnds(t *testing.T) {
 	if msg := early.filter(tea.QuitMsg{}, quit); msg == nil {
 		t.Error("a request to quit after the answer is lost")
 	}
-	silent := &terminalQuery{sent: time.Now().Add(-queryWait + 20*time.Millisecond)}
-	if msg := silent.filter(tea.QuitMsg{}, quit); msg != nil {
-		t.Fatalf("a request to quit before the answer is passed on: %v", msg)
-	}
-	<-quits
-	if msg := silent.filter(tea.QuitMsg{}, quit); msg == nil {
-		t.Error("a terminal that never answers keeps the UI")
-	}
-	if msg := silent.filter(tea.FocusMsg{}, quit); msg == nil {
-		t.Error("another message is lost")
-	}
+}
+
+func TestATerminalThatNeverAnswersKeepsTheUIForAMomentOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		quits := make(chan struct{}, 10)
+		quit := func() { quits <- struct{}{} }
+		silent := &terminalQuery{sent: begin}
+		if msg := silent.filter(tea.QuitMsg{}, quit); msg != nil {
+			t.Fatalf("a request to quit before the answer is passed on: %v", msg)
+		}
+		<-quits
+		if took := time.Since(begin); took != queryWait {
+			t.Errorf("the request is repeated after %v", took)
+		}
+		if msg := silent.filter(tea.QuitMsg{}, quit); msg == nil {
+			t.Error("the repeated request is lost")
+		}
+		if msg := silent.filter(tea.FocusMsg{}, quit); msg == nil {
+			t.Error("another message is lost")
+		}
+	})
 }

@@ -28,15 +28,21 @@ func (a *app) content() string {
 	case a.tooSmall():
 		return ansi.Wrap(fmt.Sprintf("aibox needs a terminal of %dx%d; this one is %dx%d. q quits.",
 			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
+	}
+	return a.screen() + "\n" + a.foot()
+}
+
+// screen returns what is above the line of keys: the page, and what covers it.
+func (a *app) screen() string {
+	switch {
 	case a.over.leave != nil:
-		height := a.height - footRows
-		return dialog.Over(a.page().View(), a.over.leave.View(a.theme, a.width), a.width, height) + "\n" + a.foot()
+		return dialog.Over(a.withRemark(a.page().View()), a.over.leave.View(a.theme, a.width), a.width, a.height-footRows)
 	case a.over.help != nil:
-		return a.withQuestion(a.over.help.View()) + "\n" + a.foot()
+		return a.withQuestion(a.withRemark(a.over.help.View()))
 	case a.over.palette != nil:
-		return a.withQuestion(a.over.palette.View(a.page().View())) + "\n" + a.foot()
+		return a.withQuestion(a.withRemark(a.over.palette.View(a.page().View())))
 	default:
-		return a.withQuestion(a.page().View()) + "\n" + a.foot()
+		return a.withQuestion(a.withRemark(a.page().View()))
 	}
 }
 
@@ -139,5 +145,5 @@ func (a *app) ownKeys() keymap.Group {
 	if a.questions.Waiting() > 0 {
 		keys = append(keys, questionKey)
 	}
-	return keymap.Group{Title: "aibox", Keys: append(append(keys, a.keys.force), a.sideKeys()...)}
+	return keymap.Group{Title: "aibox", Keys: append(append(keys, a.keys.force, a.keys.suspend), a.sideKeys()...)}
 }

@@ -39,8 +39,7 @@ func newCommentDialog(f *diff.File, at diff.Row) *commentDialog {
 
 func (d *commentDialog) resize(width, height int) {
 	if d != nil {
-		d.text.SetWidth(max(20, min(72, width-8)))
-		d.text.SetHeight(max(2, min(6, height-12)))
+		resizeArea(&d.text, max(20, min(72, width-8)), max(2, min(6, height-12)))
 	}
 }
 

@@ -84,7 +84,7 @@ func (d *delivery) open(msg planned, now time.Time) {
 	if d.message == "" {
 		d.message = msg.message
 	}
-	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: newArea(d.message), since: now}
+	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: newMessageArea(d.message), since: now}
 	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
@@ -154,6 +154,7 @@ func (d *delivery) takeMessage(msg edited, now time.Time) error {
 	d.question.since = now // keys typed while the editor closes must not answer the question
 	if msg.err == nil {
 		d.question.message.SetValue(msg.text)
+		d.question.message.MoveToBegin()
 	}
 	return msg.err
 }

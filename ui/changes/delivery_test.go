@@ -65,6 +65,27 @@ func TestTheMessageCanBeEdited(t *testing.T) {
 	}
 }
 
+func TestTheMessageIsShownFromItsSubjectAtEverySize(t *testing.T) {
+	services := &recorded{set: worked(t), edited: "Subject\n"}
+	p := newUser(t, services, 80, 24)
+	p.Press("A", "enter", "ctrl+e")
+	p.Sees("│  Subject")
+	p.Type("My ")
+	p.Sees("│  My Subject")
+	for range 20 {
+		p.Press("down")
+	}
+	p.DoesNotSee("│  My Subject")
+	for _, size := range [][2]int{{40, 12}, {80, 40}} {
+		p.Resize(size[0], size[1])
+		p.Fits("the last question")
+		p.Sees("ctrl+s accept")
+		p.Sees("Branch  aibox/0aaaa")
+	}
+	p.Sees("│  My Subject")
+	p.Sees("│  Made by codex")
+}
+
 func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type deliveryDialog struct {
 	secrets  int // how many were replaced in the proposed message
 	branch   textinput.Model
 	message  textarea.Model
+	height   int // of the screen
 	since    time.Time
 }
 
@@ -60,7 +62,7 @@ func (d *deliveryDialog) branchError() error {
 	return branch.CheckName(name)
 }
 
-// newArea makes a field for some lines of text.
+// newArea makes a field for some lines of text, with the cursor at their end.
 func newArea(value string) textarea.Model {
 	area := keymap.Area()
 	area.SetValue(value)
@@ -68,9 +70,29 @@ func newArea(value string) textarea.Model {
 	return area
 }
 
+// newMessageArea makes the field for the commit message, with the cursor at its subject.
+func newMessageArea(message string) textarea.Model {
+	area := newArea(message)
+	area.MoveToBegin()
+	return area
+}
+
+// resizeArea changes the size of a field. The field alone would keep the row at its top, even if
+// the rows above fit now.
+func resizeArea(area *textarea.Model, width, height int) {
+	area.SetWidth(width)
+	area.SetHeight(height)
+	row, column := area.Line(), area.Column()
+	area.MoveToBegin()
+	for area.Line() < row {
+		area.CursorDown()
+	}
+	area.SetCursorColumn(column)
+}
+
 func (d *deliveryDialog) resize(width, height int) {
-	d.message.SetWidth(max(20, min(72, width-8)))
-	d.message.SetHeight(max(2, min(8, height-17)))
+	d.height = height
+	resizeArea(&d.message, max(20, min(72, width-8)), max(2, min(8, height-17)))
 	d.branch.SetWidth(d.message.Width() - 9)
 }
 
@@ -82,23 +104,20 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	if toWorktree {
 		into, where = "your working tree", "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
-	lines := []string{t.Title.Render("Accept into " + into), ""}
-	lines = append(lines, frame.Wrap(where, width)...)
-	lines = append(lines, "")
-	lines = append(lines, frame.Wrap(draftSummary(d.draft, t, 0), width)...)
-	lines = append(lines, "")
+	parts := [][]string{{t.Title.Render("Accept into " + into)}, frame.Wrap(where, width), frame.Wrap(draftSummary(d.draft, t, 0), width)}
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "target", "esc", "back"}
 	if toWorktree {
-		lines = append(lines, d.steps(t, width, d.message.Height())...)
+		parts = append(parts, d.steps(t, width, d.message.Height()))
 	} else {
-		lines = append(lines, d.branch.View())
+		name := []string{d.branch.View()}
 		if err := d.branchError(); err != nil {
-			lines = append(lines, t.Bad.Render(ansi.Truncate(err.Error(), width, "…")))
+			name = append(name, t.Bad.Render(ansi.Truncate(err.Error(), width, "…")))
 		}
-		lines = append(append(lines, ""), strings.Split(d.message.View(), "\n")...)
+		message := strings.Split(d.message.View(), "\n")
 		if d.secrets > 0 {
-			lines = append(lines, t.Warn.Render(ansi.Truncate("! "+amount.Of(d.secrets, "secret")+" in the message replaced", width, "…")))
+			message = append(message, t.Warn.Render(ansi.Truncate("! "+amount.Of(d.secrets, "secret")+" in the message replaced", width, "…")))
 		}
+		parts = append(parts, name, message)
 		other := "branch"
 		if d.branch.Focused() {
 			other = "message"
@@ -106,14 +125,34 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 		keys = append(keys[:4:4], "tab", other, "ctrl+e", "editor", "esc", "back")
 	}
 	if note.Text() != "" {
-		lines = append(append(lines, ""), note.Lines(t, width, noteRows)...)
+		parts = append(parts, note.Lines(t, width, noteRows))
 	}
 	var foot []string
 	for i := 0; i < len(keys); i += 2 {
 		foot = append(foot, t.Key.Render(keys[i])+" "+keys[i+1])
 	}
-	lines = append(append(lines, ""), frame.Wrap(strings.Join(foot, " · "), width)...)
-	return t.Dialog.Render(strings.Join(lines, "\n"))
+	parts = append(parts, frame.Wrap(strings.Join(foot, " · "), width))
+	return t.Dialog.Render(strings.Join(d.stack(parts), "\n"))
+}
+
+// stack puts the parts of the question below each other, with empty lines between them. A low
+// screen has no room for these, and a very low one none for the second part, the explanation.
+func (d *deliveryDialog) stack(parts [][]string) []string {
+	var spaced []string
+	for i, part := range parts {
+		if i > 0 {
+			spaced = append(spaced, "")
+		}
+		spaced = append(spaced, part...)
+	}
+	rows := d.height - 2 // its frame
+	if len(spaced) <= rows {
+		return spaced
+	}
+	if dense := slices.Concat(parts...); len(dense) <= rows {
+		return dense
+	}
+	return slices.Concat(slices.Delete(parts, 1, 2)...)
 }
 
 // steps describes what would happen to the files of the working tree.

@@ -166,7 +166,7 @@ func (m *Model) leave() tea.Cmd {
 		if err := store(); err != nil {
 			return page.Close{Err: err}
 		}
-		return page.Close{Text: "nothing of " + string(id) + " is accepted yet; its review continues where you left"}
+		return page.Close{Text: "nothing of " + string(id) + " is accepted yet; your decisions are kept"}
 	}
 	m.ask = dialog.Ask(*question, m.now())
 	return nil

@@ -68,7 +68,7 @@ func (m *Model) head() []string {
 		case v != nil && v.Passed():
 			right = m.theme.Good.Render("✓ verified: " + termtext.Escape(v.Command))
 		case v != nil:
-			right = m.theme.Bad.Render("✗ not verified: " + termtext.Escape(v.Command))
+			right = m.theme.Bad.Render("✗ verification failed: " + termtext.Escape(v.Command))
 		}
 	}
 	head := frame.Head(m.theme, m.width, left, ansi.Truncate(right, max(0, m.width-40), "…"))

@@ -144,6 +144,14 @@ func TestManySessionsHaveAColumnForTheSelectedOne(t *testing.T) {
 	p.Golden("many")
 }
 
+func TestAChangeOfOnlyTheModeIsNamed(t *testing.T) {
+	s := &scene{sets: map[session.ID]*review.ChangeSet{}}
+	s.add("0dq4g-codex", "", review.Change{Path: "run.sh", Kind: review.ModeChanged, OldMode: "100644", NewMode: "100755", NewBlob: "r"})
+	s.add("0dq4h-claude", "", review.Change{Path: "run.sh", Kind: review.ModeChanged, OldMode: "100755", NewMode: "100644", NewBlob: "r"})
+	p := newUser(t, s, 80, 24)
+	p.Sees("M mode +x   M mode -x   run.sh")
+}
+
 func TestKeysReviewCompareAndAcceptASession(t *testing.T) {
 	p := newUser(t, batch(), 120, 40)
 	p.Press("enter", "down", "d", "l")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aibox/internal/amount"
+	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/session/comparison"
@@ -318,6 +319,10 @@ func cell(change *comparison.Change) string {
 		return "·"
 	case change.SameAs != "":
 		return "= " + number(change.SameAs)
+	case change.Mode == string(git.Executable):
+		return "M mode +x"
+	case change.Mode != "":
+		return "M mode -x"
 	}
 	return fmt.Sprintf("%s +%s -%s", change.Kind.Letter(), amount.Short(change.Added), amount.Short(change.Deleted))
 }

@@ -119,6 +119,15 @@ func TestPiecesOfAMessageAreOneItem(t *testing.T) {
 	}
 }
 
+func TestColorsOfProgramsAreNotShownAsEscapes(t *testing.T) {
+	p := open(t, 80, 12,
+		events.Event{Kind: events.Text, Text: "\x1b[93m\x1b[1m! \x1b[0mno agent", Stderr: true}, events.Event{Kind: events.Text, Text: "\x1b[31mred\x1b[2J"},
+		events.Event{Kind: events.Call, ID: "1", Tool: "bash", Command: "ls"}, events.Event{Kind: events.Result, ID: "1", Text: "\x1b[34mfolder\x1b[0m"})
+	p.Press("z")
+	p.Sees("  ! no agent\n  red\\x1b[2J\n")
+	p.Sees("│ folder")
+}
+
 func TestNotesAreMergedByTime(t *testing.T) {
 	p := open(t, 80, 40, work(5)...)
 	p.m.AddNotes(Note{Time: noon.Add(3700 * time.Millisecond), Text: "late"}, Note{Time: noon.Add(1700 * time.Millisecond), Mark: "✗", Text: "early", Tone: Bad})

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	events "aibox/agents/conversation"
+	"aibox/internal/termtext"
 )
 
 // maxBody bounds the text of an item that is kept, in bytes. The raw output has the rest.
 const maxBody = 64 << 10
 
-// item is one entry of the conversation. All texts are raw.
+// item is one entry of the conversation. All texts are raw; those that a program
+// printed have no colors.
 type item struct {
 	time   time.Time
 	kind   events.Kind // "" for a Note
@@ -75,6 +77,7 @@ func newItem(e events.Event) *item {
 		if e.Text == "" {
 			return nil
 		}
+		it.body = printed(e.Text)
 	case events.Plan:
 		it.tasks = e.Tasks
 	case events.Call:
@@ -94,6 +97,10 @@ func newItem(e events.Event) *item {
 	}
 	return it
 }
+
+// printed returns what is kept of a program's output: without its colors, which the screen would
+// show as escapes.
+func printed(text string) string { return termtext.Unstyled(bound(text)) }
 
 // bound shortens a text to maxBody. It copies the text, so the longer original can be freed.
 func bound(text string) string {

@@ -86,7 +86,7 @@ func (t *timeline) extend(e events.Event) *item {
 			return nil
 		}
 		delete(t.calls, e.ID)
-		it.result = &result{text: bound(e.Text), code: e.ExitCode, failed: e.Failed, took: e.Time.Sub(it.time)}
+		it.result = &result{text: printed(e.Text), code: e.ExitCode, failed: e.Failed, took: e.Time.Sub(it.time)}
 		return it
 	case len(t.events) == 0:
 		return nil
@@ -97,7 +97,8 @@ func (t *timeline) extend(e events.Event) *item {
 		return nil
 	}
 	if e.Kind == events.Text {
-		last.body += "\n"
+		last.body = bound(last.body + "\n" + printed(e.Text))
+		return last
 	}
 	last.body = bound(last.body + e.Text)
 	return last

@@ -80,7 +80,6 @@ const debounce = 120 * time.Millisecond
 // the first one.
 func New(ctx context.Context, sessions Sessions, first welcome.Services) *Model {
 	filter := keymap.Field("/")
-	filter.Placeholder = "words, state:running agent:codex -word"
 	m := &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: page.After, debounce: debounce,
 		filter: filter, list: list{order: byState, marked: map[session.ID]bool{}}, welcome: welcome.New(first),
@@ -102,7 +101,20 @@ func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
 	m.filter.SetWidth(max(10, min(40, width-56)))
+	m.filter.Placeholder = filterHint(m.filter.Width())
 	m.list.fit(m.listHeight())
+}
+
+// filterHint shows what a filter can be, as far as it fits.
+func filterHint(width int) string {
+	hint := ""
+	for _, word := range []string{"words", " state:running", " agent:codex", " -word"} {
+		if len(hint)+len(word) > width {
+			break
+		}
+		hint += word
+	}
+	return hint
 }
 
 // Init lists the sessions, repairs crashed ones and starts to watch.

@@ -82,7 +82,7 @@ func (r *fakeSessions) Tail(session.ID, int64) ([]byte, error) {
 		r.tails = r.tails[min(1, len(r.tails)-1):]
 		return []byte(text), nil
 	}
-	return []byte("reading main.go\n\x1b]52;c;ZXZpbA==\x07all tests pass\n"), nil
+	return []byte("reading \x1b[1mmain.go\x1b[0m\n\x1b]52;c;ZXZpbA==\x07all tests pass\n"), nil
 }
 
 func (r *fakeSessions) CountChanges(_ context.Context, id session.ID) (session.Changes, error) {

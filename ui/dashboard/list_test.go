@@ -95,3 +95,25 @@ func TestACostIsNeverShownAsLessThanIsKnown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestTheHintOfTheFilterIsNotCutWithinAWord(t *testing.T) {
+	for width, want := range map[int]string{10: "words", 24: "words state:running", 40: "words state:running agent:codex -word"} {
+		if got := filterHint(width); got != want {
+			t.Errorf("at %d it is %q, want %q", width, got, want)
+		}
+	}
+}
+
+func TestAFilterWithAnUnknownStateNamesTheStatesOnTheScreen(t *testing.T) {
+	p, _ := openAsIs(t, 80, 24)
+	p.Press("/")
+	p.Type("state:rnning")
+	p.Sees(`"rnning" is no state; there are open, running, to-review`)
+	p.Sees("no-changes")
+	p.Press("esc", "/")
+	p.Type("-state:rnning")
+	p.Sees(`"rnning" is no state; there are open, running, to-review`)
+	p.Press("esc", "/")
+	p.Type("state:runni")
+	p.DoesNotSee("is no state")
+}

@@ -101,7 +101,7 @@ func (p *preview) reader(b *summary.Summary) func() previewLoaded {
 		if err != nil {
 			return previewLoaded{id: id, err: err}
 		}
-		return previewLoaded{id: id, output: frame.Lines(termtext.Text(string(text)))}
+		return previewLoaded{id: id, output: frame.Lines(termtext.Text(termtext.Unstyled(string(text))))}
 	}
 }
 

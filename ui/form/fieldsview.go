@@ -194,7 +194,7 @@ func (f *fields) labelCols() int {
 
 // value is the value of a field in one line.
 func (f *fields) value(field spec.Field) string {
-	text := field.Text(f.draft)
+	text := field.Show(f.draft)
 	switch {
 	case field.Type == spec.Bool && text == "true":
 		return "on"
@@ -253,7 +253,7 @@ func (f *fields) values() string {
 		parts = append(parts, "Values: "+strings.Join(safeWords(names), ", ")+".")
 	}
 	if f.changed(field) && field.Type != spec.Secret {
-		text := field.Text(f.request.Base)
+		text := field.Show(f.request.Base)
 		switch {
 		case field.Type == spec.Bool && text == "true":
 			text = "on"

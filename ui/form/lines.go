@@ -56,7 +56,7 @@ func askOne(r Request, in *lineReader, field spec.Field, draft any) error {
 		a.setSuggestions(safeWords(r.Suggest(field)))
 	}
 	fmt.Fprintf(r.Out, "\n%s\n", a.help())
-	if value := field.Text(draft); value != "" {
+	if value := field.Show(draft); value != "" {
 		fmt.Fprintf(r.Out, "Empty keeps %s\n", termtext.Escape(value))
 	}
 	if len(a.suggestions) > 0 {

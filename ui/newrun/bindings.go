@@ -17,7 +17,7 @@ type bindings struct {
 func newBindings() *bindings {
 	return &bindings{
 		next: keymap.Bind("next", "tab"), back: keymap.Bind("back", "shift+tab"), toSteps: keymap.Bind("steps", "esc"),
-		toStart: keymap.Bind("to start", "ctrl+s"), talk: keymap.Bind("interactive or unattended", "ctrl+t"),
+		toStart: keymap.Bind("last step", "ctrl+s"), talk: keymap.Bind("interactive or unattended", "ctrl+t"),
 		copyCommand: keymap.Bind("copy the command", "ctrl+y", "c"), leave: keymap.Bind("leave", "esc", "q"), open: keymap.Bind("open", "enter", "right", "l"),
 		take: keymap.Bind("take", "enter"), pick: keymap.Bind("choose", "up", "down"), also: keymap.Bind("add", "space"),
 		nameFile: keymap.Bind("name a file", "@"), openLibrary: keymap.Bind("prompts", "ctrl+l"),

@@ -173,22 +173,22 @@ func (c *choices) setPrompts(msg promptsListed) {
 	c.task.resize()
 }
 
-// missing is the first choice that the user has not made yet; empty if all are made.
-func (c *choices) missing() string {
+// missing is the first choice that the user has not made yet, and its step; empty if all are made.
+func (c *choices) missing() (text string, at stepID) {
 	_, described := c.task.status()
 	switch {
 	case c.repository.chosen == "":
-		return "choose a repository"
+		return "choose a repository", stepRepository
 	case c.repository.err != nil || c.repository.place == nil:
-		return ""
+		return "", 0
 	case c.request.Agent == "":
-		return "choose an agent"
+		return "choose an agent", stepAgent
 	case !described && c.task.shell:
-		return "enter a command"
+		return "enter a command", stepTask
 	case !described:
-		return "describe the task"
+		return "describe the task", stepTask
 	}
-	return ""
+	return "", 0
 }
 
 // problem is why the run cannot be started; nil if it can.

@@ -38,7 +38,7 @@ func (m *Model) message() string {
 	if m.start.state != notStarted {
 		return "" // the step shows it
 	}
-	if text := m.missing(); text != "" && m.at != stepStart { // no error yet
+	if text, _ := m.missing(); text != "" && m.at != stepStart { // no error yet
 		return m.theme.Warn.Render("· next: " + text)
 	}
 	if err := m.problem(); err != nil {

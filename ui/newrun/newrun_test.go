@@ -101,7 +101,7 @@ func TestLimitsOfASandboxAreOfferedAndTheSummaryShowsWhichAreNotEnforced(t *test
 	p.Press("ctrl+s")
 	p.Sees("those that this machine cannot enforce are ignored")
 	p.Press("enter")
-	if want := "run codex --repo=/home/ann/blog --state-size=32 --allow-degraded '--prompt=mend it'"; !slices.Equal(w.started, []string{want}) {
+	if want := "run codex --repo=/home/ann/blog --state-size=32MiB --allow-degraded '--prompt=mend it'"; !slices.Equal(w.started, []string{want}) {
 		t.Errorf("started %q", w.started)
 	}
 }

@@ -118,8 +118,12 @@ func modelOf(settings *config.Settings, spec *session.Spec) string {
 		return "none; the network policy " + spec.Network + " has no model server"
 	case settings.Inference == firstrun.Scripted:
 		return "none; a built-in script plays a fixed example"
+	case settings.Inference == "auto":
+		return cmp.Or(settings.Model, "chosen automatically")
+	case settings.Model == "":
+		return "chosen at " + settings.Inference
 	default:
-		return cmp.Or(settings.Model, "the only model") + " of " + settings.Inference
+		return settings.Model + " of " + settings.Inference
 	}
 }
 

@@ -12,8 +12,10 @@ func TestTheOverviewNamesTheModelThatTheNetworkPolicyPermits(t *testing.T) {
 	for _, c := range []struct {
 		inference, model, network, want string
 	}{
-		{"auto", "", "local", "the only model of auto"},
-		{"auto", "qwen3", "public", "qwen3 of auto"},
+		{"auto", "", "local", "chosen automatically"},
+		{"auto", "qwen3", "public", "qwen3"},
+		{"ollama", "", "local", "chosen at ollama"},
+		{"ollama", "qwen3", "local", "qwen3 of ollama"},
 		{firstrun.Scripted, "", "local", "none; a built-in script plays a fixed example"},
 		{"auto", "qwen3", "none", "none; the network policy none has no model server"},
 	} {

@@ -158,7 +158,7 @@ func (s *sandboxStep) hiddenView(t theme.Theme) []string {
 		return nil
 	}
 	globs := strings.Join(append([]string{"hidden: .env files, private keys"}, s.globs...), ", ")
-	out := []string{t.Rule.Render(ansi.Truncate("─ "+termtext.Escape(globs)+" "+strings.Repeat("─", s.width), s.width, "…"))}
+	out := []string{t.Rule.Render(heading(termtext.Escape(globs), s.width))}
 	switch names := s.files.hidden; {
 	case s.files.err != nil:
 		out = append(out, t.Warn.Render("! "+termtext.Escape(s.files.err.Error())))
@@ -172,6 +172,12 @@ func (s *sandboxStep) hiddenView(t theme.Theme) []string {
 		out = append(out, listed(names, s.width, rows-1)...)
 	}
 	return frame.Fill(out, rows)
+}
+
+// heading is a rule of a width that begins with a text.
+func heading(text string, width int) string {
+	text = ansi.Truncate("─ "+text+" ", width, "…")
+	return text + strings.Repeat("─", max(0, width-ansi.StringWidth(text)))
 }
 
 // maxListed bounds the names of a list on the screen.

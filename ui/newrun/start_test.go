@@ -28,6 +28,22 @@ func TestAnAgentThatOneTalksToIsAttachedTo(t *testing.T) {
 	}
 }
 
+func TestEnterAtTheStartGoesToTheChoiceThatIsMissing(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("ctrl+s")
+	p.Sees("enter choose an agent")
+	p.Press("enter", "enter", "ctrl+s")
+	p.Sees("enter describe the task")
+	p.Press("enter")
+	p.Type("mend it")
+	p.Press("ctrl+s")
+	p.Sees("enter start")
+	p.Press("enter")
+	if len(p.w.started) != 1 || !strings.Contains(p.w.started[0], "mend it") {
+		t.Errorf("started %q", p.w.started)
+	}
+}
+
 func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	w := newWorld(t)
 	w.delivers = true
@@ -68,11 +84,10 @@ func TestAnInvalidRunIsNotStarted(t *testing.T) {
 	p.Sees("not yet")
 	p.Sees("✗ Codex needs a task")
 	p.DoesNotSee("--prompt") // the field is selected
-	p.Press("enter", "enter")
+	p.Press("enter")
 	if len(p.w.started) > 0 || len(p.Asked) > 0 {
 		t.Errorf("started %q, asked for %+v", p.w.started, p.Asked)
 	}
-	p.Press("esc", "up", "up", "up", "enter")
 	p.Type("mend it")
 	p.Press("tab", "down")
 	p.Type("1000")

@@ -61,6 +61,10 @@ func (t *conversation) look(words string) error {
 		t.say("\"%s\" is not in the list", termtext.Escape(words))
 		return nil
 	}
+	if problem := summary.ParseFilter(words).Problem(); problem != "" {
+		t.say("%s", problem)
+		return nil
+	}
 	t.filter, t.from = words, 0
 	return nil
 }

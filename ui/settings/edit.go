@@ -188,7 +188,7 @@ func (m *Model) unset() tea.Cmd {
 		return nil
 	}
 	m.busy = true
-	ctx, settings, key, was := m.ctx, m.settings, setting.Key, orNothing(m.overview.Own[setting.Key].Text())
+	ctx, settings, key, was := m.ctx, m.settings, setting.Key, orNothing(m.overview.Own[setting.Key].Show())
 	return func() tea.Msg { return written{key: key, was: was, err: settings.Unset(ctx, key)} }
 }
 

@@ -73,7 +73,7 @@ func (l *list) arrange() {
 
 // matches reports whether the name, the value and the help of a setting contain all words.
 func matches(setting config.Setting, words []string) bool {
-	text := strings.ToLower(heading(setting) + " " + setting.Key + " " + setting.Text() + " " + setting.Field.Label + " " + setting.Field.Help)
+	text := strings.ToLower(heading(setting) + " " + setting.Key + " " + setting.Show() + " " + setting.Field.Label + " " + setting.Field.Help)
 	for _, word := range words {
 		if !strings.Contains(text, word) {
 			return false
@@ -199,7 +199,7 @@ func (l *list) line(t theme.Theme, r row, here bool) string {
 	if width >= 60 {
 		originWidth = min(32, width/3)
 	}
-	value := termtext.Escape(r.setting.Text())
+	value := termtext.Escape(r.setting.Show())
 	origin := tail(r.setting.Origin(), originWidth-1)
 	builtIn := r.setting.Source().Kind == config.BuiltIn
 	if value == "" && builtIn {

@@ -174,13 +174,13 @@ func (m *Model) facts(setting config.Setting, width int) []string {
 		}
 	}
 	if m.edit == nil {
-		fact("value", orNothing(setting.Text()))
+		fact("value", orNothing(setting.Show()))
 		fact("from", setting.Origin())
 	}
 	own, known := m.overview.Own[setting.Key]
 	inFile := known && own.Source().Kind == config.UserFile
 	if last := setting.Source().Kind; inFile && last > config.UserFile {
-		fact("your file", orNothing(own.Text())+"; overridden")
+		fact("your file", orNothing(own.Show())+"; overridden")
 	}
 	fact("default", orNothing(setting.Default()))
 	takes := setting.Takes()

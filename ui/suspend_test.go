@@ -1,0 +1,45 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/ui/widget/keymap"
+)
+
+func TestOnlyAShellWithJobControlStopsTheProgram(t *testing.T) {
+	for name, one := range map[string]struct {
+		job  job
+		want bool
+	}{
+		"a shell started it as a job":                {job{10, 20, 10, 10}, true},
+		"a shell without job control started it":     {job{10, 10, 10, 10}, false},
+		"a terminal runs it in place of a shell":     {job{20, 20, 10, 10}, false},
+		"its parent has gone":                        {job{}, false},
+		"sudo of a shell with job control ran it":    {job{10, 20, 10, 20}, false},
+		"the process that adopted it is elsewhere":   {job{10, 20, 1, 1}, false},
+		"a group with its parent's number elsewhere": {job{10, 10, 20, 10}, false},
+	} {
+		if one.job.controlled() != one.want {
+			t.Errorf("%s: %v", name, !one.want)
+		}
+	}
+}
+
+func TestCtrlZWithoutAShellSaysSo(t *testing.T) {
+	for _, before := range []string{"", "/", "?", ":"} {
+		a := newTestApp(t, 80, 24)
+		a.job = func() job { return job{} }
+		if before != "" {
+			drive(a, keymap.Press(before))
+		}
+		drive(a, keymap.Press("ctrl+z"))
+		if !strings.Contains(shown(a), "! no shell to return to") {
+			t.Errorf("after %q:\n%s", before, shown(a))
+		}
+		drive(a, keymap.Press("down"))
+		if strings.Contains(shown(a), "no shell") {
+			t.Errorf("after %q, the next key does not clear it", before)
+		}
+	}
+}
