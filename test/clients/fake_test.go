@@ -126,8 +126,11 @@ func (m *machines) Extend(_ context.Context, _ session.Tenant, id string, by tim
 
 func (m *machines) Update(_ context.Context, _ session.Tenant, id string, c session.SandboxChange) (sandbox.Sandbox, error) {
 	return m.change(id, func(found *machine) {
-		if c.Labels != nil {
-			found.view.Labels = *c.Labels
+		if c.Name != nil {
+			found.view.Name = *c.Name
+		}
+		if c.Metadata != nil {
+			found.view.Metadata = *c.Metadata
 		}
 		if c.Timeout != nil {
 			found.view.Expires = time.Now().Add(*c.Timeout)
@@ -173,6 +176,13 @@ func (m *machines) SetNetwork(_ context.Context, _ session.Tenant, id string, li
 	return view.Network, err
 }
 
+// The scripts that copy files as aibox-init does.
+const (
+	report   = ` -type p -printf '"%p" is left out\n' `
+	copyOut  = `cd "$(dirname "$1")"; name=$(basename "$1"); find "$name"` + report + `>&2; find "$name" ! -type p -print0 | tar -c --null --no-recursion -T -`
+	copyInto = `tar -xC "$1"; find "$1"` + report + `-delete >&2`
+)
+
 // running is a process.
 type running struct {
 	info    process.Info
@@ -200,12 +210,18 @@ func (m *machines) StartProcess(_ context.Context, id session.ID, r process.Requ
 	if err != nil {
 		return process.Info{}, err
 	}
+	if r.Copy != nil {
+		r.Argv, r.Stdin = []string{"sh", "-ec", copyOut, "sh", r.Copy.Path}, r.Copy.Into
+		if r.Copy.Into {
+			r.Argv[2] = copyInto
+		}
+	}
 	// The processes continue after the call.
 	command := exec.Command(r.Argv[0], r.Argv[1:]...)
 	command.Dir = cmp.Or(r.Dir, found.dir)
 	command.Env = slices.Concat(os.Environ(), found.env, r.Env)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p := &running{command: command, record: process.NewRecord(m.dir, r.Keep, r.Overflow)}
+	p := &running{command: command, record: process.NewRecord(m.dir, cmp.Or(r.Keep, 1<<20), r.Overflow)}
 	frames := &recorder{record: p.record}
 	command.Stdout, command.Stderr = output{frames, process.Stdout}, output{frames, process.Stderr}
 	if r.Stdin {

@@ -32,3 +32,12 @@ func readOnlyFiles() []control {
 		{name: "no link in the place of a read-only folder", file: readOnly, text: ` || !r.plain[path] && r.list.Match(path, true) {`, off: ` {`, tests: "TestAReadOnlyPathIsAlsoWhatCouldReplaceAReadOnlyFile"},
 	}
 }
+
+// repositoryNames are the controls about names in a repository that lead out of the workspace.
+func repositoryNames() []control {
+	const outside = "TestNoNameInARepositoryLeadsOutOfTheWorkspace"
+	return []control{
+		{name: "no name that git never checks out", file: "workspace/names.go", text: `strings.SplitSeq(path, "/")`, off: `strings.SplitSeq("x", "/")`, tests: outside},
+		{name: "no folder is made through a symlink", file: "workspace/copy.go", text: `above, err := openDir(root, folderOf(dir))`, off: `above, err := unix.Openat(root, folderOf(dir), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)`, tests: outside},
+	}
+}

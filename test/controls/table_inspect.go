@@ -32,6 +32,10 @@ func inspection() []control {
 		{name: "errors that quote a server are redacted", file: secrets, text: `injected := i.secrets[target{d, https}]; injected != nil {`, off: `injected := i.secrets[target{d, https}]; false {`, tests: "TestAnAnswerThatCannotBeReadIsRedacted"},
 		{name: "names of fields are redacted in any letter case", file: inspect, text: `injected.redact.Folded()`, off: `injected.redact`, tests: "TestTheNameOfAHeaderIsRedactedInAnyLetterCase"},
 		{name: "names of fields are redacted", file: secrets, text: `if clean != name {`, off: `if false {`, tests: "TestEveryPartOfAResponseIsRedacted"},
+		{name: "the requests of HTTP/2 of a session are bounded", file: http2, text: `n > int64(p.limits.Connections) {`, off: `n < 0 {`, tests: "TestRequestsOfHTTP2AreBoundedForTheSession", in: in},
+		{name: "a refusal is in progress until the client takes it", file: http2, text: `_ = http.NewResponseController(w).Flush()`, off: ``, tests: "TestRequestsOfHTTP2AreBoundedForTheSession", in: in},
+		{name: "the unread bytes of a request of HTTP/2 are bounded", file: http2, text: `receivebuffer.Config(requestBuffer, maxStreams)`, off: `receivebuffer.Config(1<<20, maxStreams)`, tests: "TestWhatIsNotReadFromHTTP2TakesLittleMemory", in: in},
+		{name: "the unread bytes of responses of HTTP/2 are bounded", file: "netguard/egress/forward.go", text: `receivebuffer.Config(receivebuffer.Response, p.limits.PerHost)`, off: `receivebuffer.Config(4<<20, p.limits.PerHost)`, tests: "TestWhatIsNotReadFromHTTP2TakesLittleMemory", in: in},
 		{name: "no CONNECT in HTTP/2", file: http2, text: `if r.Method == http.MethodConnect {`, off: `if false {`, tests: "TestATargetOfHTTP2IsAPathOfVisibleCharacters", in: in},
 		{name: "targets of HTTP/2 have visible characters", file: http2, text: `if !isVisible(r.RequestURI) {`, off: `if false {`, tests: "TestATargetOfHTTP2IsAPathOfVisibleCharacters", in: in},
 		{name: "a header announced as a trailer counts", file: "netguard/egress/forward.go", text: `if len(request.Trailer) == 0 {`, off: `if true {`, tests: "TestMethodsAndPathsAreRestricted", in: in},
@@ -77,6 +81,7 @@ func gateway() []control {
 		{name: "beta features of tools only if allowed", file: "netguard/gateway/beta.go", text: `ok && slices.Contains(open, tool)`, off: `ok && tool > 0`, tests: beta},
 		{name: "a request that was read is not sent again", file: "netguard/gateway/retry.go", text: `again && neverSent(err)`, off: `again`, tests: "TestRequestThatWasReadIsNeverSentAgain TestRequestIsSentAgainOnlyWhereThatIsSafe"},
 		{name: "a slow body is cut off", file: "netguard/gateway/incoming.go", text: `next.Before(deadline) {`, off: `next.Before(deadline) || true {`, tests: "TestSlowRequestBodyIsCutOff"},
+		{name: "the unread bytes of answers of HTTP/2 are bounded", file: "netguard/gateway/modelserver/transport.go", text: `receivebuffer.Config(receivebuffer.Response, most)`, off: `receivebuffer.Config(4<<20, most)`, tests: "TestAnswersThatTheAgentDoesNotReadTakeLittleMemory"},
 		{name: "memory of bodies is bounded", file: "netguard/gateway/body.go", text: `if !g.ledger.reserve(size - int64(cap(body))) {`, off: `if g.ledger == nil {`, tests: "TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed"},
 	})
 }

@@ -1,7 +1,8 @@
 // Package docs generates parts of the pages under docs/: the agents with their options and
 // their measured behavior when model servers fail, the keys of an agent file, the settings,
-// the risks, the phases of a session, and the tools for MCP clients. The parts are between marks in pages that are otherwise written by hand. A
-// test checks that they match the program. The package opens no file.
+// the risks, the phases of a session, the calls of E2B's packages, and the tools for MCP clients.
+// The parts are between marks in pages that are otherwise written by hand. A test checks that
+// they match the program. The package opens no file.
 package docs
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
+	"aibox/api/e2b"
 	"aibox/api/mcp"
 	"aibox/config"
 	"aibox/review/risk"
@@ -25,6 +27,7 @@ func Parts() (map[string]string, error) {
 		"agent-keys": func(out *strings.Builder) error { return custom.Reference(out) },
 		"settings":   func(out *strings.Builder) error { return config.Reference(out) },
 		"risks":      func(out *strings.Builder) error { return risk.Reference(out) },
+		"calls":      func(out *strings.Builder) error { return e2b.Reference(out) },
 		"mcp-tools":  func(out *strings.Builder) error { return mcp.Reference(out) },
 		"phases":     func(out *strings.Builder) error { writePhases(out); return nil },
 	} {

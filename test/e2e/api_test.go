@@ -330,7 +330,7 @@ func TestTheCommandLineUsesSandboxes(t *testing.T) {
 		t.Errorf("the copy holds %q", got)
 	}
 	// Files are copied with the rights of the sandbox's user.
-	m.aibox(0, "sandbox", "exec", id, "--", "sh", "-c", "ln -s /etc ~/link; mkdir ~/d; ln -s /etc/shadow ~/d/shadow; echo kept >~/d/f")
+	m.aibox(0, "sandbox", "exec", id, "--", "sh", "-c", "ln -s /etc ~/link; mkdir ~/d; ln -s /etc/shadow ~/d/shadow; echo kept >~/d/f; mkdir ~/s; echo kept >~/s/f; mkfifo ~/s/pipe")
 	m.aibox(0, "sandbox", "cp", file, id+":/home/user/own")
 	if got := m.aibox(0, "sandbox", "exec", id, "--", "stat", "-c", "%U", "/home/user/own").stdout; got != "user\n" {
 		t.Errorf("the copy belongs to %s", got)
@@ -349,6 +349,10 @@ func TestTheCommandLineUsesSandboxes(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(m.home, "d", "shadow")); err == nil {
 		t.Error("a symlink of the sandbox that leads out of the copy was copied")
+	}
+	m.fails(4, `"s/pipe" is left out`, "sandbox", "cp", id+":/home/user/s", filepath.Join(m.home, "s"))
+	if got := m.read(m.home, "s", "f"); got != "kept\n" {
+		t.Errorf("the folder that was copied without its pipe holds %q", got)
 	}
 	if got := m.aibox(0, "sandbox", "network", id, "--allow", "b.example").stdout; !strings.Contains(got, "b.example") || strings.Contains(got, "a.example") {
 		t.Error(got)

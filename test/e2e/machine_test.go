@@ -83,7 +83,11 @@ func (m *machine) close() {
 		}
 		return nil
 	})
-	if err := os.RemoveAll(m.home); err != nil {
+	err := os.RemoveAll(m.home)
+	for deadline := time.Now().Add(hung); errors.Is(err, syscall.ENOTEMPTY) && time.Now().Before(deadline); err = os.RemoveAll(m.home) {
+		time.Sleep(10 * time.Millisecond) // a command of the user, such as for the audit, still writes
+	}
+	if err != nil {
 		m.t.Error(err)
 	}
 }

@@ -52,6 +52,9 @@ tables | sed 's/\[[0-9:]*\]//' >again; sed 's/\[[0-9:]*\]//' up | cmp - again
 tables | cmp - before
 sh -e script
 "$0" --rootful netguard status | grep 'all of it *up'
+export DOCKER_HOST="unix://$HOME/removed.sock" # its Docker is gone, its locks are not
+"$0" netguard status --site host | grep 'all of it *up'
+"$0" netguard down --site host --dry-run | grep -e AIBOX-INPUT
 "$0" netguard down --site host
 tables | cmp - before`
 	cmd := exec.Command("unshare", "-rnm", "sh", "-euc", script, aibox)
@@ -76,10 +79,11 @@ func TestASiteThatCannotBeUsedIsExplained(t *testing.T) {
 		code int
 		want []string
 	}{
-		{system, []string{"up", "--site", "host"}, 3, []string{"root", "a password is required", "sudo aibox netguard up --site host"}},
-		{system, []string{"status", "--site", "host"}, 3, []string{"sudo aibox netguard status --site host"}},
+		{system, []string{"up", "--site", "host"}, 3, []string{"root", "a password is required", "sudo " + aibox + " netguard up --site host"}},
+		{system, []string{"status", "--site", "host"}, 3, []string{"sudo " + aibox + " netguard status --site host"}},
 		{system, []string{"up", "--site", "rootless"}, 3, []string{"runs as root"}},
 		{missing, []string{"up", "--site", "host"}, 3, []string{"no Docker daemon answers", "sudo systemctl start docker"}},
+		{missing, []string{"status", "--site", "host"}, 3, []string{"sudo " + aibox + " netguard status --site host"}},
 		{missing, []string{"down", "--site", "rootless", "--dry-run"}, 3, []string{"no Docker daemon answers", "systemctl --user start docker"}},
 		{rootless, []string{"up", "--site", "host"}, 2, []string{"DOCKER_HOST names a rootless Docker"}},
 		{rootless, []string{"--rootful", "up", "--site", "rootless"}, 2, []string{"contradict"}},

@@ -27,8 +27,9 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit %d after %v\n--- stdout\n%.4000s\n--- stderr\n%.4000s", o.code, o.took.Round(time.Millisecond), o.stdout, o.stderr)
 }
 
-// limit is how long any program may take before the test gives it up, random keys aside.
-const limit = 4 * time.Minute
+// limit is how long any program may take before the test gives it up, random keys aside. An agent
+// needs minutes to start beside other programs that keep all processors busy.
+const limit = 10 * time.Minute
 
 // longest is how long a program may run: the flags of a test can make it long.
 func longest() time.Duration {

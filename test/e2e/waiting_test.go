@@ -77,6 +77,11 @@ func TestAnAgentFromNpmThatAsksForPermissionWaits(t *testing.T) {
 			m := newMachine(t)
 			args := append([]string{"run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it"}, ask...)
 			s := m.onTerminal(append(args, "--inference", m.script("[[step]]\nrun = \""+cmp.Or(run[agent], "echo made > made.txt")+"\"\n"+stalled))...)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the terminal shows\n%s", s.shown())
+				}
+			})
 			s.awaitShown("ctrl-p ctrl-q")
 			id := m.stored()[0].ID
 			m.awaitWaiting(id, true)

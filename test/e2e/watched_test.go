@@ -69,18 +69,20 @@ func (w *watched) await(t testing.TB, text string) {
 // with other tests anything may take seconds.
 const hung = 30 * time.Second
 
-// eventually asks until a condition of another process holds; it fails the test
-// after the time given.
+// eventually asks until a condition of another process holds; it fails the test after the time
+// given. It takes at most a fifth of a processor, since a question can be a command, and tests that
+// wait must not slow down the others.
 func eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
 	t.Helper()
 	begin := time.Now()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
+	for {
+		asked := time.Now()
+		if holds() {
+			return time.Since(begin)
+		}
 		if time.Since(begin) > within {
 			t.Fatalf("within %v it does not come true that %s", within, what)
 		}
-		<-tick.C
+		<-time.After(min(max(4*time.Since(asked), 5*time.Millisecond), time.Second))
 	}
-	return time.Since(begin)
 }
