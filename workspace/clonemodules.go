@@ -69,7 +69,7 @@ func (s *source) cloneModule(ctx context.Context, path, recorded string) (m *sou
 		return nil, fmt.Sprintf("cloning %s failed: %s", shown, git.Message(cmp.Or(context.Cause(limited), err))), nil
 	}
 	m = &source{
-		prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), who: s.who, name: s.name,
+		prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), settings: s.settings, name: s.name,
 		git: gitAt(dir), url: address, head: recorded, cloner: s.cloner,
 	}
 	return m, m.own(ctx, s.format, s.cloner.req.Dirs.Workspace), nil

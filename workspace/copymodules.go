@@ -129,7 +129,7 @@ func (p *preparation) joinModules(ctx context.Context) error {
 		return nil
 	}
 	c := git.Commit{
-		Ref: ref(p.ws.Session, "files"), Parent: p.ws.BaseCommit(), Tree: p.ws.BaseTree, Who: p.src.who,
+		Ref: ref(p.ws.Session, "files"), Parent: p.ws.BaseCommit(), Tree: p.ws.BaseTree, Who: p.src.settings.who,
 		Message: "Files of aibox session " + p.ws.Session + ", with those of submodules\n",
 	}
 	p.eachModule(func(m *preparation) {
@@ -158,7 +158,7 @@ func (p *preparation) joinModules(ctx context.Context) error {
 // the store, and packs its new objects: git in the sandbox sees a single repository.
 func (p *preparation) startModules(ctx context.Context, parent string) (pack, commit string, err error) {
 	c := git.Commit{
-		Ref: ref(p.ws.Session, "modules"), Parent: parent, Who: p.src.who,
+		Ref: ref(p.ws.Session, "modules"), Parent: parent, Who: p.src.settings.who,
 		Message: "Files of submodules\n\nIn this copy submodules are plain folders.\n",
 	}
 	brought := make(map[string]bool, len(p.ws.Modules))
@@ -186,7 +186,7 @@ func (p *preparation) startModules(ctx context.Context, parent string) (pack, co
 	if err := im.End(err); err != nil {
 		return "", "", err
 	}
-	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), func(string) {})
+	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), visitor{})
 	return pack, commit, err
 }
 

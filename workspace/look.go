@@ -30,9 +30,6 @@ func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 	if err := src.locate(ctx, repo, dirs.Workspace); err != nil {
 		return Place{}, err
 	}
-	if err := src.identify(ctx); err != nil {
-		return Place{}, err
-	}
 	if err := notBelow(src.common, dirs.Workspace); err != nil {
 		return Place{}, err
 	}

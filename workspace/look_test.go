@@ -21,6 +21,20 @@ func TestLookFindsTheTopAndTheBranchFromAnyFolder(t *testing.T) {
 	}
 }
 
+func TestAFolderIsFoundThroughASymlinkFromElsewhere(t *testing.T) {
+	repo := repository(t)
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(filepath.Join(repo, "dir"), link))
+	place, err := workspace.Look(t.Context(), link, dirsIn(t.TempDir()))
+	must(t, err)
+	if real, _ := filepath.EvalSymlinks(repo); place.Top != real || place.Start != "dir" {
+		t.Errorf("got %+v", place)
+	}
+	if ws := prepared(t, link); ws.Files != 2 {
+		t.Errorf("%d files were copied", ws.Files)
+	}
+}
+
 func TestLookRefusesTheSameAsPrepare(t *testing.T) {
 	home := t.TempDir()
 	dirs := dirsIn(home)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -82,7 +83,7 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 		get = "git submodule update --init --recursive " + termtext.Escape(shellquote.Join([]string{s.outermost}))
 	}
 	get = "run `" + get + "` to bring it along"
-	m = &source{prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), asIs: s.asIs, who: s.who, name: s.name}
+	m = &source{prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), asIs: s.asIs, settings: s.settings, name: s.name}
 	if m.top, lack = s.checkedOut(path); lack != "" {
 		return nil, lack, nil
 	}
@@ -102,6 +103,11 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 	rev := recorded
 	if m.asIs {
 		rev = "HEAD"
+		own, err := readSettings(ctx, m.git)
+		if err != nil {
+			return nil, "", err
+		}
+		m.settings.fileMode = own.fileMode
 	}
 	if m.head, err = m.git.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
@@ -180,22 +186,21 @@ func (s *source) moduleSettings(ctx context.Context, path string) (names, addres
 // own reads the identity of the submodule's repository. lack is the reason to refuse it:
 // it belongs to another folder, or aibox cannot read it.
 func (s *source) own(ctx context.Context, format git.Format, workspaces string) (lack string) {
-	asked := []string{"rev-parse", "--show-object-format", "--absolute-git-dir"}
+	questions := identifying
 	if s.top != "" {
-		asked = append(asked, "--show-toplevel")
+		questions = append(slices.Clip(identifying), "--show-toplevel")
 	}
-	out, err := s.git.Line(ctx, asked...)
+	answers, err := ask(ctx, s.git, questions)
 	if err != nil {
 		return "git cannot read it: " + git.Message(err)
 	}
-	lines := strings.SplitN(out, "\n", len(asked)-1)
-	if len(lines) != len(asked)-1 || s.top != "" && lines[2] != s.top {
+	if s.top != "" && answers[len(identifying)] != s.top {
 		return "the .git in its folder leads elsewhere"
 	}
-	if s.format, s.gitDir = git.Format(lines[0]), lines[1]; s.format != format {
-		return fmt.Sprintf("its objects have the format %s, and those of the repository around it %s", s.format, format)
+	if found := git.Format(answers[0]); found != format {
+		return fmt.Sprintf("its objects have the format %s, and those of the repository around it %s", found, format)
 	}
-	if err := s.identify(ctx); err != nil {
+	if err := s.keepIdentity(s.git.Dir(), answers); err != nil {
 		return err.Error()
 	}
 	if err := notBelow(s.common, workspaces); err != nil {

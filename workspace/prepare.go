@@ -180,13 +180,9 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 		return err
 	}
 	defer unix.Close(to)
-	filemode, err := p.src.git.Line(ctx, "config", "--type=bool", "--default=true", "core.fileMode")
-	if err != nil {
-		return err
-	}
 	count := &counter{now: Progress{Stage: "copying", Total: len(p.list.visible)}, relay: p.req.Progress}
 	c := &copier{
-		from: from, to: to, format: p.src.format, filemode: filemode == "true",
+		from: from, to: to, format: p.src.format, filemode: p.src.settings.fileMode,
 		index: p.list.index, prefix: p.src.prefix, progress: count.add, keys: p.hidesKeys,
 	}
 	if p.files, err = c.copyTree(ctx, p.list.visible); err != nil {
@@ -199,7 +195,7 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 func (p *preparation) writeAgentGit(ctx context.Context) error {
 	p.agent = &agentGit{
 		dir: filepath.Join(p.ws.Path, ".git"), format: p.src.format,
-		head: p.src.head, headRef: p.src.headRef, shallow: p.history.shallow, who: p.src.who,
+		head: p.src.head, headRef: p.src.headRef, shallow: p.history.shallow, who: p.src.settings.who,
 		exclude: p.ws.Scratch,
 	}
 	report(p.req, Progress{Stage: "history", Files: len(p.files), Total: len(p.files)})
@@ -315,7 +311,7 @@ func (p *preparation) findUnmatched() {
 func (p *preparation) saveBaseline(ctx context.Context) error {
 	b := &p.baseline
 	b.Format = p.src.format
-	b.Ignore = p.ignoreFiles(ctx)
+	b.Ignore = p.ignoreFiles()
 	for _, module := range p.leftModules() {
 		b.Modules = append(b.Modules, []byte(module))
 	}
@@ -338,10 +334,10 @@ func (p *preparation) saveBaseline(ctx context.Context) error {
 
 // ignoreFiles collects the user's ignore rules, weakest first, in git's order of
 // precedence: the user's own, the repository's, then each folder's.
-func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
+func (p *preparation) ignoreFiles() []IgnoreFile {
 	var rules []IgnoreFile
-	global, err := p.src.git.Line(ctx, "config", "--type=path", "core.excludesFile")
-	if err != nil || global == "" {
+	global := p.src.settings.excludes
+	if global == "" {
 		dir := os.Getenv("XDG_CONFIG_HOME")
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(p.req.Dirs.Home, ".config")

@@ -159,6 +159,33 @@ func TestHistoryDepthIsLimited(t *testing.T) {
 	}
 }
 
+func TestFilesNamedLikeCommitsAreNotTakenForThem(t *testing.T) {
+	repo := repository(t)
+	id := strings.Repeat("0123456789", 4)
+	commit(t, repo, map[string]string{id: "a file at the top", "dir/" + id + " " + id: "another"})
+	ws := prepared(t, repo)
+	gitIn(t, ws.Path, "fsck", "--strict")
+	if got, want := gitIn(t, ws.Path, "log", "--format=%H %P"), gitIn(t, repo, "log", "--format=%H %P"); got != want {
+		t.Errorf("the agent's history is\n%s\nnot\n%s", got, want)
+	}
+}
+
+func TestTheUsersIgnoreRulesAreFoundWhereGitFindsThem(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	write(t, filepath.Join(home, "rules"), "mine\n")
+	write(t, filepath.Join(home, ".config", "git", "ignore"), "default\n")
+	for set, want := range map[string]string{"~/rules": "mine\n", filepath.Join(home, "rules"): "mine\n", "": "default\n"} {
+		repo := repository(t)
+		gitIn(t, repo, "config", "core.excludesFile", set)
+		baseline, err := workspace.LoadBaseline(prepared(t, repo, func(r *workspace.Request) { r.Dirs.Home = home }).Baseline)
+		must(t, err)
+		if len(baseline.Ignore) == 0 || string(baseline.Ignore[0].Data) != want {
+			t.Errorf("with core.excludesFile %q the rules are %q", set, baseline.Ignore)
+		}
+	}
+}
+
 func TestTheUsersRepositoryIsOnlyRead(t *testing.T) {
 	repo := repository(t)
 	write(t, repo+"/a.txt", "changed\n")

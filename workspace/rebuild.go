@@ -147,7 +147,7 @@ func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder st
 		req: Request{Session: old.Session, Hide: old.Hide, Dirs: req.Dirs}, store: st, hide: recordedGlobs(old.Hide), ws: &ws,
 		src: &source{
 			git: st.git, top: old.Repo, common: st.dir, name: old.Name, format: git.Format(format),
-			head: old.Head, headRef: old.HeadRef, who: Identity(ctx, old),
+			head: old.Head, headRef: old.HeadRef, settings: settings{who: Identity(ctx, old)},
 		},
 	}, nil
 }
@@ -249,7 +249,8 @@ func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
 	if err := user.src.identify(ctx); err != nil {
 		return nil
 	}
-	return user.ignoreFiles(ctx)
+	user.src.settings, _ = readSettings(ctx, user.src.git) // else git's default file counts
+	return user.ignoreFiles()
 }
 
 // bareFile returns the baseline entry of a file that was written only from the tree.

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
@@ -30,10 +30,11 @@ type source struct {
 	cloner    *moduleCloner // of its submodules, where it is aibox's clone of url
 	format    git.Format
 	head      string // commit to start from
+	tree      string // of head; empty if git was not asked yet
 	headRef   string
 	asIs      bool // start from the files on disk, not from the commit
 	unborn    bool // the branch that is checked out has no commit yet
-	who       git.Signature
+	settings  settings
 }
 
 // openSource finds the repository that req names and the commit to start from.
@@ -47,26 +48,27 @@ func openSource(ctx context.Context, req Request) (*source, error) {
 		src.git, src.top, src.url, src.asIs = git.User(dir), dir, req.Repo, false
 		src.cloner = &moduleCloner{req: req, left: maxClonedModules}
 		src.name = folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
+		if err := src.identify(ctx); err != nil {
+			return nil, err
+		}
 	} else if err := src.locate(ctx, req.Repo, req.Dirs.Workspace); err != nil {
-		return nil, err
-	}
-	if err := src.identify(ctx); err != nil {
 		return nil, err
 	}
 	if err := notBelow(src.common, req.Dirs.Workspace); err != nil {
 		return nil, err
 	}
 	var asking sync.WaitGroup
-	asking.Go(func() { src.who = identity(ctx, src.git) })
+	var unread error
+	asking.Go(func() { src.settings, unread = readSettings(ctx, src.git) })
 	err := src.choose(ctx, req.Branch)
 	asking.Wait()
-	if err != nil {
+	if err := cmp.Or(err, unread); err != nil {
 		return nil, err
 	}
 	return src, nil
 }
 
-// locate finds the top of the working tree around path.
+// locate finds the working tree around path, and identifies its repository.
 func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	shown := termtext.Escape(path)
 	abs, err := filepath.Abs(path)
@@ -85,31 +87,55 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	if err := notBelow(abs, workspaces); err != nil {
 		return err
 	}
-	repo := git.User(abs)
-	// One process gives all three answers. Without a working tree it fails after the first two.
-	out, err := repo.Line(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
-	bare, rest, ok := strings.Cut(out, "\n")
-	inside, top, _ := strings.Cut(rest, "\n")
-	if !ok {
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return fault.New(fault.Usage, "%s cannot be read: %w", shown, err)
+	}
+	repo := git.User(real)
+	// Without a working tree it fails before the last answer.
+	answers, err := ask(ctx, repo, slices.Concat([]string{"--is-bare-repository", "--is-inside-work-tree"}, identifying, []string{"--show-toplevel"}))
+	if len(answers) < 2 {
 		return notARepository(abs, cmp.Or(err, errors.New("it does not say what it is")))
 	}
-	if bare == "true" {
+	if answers[0] == "true" {
 		return fault.New(fault.Usage, "%s is a bare repository: it has no files to work on", shown).
 			Hint("clone it first: git clone %s", shown)
 	}
-	if inside != "true" {
+	if answers[1] != "true" {
 		return fault.New(fault.Usage, "%s is inside a .git folder", shown).Hint("give the repository's folder with --repo")
 	}
 	if err != nil {
 		return notARepository(abs, err)
 	}
+	answers = answers[2:]
+	top := answers[len(identifying)]
 	s.git, s.top, s.name = git.User(top), top, folderName(filepath.Base(top))
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		if rel, err := filepath.Rel(top, real); err == nil && rel != "." && filepath.IsLocal(rel) {
-			s.start = rel
-		}
+	if rel, err := filepath.Rel(top, real); err == nil && rel != "." && filepath.IsLocal(rel) {
+		s.start = rel
 	}
-	return nil
+	return s.keepIdentity(real, answers)
+}
+
+// identifying asks rev-parse for a repository's object format and folders.
+var identifying = []string{"--show-object-format", "--absolute-git-dir", "--git-common-dir"}
+
+// ask asks rev-parse the questions: in one process, unless an answer has a line end. After an error
+// there are the answers that git gave before it.
+func ask(ctx context.Context, repo *git.Repo, questions []string) ([]string, error) {
+	out, err := repo.Line(ctx, slices.Concat([]string{"rev-parse"}, questions)...)
+	answers := strings.Split(out, "\n")
+	if err != nil || len(answers) == len(questions) {
+		return answers, err
+	}
+	answers = answers[:0]
+	for _, question := range questions {
+		answer, err := repo.Line(ctx, "rev-parse", question)
+		if err != nil {
+			return answers, err
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
 }
 
 // notBelow refuses a path in the folder of workspaces before git reads it: an agent may have
@@ -151,23 +177,19 @@ func notARepository(path string, err error) error {
 
 // identify reads the repository's identity and its object format.
 func (s *source) identify(ctx context.Context) error {
-	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--absolute-git-dir", "--git-common-dir")
+	answers, err := ask(ctx, s.git, identifying)
 	if err != nil {
 		return notARepository(s.top, err)
 	}
-	format, rest, _ := strings.Cut(out, "\n")
-	gitDir, common, _ := strings.Cut(rest, "\n")
-	if strings.Contains(common, "\n") { // the paths have line ends, too
-		if gitDir, err = s.git.Line(ctx, "rev-parse", "--absolute-git-dir"); err != nil {
-			return notARepository(s.top, err)
-		}
-		if common, err = s.git.Line(ctx, "rev-parse", "--git-common-dir"); err != nil {
-			return notARepository(s.top, err)
-		}
-	}
-	s.format, s.gitDir = git.Format(format), gitDir
+	return s.keepIdentity(s.top, answers)
+}
+
+// keepIdentity keeps the answers to identifying, which git gave in the folder dir.
+func (s *source) keepIdentity(dir string, answers []string) (err error) {
+	s.format, s.gitDir = git.Format(answers[0]), answers[1]
+	common := answers[2]
 	if !filepath.IsAbs(common) {
-		common = filepath.Join(s.top, common)
+		common = filepath.Join(dir, common)
 	}
 	if s.common, err = filepath.EvalSymlinks(common); err != nil {
 		return fault.New(fault.Usage, "%s cannot be read: %w", termtext.Escape(common), err)
@@ -178,17 +200,7 @@ func (s *source) identify(ctx context.Context) error {
 // choose finds the commit to start from.
 func (s *source) choose(ctx context.Context, branch string) error {
 	if branch == "" {
-		head, err := s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-		s.headRef, _ = s.git.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
-		if err != nil {
-			if s.unborn = s.isUnborn(ctx); s.unborn {
-				return nil
-			}
-			return fault.New(fault.Usage, "HEAD of %s cannot be read: %s", termtext.Escape(s.top), git.Message(err)).
-				Hint("look at the repository: git -C %s fsck", termtext.Escape(s.top))
-		}
-		s.head = head
-		return nil
+		return s.chooseHead(ctx)
 	}
 	shown := termtext.Escape(branch)
 	if strings.HasPrefix(branch, "-") {
@@ -209,29 +221,23 @@ func (s *source) choose(ctx context.Context, branch string) error {
 		Hint("`git branch --all` lists the branches")
 }
 
-// identity returns the user's name and e-mail from git's configuration, else aibox's.
-func identity(ctx context.Context, repo *git.Repo) git.Signature {
-	who := git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}
-	settings, err := repo.Records(ctx, "config", "-z", "--get-regexp", `^user\.(name|email)$`)
-	if err != nil {
-		return who // nothing is set
-	}
-	for _, setting := range settings { // if there are several, the last one counts
-		switch name, value, _ := strings.Cut(setting, "\n"); {
-		case value == "":
-		case name == "user.name":
-			who.Name = value
-		case name == "user.email":
-			who.Email = value
+// chooseHead starts from HEAD: one process names its commit, that one's tree, and the branch.
+func (s *source) chooseHead(ctx context.Context) error {
+	out, err := s.git.Line(ctx, "rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
+	answers := strings.Split(out, "\n")
+	if err == nil && len(answers) == 3 && len(answers[0]) == 2*s.format.Size() {
+		s.head, s.tree = answers[0], answers[1]
+		if answers[2] != "HEAD" { // a branch
+			s.headRef = answers[2]
 		}
+		return nil
 	}
-	return who
-}
-
-// Identity returns the committer for ws's repository: the user's name and e-mail from git's
-// configuration, else aibox's.
-func Identity(ctx context.Context, ws *Workspace) git.Signature {
-	return identity(ctx, git.User(ws.Repo))
+	s.headRef, _ = s.git.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if s.unborn = s.isUnborn(ctx); s.unborn {
+		return nil
+	}
+	return fault.New(fault.Usage, "HEAD of %s cannot be read: %s", termtext.Escape(s.top), git.Message(cmp.Or(err, errors.New("git names no commit")))).
+		Hint("look at the repository: git -C %s fsck", termtext.Escape(s.top))
 }
 
 // folderName turns a repository's name into a folder's: characters other than letters,

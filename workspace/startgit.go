@@ -76,7 +76,7 @@ func (p *preparation) start(ctx context.Context, session string) (*agentGit, []s
 	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
 		return nil, nil, err
 	}
-	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.who, exclude: p.ws.Scratch}
+	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.settings.who, exclude: p.ws.Scratch}
 	packs := p.history.packs
 	if p.history.hidden {
 		h, commit, err := p.store.onlyVisible(ctx, p.src, p.history, p.hide)
@@ -101,7 +101,7 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 		return "", "", err
 	}
 	c := git.Commit{
-		Ref: ref(session, "start"), Parent: parent, Tree: p.ws.BaseTree, Who: p.src.who,
+		Ref: ref(session, "start"), Parent: parent, Tree: p.ws.BaseTree, Who: p.src.settings.who,
 		Message: "Uncommitted work before aibox session " + p.ws.Session + "\n",
 	}
 	hidden := p.hide.Matcher()
@@ -118,7 +118,7 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 	if commit, err = s.git.Line(ctx, "rev-parse", "--verify", c.Ref); err != nil {
 		return "", "", err
 	}
-	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), func(string) {})
+	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), visitor{})
 	return pack, commit, err
 }
 

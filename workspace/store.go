@@ -117,27 +117,32 @@ type history struct {
 // copyHistory packs the last depth commits up to head, from the user's repository into the
 // store, and reports in its result whether one of them has a hidden file.
 func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth int) (*history, error) {
-	h := &history{}
+	h := &history{parents: map[string][]string{}}
 	limit := []string{}
 	if depth > 0 {
 		limit = []string{fmt.Sprintf("--max-count=%d", depth)}
 	}
-	if err := h.findShallow(ctx, src, limit); err != nil {
-		return nil, err
-	}
 	match := hide.Matcher()
-	names := func(path string) { h.hidden = h.hidden || match(path) }
+	var commits []string
+	visit := visitor{
+		commit: func(id string, parents []string) {
+			commits = append(commits, id)
+			h.parents[id] = parents
+		},
+		path: func(path string) { h.hidden = h.hidden || match(path) },
+	}
 	// Git writes temporary files beside new objects: in the store, not in the user's
 	// repository, which may be read-only or on another disk.
 	from := src.git.With(
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(s.dir, "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+git.Quote(filepath.Join(src.common, "objects")),
 	)
-	pack, err := packObjects(ctx, from, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), names)
+	pack, err := packObjects(ctx, from, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), visit)
 	if err != nil {
 		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
 	}
 	h.packs = []string{pack}
+	h.findShallow(commits, src.common)
 	if h.partial = src.isPartial(); h.partial {
 		if err := s.promise(ctx, pack); err != nil {
 			return nil, err
@@ -146,52 +151,48 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 	return h, s.addShallow(ctx, h.shallow)
 }
 
-// findShallow lists the commits whose parents will be missing.
-func (h *history) findShallow(ctx context.Context, src *source, limit []string) error {
-	out, err := src.git.Output(ctx, slices.Concat([]string{"rev-list", "--parents"}, limit, []string{src.head})...)
-	if err != nil {
-		return fmt.Errorf("reading the history: %s", git.Message(err))
-	}
-	commits := strings.Split(strings.TrimSpace(string(out)), "\n")
-	present := make(map[string]bool, len(commits))
-	h.parents = make(map[string][]string, len(commits))
-	for _, line := range commits {
-		present[line[:min(len(line), 2*src.format.Size())]] = true
-	}
+// findShallow lists the commits whose parents are missing. common is the user's git directory.
+func (h *history) findShallow(commits []string, common string) {
 	already := map[string]bool{}
-	if data, err := os.ReadFile(filepath.Join(src.common, "shallow")); err == nil {
+	if data, err := os.ReadFile(filepath.Join(common, "shallow")); err == nil {
 		for line := range strings.FieldsSeq(string(data)) {
 			already[line] = true
 		}
 	}
-	for _, line := range commits {
-		ids := strings.Fields(line)
-		h.parents[ids[0]] = ids[1:]
-		missing := slices.ContainsFunc(ids[1:], func(id string) bool { return !present[id] })
-		if missing || already[ids[0]] {
-			h.shallow = append(h.shallow, ids[0])
+	for _, id := range commits {
+		missing := slices.ContainsFunc(h.parents[id], func(parent string) bool {
+			_, present := h.parents[parent]
+			return !present
+		})
+		if missing || already[id] {
+			h.shallow = append(h.shallow, id)
 		}
 		h.cut = h.cut || missing
 	}
-	return nil
+}
+
+// visitor receives what packObjects packs. Its functions can be nil.
+type visitor struct {
+	commit func(id string, parents []string)
+	path   func(path string) // of a file or folder in any of the commits
 }
 
 // packObjects packs the objects that commit reaches within limit into files that begin with
-// base, and returns their path without the extension. It calls names for every path. It
-// leaves out what a partial clone has not fetched.
-func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, names func(string)) (string, error) {
+// base, and returns their path without the extension. It leaves out what a partial clone has not
+// fetched.
+func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, visit visitor) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read, write := io.Pipe()
 	defer read.Close()
 	listed := make(chan error, 1)
 	go func() {
-		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--objects", "--missing=allow-promisor"}, limit, []string{commit})...)
+		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--parents", "--objects", "--missing=allow-promisor"}, limit, []string{commit})...)
 		write.CloseWithError(err)
 		listed <- err
 	}()
 	input, feed := io.Pipe()
-	go func() { feed.CloseWithError(relay(read, feed, names)) }()
+	go func() { feed.CloseWithError(relay(read, feed, visit)) }()
 	var out strings.Builder
 	err := from.Run(ctx, input, &out, "-c", "pack.compression=1", "pack-objects", "-q", "--window=0", base)
 	input.Close()
@@ -202,11 +203,13 @@ func packObjects(ctx context.Context, from *git.Repo, commit string, limit []str
 	return base + "-" + strings.TrimSpace(out.String()), err
 }
 
-// relay copies the lines of rev-list --objects and calls names with the paths.
-func relay(from io.Reader, to io.Writer, names func(string)) error {
+// relay copies the ids and names of rev-list --parents --objects. First there are the commits, each
+// with its parents, and then the objects, each with its path. The first object is the folder at the
+// top of a commit, whose path is empty, so that its line ends with a space.
+func relay(from io.Reader, to io.Writer, visit visitor) error {
 	lines := bufio.NewReaderSize(from, 256<<10)
 	out := bufio.NewWriterSize(to, 256<<10)
-	for {
+	for commits := true; ; {
 		line, err := lines.ReadString('\n')
 		if err == io.EOF {
 			return out.Flush()
@@ -214,8 +217,14 @@ func relay(from io.Reader, to io.Writer, names func(string)) error {
 		if err != nil {
 			return err
 		}
-		if _, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && path != "" {
-			names(path)
+		id, rest, named := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if commits = commits && !(named && rest == ""); commits {
+			if visit.commit != nil {
+				visit.commit(id, strings.Fields(rest))
+			}
+			line = id + "\n"
+		} else if rest != "" && visit.path != nil {
+			visit.path(rest)
 		}
 		if _, err := out.WriteString(line); err != nil {
 			return err

@@ -31,21 +31,22 @@ func (p *preparation) commitUncommitted(ctx context.Context) error {
 		if err := p.store.git.Run(ctx, nil, nil, "update-ref", refName, p.src.head); err != nil {
 			return err
 		}
-	} else {
-		c.Ref, c.Parent, c.Who = refName, p.src.head, p.src.who
-		c.Message = "Uncommitted work before aibox session " + p.ws.Session + "\n"
-		im := p.store.git.Import(ctx)
-		if err := im.End(errors.Join(p.putLinks(im), im.Commit(c))); err != nil {
-			return err
+		p.ws.BaseTree = p.src.tree
+		if p.ws.BaseTree != "" {
+			return nil
 		}
 		var err error
-		if p.ws.Uncommitted, err = p.store.git.Line(ctx, "rev-parse", "--verify", refName); err != nil {
-			return err
-		}
+		p.ws.BaseTree, err = p.store.git.Line(ctx, "rev-parse", "--verify", refName+"^{tree}")
+		return err
 	}
-	var err error
-	p.ws.BaseTree, err = p.store.git.Line(ctx, "rev-parse", "--verify", refName+"^{tree}")
-	return err
+	c.Ref, c.Parent, c.Who = refName, p.src.head, p.src.settings.who
+	c.Message = "Uncommitted work before aibox session " + p.ws.Session + "\n"
+	im := p.store.git.Import(ctx)
+	err := errors.Join(p.putLinks(im), im.Commit(c))
+	if err == nil {
+		p.ws.Uncommitted, p.ws.BaseTree, err = im.Made()
+	}
+	return im.End(err)
 }
 
 // difference compares the copied files with the starting commit.

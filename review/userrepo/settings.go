@@ -108,7 +108,7 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 	}
 	for _, setting := range settings { // if there are several, the last one counts
 		name, value, given := strings.Cut(setting, "\n")
-		yes := !given || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
+		yes := git.IsTrue(value, given)
 		switch name {
 		case "core.autocrlf":
 			u.autocrlf = fmt.Sprint(yes)
