@@ -29,7 +29,8 @@ type folderReader struct {
 	found    []candidate
 	bytes    int // of found and subs
 
-	foreign bool
+	foreign bool // a file of another user was seen
+	differs bool // a file that is new or differs by its stat was seen
 }
 
 // batch is the size of a batch in bytes.
@@ -182,6 +183,7 @@ func (r *folderReader) file(st *unix.Stat_t, was int, known bool) {
 			return
 		}
 	}
+	r.differs = r.differs || !known || workspace.StatOf(st) != w.baseline.Files[was].Stat
 	r.found = append(r.found, candidate{path: path, was: was})
 	r.bytes += len(path) + folderCost
 }
@@ -210,7 +212,7 @@ func (r *folderReader) reportProgress() {
 // flush passes the findings to the walk.
 func (r *folderReader) flush() error {
 	w := r.walk
-	if len(r.found) > 0 && w.first != nil {
+	if r.differs && w.first != nil {
 		w.once.Do(w.first)
 	}
 	w.mu.Lock()

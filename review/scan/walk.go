@@ -50,7 +50,7 @@ type walk struct {
 	maxNew   int
 	racy     int64 // a ctime from here on does not prove that a file is unchanged
 	progress func(names int)
-	first    func() // if not nil, called once when a possible change is found
+	first    func() // if not nil, called once when a file is found that is new or differs by its stat
 	running  bool   // nothing in the workspace may be touched
 
 	known   map[string]*knownFolder // folders that hold files of the baseline, by path
