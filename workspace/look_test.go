@@ -54,6 +54,19 @@ func TestLookRefusesTheSameAsPrepare(t *testing.T) {
 	}
 }
 
+func TestAHeadThatNamesNoCommitIsReported(t *testing.T) {
+	for what, head := range map[string]string{
+		"a commit that is gone": strings.Repeat("1", 40), "a name that is no branch": "ref: refs/heads/../../x", "nothing": "x",
+	} {
+		repo := repository(t)
+		write(t, filepath.Join(repo, ".git", "HEAD"), head+"\n")
+		_, err := workspace.Look(t.Context(), repo, dirsIn(t.TempDir()))
+		if fault.KindOf(err) != fault.Usage || strings.Contains(err.Error(), "exit status") || strings.Contains(err.Error(), "ambiguous") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestFilesListsTheFilesOfTheWorkspace(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, map[string]string{".env": "SECRET=1", ".gitignore": "built\n", "vault/key": "k"})

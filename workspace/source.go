@@ -236,8 +236,11 @@ func (s *source) chooseHead(ctx context.Context) error {
 	if s.unborn = s.isUnborn(ctx); s.unborn {
 		return nil
 	}
-	return fault.New(fault.Usage, "HEAD of %s cannot be read: %s", termtext.Escape(s.top), git.Message(cmp.Or(err, errors.New("git names no commit")))).
-		Hint("look at the repository: git -C %s fsck", termtext.Escape(s.top))
+	top, why := termtext.Escape(s.top), ""
+	if err != nil && !strings.HasPrefix(git.Message(err), "ambiguous argument") { // which HEAD^{commit} is if there is none
+		why = ": " + git.Message(err)
+	}
+	return fault.New(fault.Usage, "git finds no commit for HEAD of %s%s", top, why).Hint("look at the repository: git -C %s fsck", top)
 }
 
 // folderName turns a repository's name into a folder's: characters other than letters,
