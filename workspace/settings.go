@@ -2,14 +2,13 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
-
-	"errors"
 )
 
 // settings are what a workspace needs of git's settings for the user's repository.
