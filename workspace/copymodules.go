@@ -186,7 +186,7 @@ func (p *preparation) startModules(ctx context.Context, parent string) (pack, co
 	if err := im.End(err); err != nil {
 		return "", "", err
 	}
-	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), visitor{})
+	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), nil)
 	return pack, commit, err
 }
 

@@ -207,7 +207,7 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 		p.agent.head, p.agent.shallow, p.history = commit, h.shallow, h
 		switch {
 		case h.alone:
-			p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it contains hidden files and is too large to take them out")
+			p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it is too large to take hidden files out of it")
 		case commit != p.src.head:
 			p.ws.Notes = append(p.ws.Notes, "the agent's history is without the hidden files, so that its commits have ids of their own")
 		}

@@ -118,7 +118,7 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 	if commit, err = s.git.Line(ctx, "rev-parse", "--verify", c.Ref); err != nil {
 		return "", "", err
 	}
-	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), visitor{})
+	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), nil)
 	return pack, commit, err
 }
 

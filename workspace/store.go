@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -108,7 +109,7 @@ type history struct {
 	packs   []string            // paths without .pack and .idx
 	parents map[string][]string // of each commit
 	shallow []string            // commits whose parents are cut off
-	hidden  bool                // a hidden file's name occurs in it
+	hidden  bool                // a hidden file occurs in it, or it is too long to be sure of the contrary
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
 	alone   bool                // only the last commit, because more would take too long
@@ -122,14 +123,10 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 	if depth > 0 {
 		limit = []string{fmt.Sprintf("--max-count=%d", depth)}
 	}
-	match := hide.Matcher()
 	var commits []string
-	visit := visitor{
-		commit: func(id string, parents []string) {
-			commits = append(commits, id)
-			h.parents[id] = parents
-		},
-		path: func(path string) { h.hidden = h.hidden || match(path) },
+	each := func(id string, parents []string) {
+		commits = append(commits, id)
+		h.parents[id] = parents
 	}
 	// Git writes temporary files beside new objects: in the store, not in the user's
 	// repository, which may be read-only or on another disk.
@@ -137,7 +134,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(s.dir, "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+git.Quote(filepath.Join(src.common, "objects")),
 	)
-	pack, err := packObjects(ctx, from, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), visit)
+	pack, err := packObjects(ctx, from, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), each)
 	if err != nil {
 		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
 	}
@@ -147,6 +144,9 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 		if err := s.promise(ctx, pack); err != nil {
 			return nil, err
 		}
+	}
+	if h.hidden, err = hasHidden(ctx, from, src.format, h, hide); err != nil {
+		return nil, err
 	}
 	return h, s.addShallow(ctx, h.shallow)
 }
@@ -171,20 +171,15 @@ func (h *history) findShallow(commits []string, common string) {
 	}
 }
 
-// visitor receives what packObjects packs. Its functions can be nil.
-type visitor struct {
-	commit func(id string, parents []string)
-	path   func(path string) // of a file or folder in any of the commits
-}
-
 // packObjects packs the objects that commit reaches within limit into files that begin with
 // base, and returns their path without the extension. It leaves out what a partial clone has not
-// fetched.
-func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, visit visitor) (string, error) {
+// fetched. It calls each, which can be nil, with the commits.
+func packObjects(
+	ctx context.Context, from *git.Repo, commit string, limit []string, base string, each func(id string, parents []string),
+) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read, write := io.Pipe()
-	defer read.Close()
 	listed := make(chan error, 1)
 	go func() {
 		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--parents", "--objects", "--missing=allow-promisor"}, limit, []string{commit})...)
@@ -192,7 +187,7 @@ func packObjects(ctx context.Context, from *git.Repo, commit string, limit []str
 		listed <- err
 	}()
 	input, feed := io.Pipe()
-	go func() { feed.CloseWithError(relay(read, feed, visit)) }()
+	go func() { feed.CloseWithError(relay(read, feed, each)) }()
 	var out strings.Builder
 	err := from.Run(ctx, input, &out, "-c", "pack.compression=1", "pack-objects", "-q", "--window=0", base)
 	input.Close()
@@ -203,13 +198,13 @@ func packObjects(ctx context.Context, from *git.Repo, commit string, limit []str
 	return base + "-" + strings.TrimSpace(out.String()), err
 }
 
-// relay copies the ids and names of rev-list --parents --objects. First there are the commits, each
-// with its parents, and then the objects, each with its path. The first object is the folder at the
-// top of a commit, whose path is empty, so that its line ends with a space.
-func relay(from io.Reader, to io.Writer, visit visitor) error {
+// relay copies the output of rev-list --parents --objects without the parents. First there are the
+// commits, with which it calls each, and then the objects with their paths. The first object is the
+// folder at the top of a commit, whose path is empty, so that its line ends with a space.
+func relay(from io.Reader, to io.Writer, each func(id string, parents []string)) error {
 	lines := bufio.NewReaderSize(from, 256<<10)
 	out := bufio.NewWriterSize(to, 256<<10)
-	for commits := true; ; {
+	for {
 		line, err := lines.ReadString('\n')
 		if err == io.EOF {
 			return out.Flush()
@@ -217,16 +212,15 @@ func relay(from io.Reader, to io.Writer, visit visitor) error {
 		if err != nil {
 			return err
 		}
-		id, rest, named := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if commits = commits && !(named && rest == ""); commits {
-			if visit.commit != nil {
-				visit.commit(id, strings.Fields(rest))
-			}
-			line = id + "\n"
-		} else if rest != "" && visit.path != nil {
-			visit.path(rest)
+		if strings.HasSuffix(line, " \n") {
+			_, err := io.Copy(out, io.MultiReader(strings.NewReader(line), lines))
+			return cmp.Or(err, out.Flush())
 		}
-		if _, err := out.WriteString(line); err != nil {
+		ids := strings.Fields(line)
+		if each != nil {
+			each(ids[0], ids[1:])
+		}
+		if _, err := out.WriteString(ids[0] + "\n"); err != nil {
 			return err
 		}
 	}

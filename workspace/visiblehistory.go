@@ -16,7 +16,7 @@ import (
 
 // The limits of one history. Beyond them the agent gets only the last commit.
 const (
-	maxTrees       = 300_000   // that are read
+	maxTrees       = 300_000   // trees that are read, one at several paths counted as often
 	maxNewBytes    = 256 << 20 // bytes of commits and trees that are written
 	maxCachedBytes = 64 << 20  // bytes of trees that are kept for the next pass
 )
@@ -41,7 +41,7 @@ type visibleHistory struct {
 	seen   map[[2]string]bool   // of the first pass
 	raw    map[string][]byte    // trees that were read in the first pass
 	held   int                  // bytes of raw
-	read   int                  // trees
+	left   pathLimit            // of the first pass, which reads every tree that the next ones do
 	bound  bool                 // whether the limits hold
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
@@ -70,9 +70,12 @@ func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *
 }
 
 func (s *store) visible(ctx context.Context, src *source, h *history, hide *Globs) (_ *history, head string, err error) {
+	if len(h.parents) > maxTrees { // all of them may have the same tree
+		return nil, "", errTooLong
+	}
 	v := &visibleHistory{
 		format: src.format, hide: hide, objects: s.git.Blobs(ctx), made: git.NewPack(src.format),
-		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1,
+		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1, left: pathLimit{maxTrees, maxFolderBytes},
 		trees: map[[2]string]string{}, seen: map[[2]string]bool{}, raw: map[string][]byte{},
 		secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
 	}
@@ -118,20 +121,11 @@ func (v *visibleHistory) commit(id string) (tree string, raw []byte, err error) 
 	return tree, raw, nil
 }
 
-// treeEntry is one entry of a raw tree.
-type treeEntry struct {
-	raw, mode, name []byte
-	id              string
-}
-
 // entries calls each with every entry of a tree.
 func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error {
 	raw, kept := v.raw[tree]
 	if !kept {
 		var err error
-		if v.read++; v.bound && v.read > maxTrees {
-			return errTooLong
-		}
 		if raw, err = v.objects.Object("tree", tree); err != nil {
 			return err
 		}
@@ -139,24 +133,8 @@ func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error 
 			v.raw[tree] = raw
 		}
 	}
-	for size := v.format.Size(); len(raw) > 0; {
-		space, end := bytes.IndexByte(raw, ' '), bytes.IndexByte(raw, 0)
-		if space < 0 || end < space || end+1+size > len(raw) {
-			return fmt.Errorf("the tree %s is damaged", tree)
-		}
-		e := treeEntry{raw: raw[:end+1+size], mode: raw[:space], name: raw[space+1 : end], id: hex.EncodeToString(raw[end+1 : end+1+size])}
-		if err := each(e); err != nil {
-			return err
-		}
-		raw = raw[len(e.raw):]
-	}
-	return nil
+	return eachEntry(raw, v.format, each)
 }
-
-const (
-	modeTree      = "40000"
-	modeSubmodule = "160000"
-)
 
 // findSecrets collects the blobs of hidden files in a tree.
 func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
@@ -165,13 +143,16 @@ func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
 		return nil
 	}
 	v.seen[key] = true
+	if err := v.left.take(dir); v.bound && err != nil {
+		return err
+	}
 	return v.entries(tree, func(e treeEntry) error {
-		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
-		inside := hidden || v.hide.list.Entry(path, isFolder)
+		path := dir + string(e.name)
+		inside := hidden || v.hide.list.Entry(path, e.folder)
 		switch {
-		case isFolder:
+		case e.folder:
 			return v.findSecrets(e.id, path+"/", inside)
-		case inside && string(e.mode) != modeSubmodule:
+		case inside && !e.submodule:
 			v.secret[e.id] = true
 		}
 		return nil
@@ -181,10 +162,10 @@ func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
 // collectShown collects the blobs of visible files in a tree.
 func (v *visibleHistory) collectShown(tree, dir string) error {
 	return v.entries(tree, func(e treeEntry) error {
-		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
+		path := dir + string(e.name)
 		switch {
-		case v.hide.list.Entry(path, isFolder):
-		case isFolder:
+		case v.hide.list.Entry(path, e.folder):
+		case e.folder:
 			return v.collectShown(e.id, path+"/")
 		default:
 			v.shown[e.id] = true
@@ -202,13 +183,13 @@ func (v *visibleHistory) tree(tree, dir string) (string, error) {
 	var out []byte
 	changed := false
 	err := v.entries(tree, func(e treeEntry) error {
-		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
+		path := dir + string(e.name)
 		switch {
-		case v.hide.list.Entry(path, isFolder), !isFolder && v.secret[e.id] && !v.shown[e.id]:
+		case v.hide.list.Entry(path, e.folder), !e.folder && v.secret[e.id] && !v.shown[e.id]:
 			changed = true
 			return nil
-		case string(e.mode) == modeSubmodule:
-		case isFolder:
+		case e.submodule:
+		case e.folder:
 			made, err := v.tree(e.id, path+"/")
 			if err != nil {
 				return err

@@ -1,0 +1,83 @@
+package workspace_test
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/workspace"
+)
+
+// noObjectHas fails the test if an object that the agent got contains the text.
+func noObjectHas(t *testing.T, ws *workspace.Workspace, text string) {
+	t.Helper()
+	for id, content := range objectsIn(t, ws.Path) {
+		if strings.Contains(content, text) {
+			t.Errorf("the object %s holds %q", id, content)
+		}
+	}
+}
+
+func TestAHiddenFileOfTheHistoryStaysHiddenWhateverItWasRenamedTo(t *testing.T) {
+	for name, change := range map[string][]string{
+		"a file":   {".env", "settings.txt"},
+		"a folder": {"vault/deep/x", "open/deep/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := repository(t)
+			commit(t, repo, map[string]string{change[0]: "KEY=canary\n"})
+			from, _, _ := strings.Cut(change[0], "/")
+			to, _, _ := strings.Cut(change[1], "/")
+			gitIn(t, repo, "mv", from, to)
+			gitIn(t, repo, "commit", "-qm", "rename")
+			commit(t, repo, map[string]string{change[1]: "KEY=\n"})
+			ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), "vault/") })
+			noObjectHas(t, ws, "canary")
+		})
+	}
+}
+
+func TestAHiddenFileOfTheHistoryIsFoundBelowAFolderWithALineEnd(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, map[string]string{"odd\nfolder/.env": "KEY=canary\n"})
+	gitIn(t, repo, "rm", "-rq", "odd\nfolder")
+	gitIn(t, repo, "commit", "-qm", "remove")
+	noObjectHas(t, prepared(t, repo), "canary")
+}
+
+// Old versions of some tools wrote the mode of a folder as 040000.
+func TestHiddenFilesAreTakenOutOfTreesWithPaddedModes(t *testing.T) {
+	repo := repository(t)
+	sub := rawTree(t, repo, treeEntry{"100644", ".env", blob(t, repo, "KEY=canary\n")}, treeEntry{"100644", "c.txt", blob(t, repo, "see\n")})
+	root := rawTree(t, repo, treeEntry{"100644", ".env", blob(t, repo, "KEY=canary\n")}, treeEntry{"040000", "old", sub})
+	old := gitIn(t, repo, "commit-tree", "-m", "old", "-p", "HEAD", root)
+	head := gitIn(t, repo, "commit-tree", "-m", "new", "-p", old, "HEAD^{tree}")
+	gitIn(t, repo, "update-ref", "HEAD", head)
+	ws, err := prepare(t, repo)
+	must(t, err)
+	if got := gitIn(t, ws.Path, "show", "HEAD~1:old/c.txt"); got != "see" {
+		t.Errorf("a file of the history is %q", got)
+	}
+	gitIn(t, ws.Path, "fsck", "--connectivity-only")
+	noObjectHas(t, ws, "canary")
+}
+
+// Each tree holds the one below ten times, so that the history has 10^9 paths in ten objects.
+func TestAHistoryWithFewTreesAtVeryManyPathsEnds(t *testing.T) {
+	repo := repository(t)
+	tree := rawTree(t, repo, treeEntry{"100644", ".env", blob(t, repo, "KEY=canary\n")})
+	for range 9 {
+		var entries []treeEntry
+		for _, name := range strings.Split("abcdefghij", "") {
+			entries = append(entries, treeEntry{"40000", strings.Repeat(name, 200), tree})
+		}
+		tree = rawTree(t, repo, entries...)
+	}
+	old := gitIn(t, repo, "commit-tree", "-m", "old", "-p", "HEAD", tree)
+	gitIn(t, repo, "update-ref", "HEAD", gitIn(t, repo, "commit-tree", "-m", "new", "-p", old, "HEAD^{tree}"))
+	ws, err := prepare(t, repo)
+	must(t, err)
+	noObjectHas(t, ws, "canary")
+	if notes := strings.Join(ws.Notes, "\n"); !strings.Contains(notes, "no history") {
+		t.Errorf("the notes are %s", notes)
+	}
+}
