@@ -10,7 +10,7 @@ import (
 
 	"aibox/internal/archive"
 	"aibox/internal/fault"
-	"aibox/review/gitname"
+	"aibox/internal/gitname"
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/process"

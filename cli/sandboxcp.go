@@ -8,7 +8,7 @@ import (
 	"aibox/api/client"
 	"aibox/internal/archive"
 	"aibox/internal/fault"
-	"aibox/review/gitname"
+	"aibox/internal/gitname"
 
 	"github.com/spf13/cobra"
 )

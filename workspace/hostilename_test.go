@@ -87,6 +87,19 @@ func hostileRepositories(t *testing.T, victim string) map[string]string {
 	add("a submodule behind a symlink", func(repo, _ string) []treeEntry {
 		return []treeEntry{modules(repo, "dir/inside"), {"120000", "dir", blob(t, repo, victim)}, {"40000", "dir", within(repo, treeEntry{"160000", "inside", module})}}
 	})
+	for _, name := range []string{"git~1", ".git ", ".git::$INDEX_ALLOCATION", "x\\.git", ".g\u200cit"} {
+		add("a file that could be taken for .git: "+name, func(_, content string) []treeEntry {
+			return []treeEntry{{"100644", name, content}}
+		})
+		add("a file in a folder that could be taken for .git: "+name, func(repo, content string) []treeEntry {
+			return []treeEntry{{"40000", "d", within(repo, treeEntry{"40000", name, within(repo, treeEntry{"100644", "x", content})})}}
+		})
+	}
+	for _, name := range []string{".gitmodules", ".GitModules", "gitmod~1"} {
+		add("a symlink in place of .gitmodules: "+name, func(repo, _ string) []treeEntry {
+			return []treeEntry{{"120000", name, blob(t, repo, "elsewhere")}}
+		})
+	}
 	all["an index with a file above the top"] = repository(t)
 	above := all["an index with a file above the top"]
 	rawIndex(t, above, "../above/file", blob(t, above, "hostile\n"))
@@ -116,5 +129,24 @@ func TestNoNameInARepositoryLeadsOutOfTheWorkspace(t *testing.T) {
 		}
 		must(t, os.RemoveAll(victim))
 		must(t, os.Mkdir(victim, 0o700))
+	}
+}
+
+// Git cannot add such a file, so that the preparation would fail.
+func TestAnUntrackedFileThatCouldBeTakenForDotGitIsLeftOut(t *testing.T) {
+	repo := repository(t)
+	write(t, repo+"/git~1", "x\n")
+	write(t, repo+"/dir/.git ", "x\n")
+	write(t, repo+"/.g\u200cit/new.txt", "x\n")
+	write(t, repo+"/new.txt", "x\n")
+	ws := prepared(t, repo)
+	if got := status(t, ws.Path); got != "?? new.txt" {
+		t.Errorf("git status says:\n%s", got)
+	}
+	notes := strings.Join(ws.Notes, "\n")
+	for _, name := range []string{"git~1", "dir/.git ", ".g\\u200cit/new.txt"} {
+		if !strings.Contains(notes, name+" is left out") {
+			t.Errorf("no note has %s:\n%s", name, notes)
+		}
 	}
 }

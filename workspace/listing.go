@@ -101,7 +101,7 @@ func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
 	}
 	tree := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {
-		if err := checkName(e.Path); err != nil {
+		if err := checkEntry(e); err != nil {
 			return nil, err
 		}
 		tree[e.Path] = e
@@ -118,14 +118,14 @@ func (l *listing) addIndex(records []string) error {
 		if !ok || len(fields) != 4 {
 			return fmt.Errorf("unexpected line from git ls-files: %q", record)
 		}
-		// A folder outside of a sparse checkout has a slash at its end.
-		if err := checkName(strings.TrimSuffix(path, "/")); err != nil {
+		e := git.Entry{Mode: git.Mode(fields[1]), ID: fields[2], Path: strings.TrimSuffix(path, "/")} // of a folder outside of a sparse checkout
+		if err := checkEntry(e); err != nil {
 			return err
 		}
 		if _, again := l.index[path]; again { // another stage of a conflict
 			continue
 		}
-		e := git.Entry{Mode: git.Mode(fields[1]), ID: fields[2], Path: path}
+		e.Path = path
 		l.index[path] = e
 		if fields[0] == "S" || fields[0] == "s" {
 			l.absent[path], l.sparse[path] = true, true
@@ -163,6 +163,8 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 		switch {
 		case slices.ContainsFunc(own, func(dir string) bool { return strings.HasPrefix(path, dir) }):
 		case l.index[path].Path != "":
+		case likeDotGit(path):
+			l.notes = append(l.notes, termtext.Escape(path)+" is left out: git, or some file system, takes its name for .git")
 		case strings.HasSuffix(path, "/"):
 			l.notes = append(l.notes, fmt.Sprintf("%s is a repository of its own and is left out", termtext.Escape(path)))
 		case l.hide(path):

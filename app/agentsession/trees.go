@@ -17,9 +17,9 @@ import (
 	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/gitname"
 	"aibox/internal/paths"
 	"aibox/internal/undo"
-	"aibox/review/gitname"
 	"aibox/session"
 )
 

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aibox/internal/gitname"
 )
 
 // Caller is a text that makes programs run: a hook, an install script, a workflow, a
@@ -51,12 +53,12 @@ func (s *Search) Calls(name string) bool {
 		dir, base = name[:i], name[i+1:]
 	}
 	if !s.known || dir != s.dir {
-		s.dir, s.known, s.plain, s.inside = dir, true, plainName(dir), false
+		s.dir, s.known, s.plain, s.inside = dir, true, gitname.Plain(dir), false
 		for part := range strings.SplitSeq(dir, "/") {
 			s.inside = s.inside || len(x.folders[part]) > 0
 		}
 	}
-	if s.plain && !s.inside && plainName(base) && !x.perhaps(base) {
+	if s.plain && !s.inside && gitname.Plain(base) && !x.perhaps(base) {
 		return false
 	}
 	return Calls(name)

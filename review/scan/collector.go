@@ -18,7 +18,7 @@ import (
 	"aibox/internal/beneath"
 	"aibox/internal/eol"
 	"aibox/internal/git"
-	"aibox/review/gitname"
+	"aibox/internal/gitname"
 	"aibox/workspace"
 )
 

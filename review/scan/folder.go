@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/gitname"
 	"aibox/review"
-	"aibox/review/gitname"
 	"aibox/workspace"
 )
 

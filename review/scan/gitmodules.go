@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/gitname"
 	"aibox/internal/lazyregexp"
-	"aibox/review/gitname"
 	"aibox/workspace"
 )
 

@@ -5,10 +5,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"aibox/internal/gitname"
 	"aibox/internal/slashpath"
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/review/risk"
 	"aibox/workspace"
 )
 
@@ -26,7 +26,7 @@ func foldName(name string) string {
 		return name
 	}
 	name = strings.Map(func(r rune) rune {
-		if risk.Ignorable(r) {
+		if gitname.Ignorable(r) {
 			return -1
 		}
 		return r

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"aibox/review/risk"
+	"aibox/internal/gitname"
 )
 
 // maxPath is the longest accepted path: a longer one cannot be used in one system call on
@@ -36,7 +36,7 @@ func nameNotes(path string) []string {
 	control, invisible := false, false
 	for _, r := range path {
 		control = control || unicode.IsControl(r)
-		invisible = invisible || unicode.Is(unicode.Cf, r) || risk.Ignorable(r)
+		invisible = invisible || unicode.Is(unicode.Cf, r) || gitname.Ignorable(r)
 	}
 	if control {
 		notes = append(notes, "the name contains control characters")

@@ -14,9 +14,9 @@ import (
 	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/gitname"
 	"aibox/internal/slashpath"
 	"aibox/internal/termtext"
-	"aibox/review/gitname"
 	"aibox/workspace"
 )
 

@@ -9,23 +9,36 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/review/gitname"
-	"aibox/review/reviewtest"
+	"aibox/internal/gitname"
 )
+
+// gitIn runs git in a folder and returns its output.
+func gitIn(t *testing.T, dir string, input []byte, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %v: %v", args, err)
+	}
+	return string(out)
+}
 
 // gitRefuses returns the names that git's own check, fsck, treats as .git and as
 // .gitmodules on any file system. Each name is in a separate tree.
 func gitRefuses(t *testing.T, names []string) (dotGit, dotGitmodules map[string]bool) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "aibox-names-*") // that of a fuzz target is kept until its end
-	reviewtest.Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer os.RemoveAll(dir)
-	reviewtest.GitIn(t, dir, "init", "-q", "--bare")
+	gitIn(t, dir, nil, "init", "-q", "--bare")
 	var trees bytes.Buffer
 	for _, name := range names {
 		fmt.Fprintf(&trees, "120000 blob %040x\t%s\x00\x00", 1, name) // a record, and the end of the tree
 	}
-	ids := strings.Fields(reviewtest.GitWith(t, []string{"GIT_DIR=" + dir}, trees.Bytes(), "mktree", "-z", "--batch", "--missing"))
+	ids := strings.Fields(gitIn(t, dir, trees.Bytes(), "mktree", "-z", "--batch", "--missing"))
 	if len(ids) != len(names) {
 		t.Fatalf("%d trees of %d names", len(ids), len(names))
 	}

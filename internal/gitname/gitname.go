@@ -5,18 +5,17 @@
 // git fsck.
 package gitname
 
-import (
-	"strings"
-
-	"aibox/review/risk"
-)
+import "strings"
 
 // looksLike reports whether some file system treats name as the special name want (lower
 // case): by case, by ignored characters, by trailing dots and spaces or by a stream
 // (NTFS), or by one of the short names.
 func looksLike(name, want string, short ...string) bool {
 	for part := range strings.SplitSeq(name, `\`) { // a separator on Windows
-		part = risk.Fold(part)
+		if part == "" || part[0] < 0x80 && part[0] != '.' && part[0]|0x20 != 'g' {
+			continue // most names: neither .git… nor a short name
+		}
+		part = Fold(part)
 		// for HFS+, git ends a name at invalid UTF-8
 		if whole, _, _ := strings.Cut(strings.ToValidUTF8(part, "\ufffd"), "\ufffd"); strings.EqualFold(whole, want) {
 			return true
