@@ -351,6 +351,7 @@ func TestFileWithTooManyKeysIsRejectedQuickly(t *testing.T) {
 		strings.Repeat("a.", maxKeys) + "b=1",
 		"[" + strings.Repeat("a.", maxKeys) + "b]",
 		"agents={" + strings.Repeat("x=1,", maxKeys) + "x=1}",
+		strings.Repeat("a={", maxKeys/2) + "a=1" + strings.Repeat("}", maxKeys/2), // the paths alone would take 50 MB
 	} {
 		_, err := Parse(RepositoryFile, RepositoryName, []byte(file))
 		many := err != nil && strings.Contains(err.Error(), "at most 5000 keys")

@@ -66,19 +66,18 @@ func Parse(kind Kind, name string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// maxKeys bounds the keys of a file, where each part between dots counts. There are a few
-// hundred settings, and go-toml's time grows with the square of the number.
+// maxKeys bounds the keys of a file, where each part of a key's whole path counts. There are a
+// few hundred settings, and go-toml's time grows with the square of the number.
 const maxKeys = 5000
 
 // locate finds the offsets of the keys. In a malformed file it stops at the mistake, which
 // go-toml reports better.
 func (d *Document) locate() error {
-	keys := 0
+	left := maxKeys
 	var parser unstable.Parser
 	parser.Reset(d.data)
 	var table []string
 	for parser.NextExpression() {
-		counted := len(d.items)
 		switch node := parser.Expression(); node.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			it := d.keyed(nil, node)
@@ -87,36 +86,48 @@ func (d *Document) locate() error {
 				it.table = arrayHeader
 			}
 			table = it.path
-			d.items = append(d.items, it)
+			if err := d.add(it, &left); err != nil {
+				return err
+			}
 		case unstable.KeyValue:
-			d.assign(table, node)
-		}
-		for _, it := range d.items[counted:] {
-			if keys += len(it.keys); keys > maxKeys {
-				return d.fault(it.keys[0], "a settings file can have at most %d keys", maxKeys)
+			if err := d.assign(table, node, &left); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+// add adds an item, unless it has more keys than are left.
+func (d *Document) add(it item, left *int) error {
+	if *left -= len(it.path); *left < 0 {
+		return d.fault(it.keys[0], "a settings file can have at most %d keys", maxKeys)
+	}
+	d.items = append(d.items, it)
+	return nil
+}
+
 // assign adds a key with its value, and the keys within an inline table.
-func (d *Document) assign(table []string, node *unstable.Node) {
+func (d *Document) assign(table []string, node *unstable.Node, left *int) error {
 	it := d.keyed(table, node)
 	last := lastKey(node)
 	it.value = skip(d.data, int(last.Raw.Offset+last.Raw.Length))
 	it.end = int(node.Raw.Offset + node.Raw.Length)
 	if node.Value().Kind != unstable.InlineTable {
-		d.items = append(d.items, it)
-		return
+		return d.add(it, left)
 	}
 	it.table = inlineTable
-	d.items = append(d.items, it)
+	if err := d.add(it, left); err != nil {
+		return err
+	}
 	for child := node.Value().Child(); child.Valid(); child = child.Next() {
 		if child.Kind == unstable.KeyValue {
-			d.assign(it.path, child)
+			if err := d.assign(it.path, child, left); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // keyed makes an item of the keys of node, which are relative to table.

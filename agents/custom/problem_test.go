@@ -155,3 +155,24 @@ func TestNameFitsAllPlacesThatUseIt(t *testing.T) {
 		}
 	}
 }
+
+// Decoding such a file would take minutes and gigabytes, and every command reads all agent files.
+func TestAFileWithTooManyOrTooDeepKeysIsRejectedUnread(t *testing.T) {
+	const many = 60_000
+	var keys strings.Builder
+	for i := range many / 2 {
+		fmt.Fprintf(&keys, "k%d=1\n", i)
+	}
+	for _, text := range []string{
+		strings.Repeat("a.", many) + "b = 1",
+		"[" + strings.Repeat("a.", many) + "b]",
+		strings.Repeat("a={", 9000) + "a=1" + strings.Repeat("}", 9000),
+		"a=" + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"a=[" + strings.Repeat("1,", many) + "]",
+		keys.String(),
+	} {
+		if first := problems(t, "bot", text)[0].Text; !strings.HasPrefix(first, "an agent file can have at most 10000 keys") {
+			t.Errorf("%.20q: %s", text, first)
+		}
+	}
+}
