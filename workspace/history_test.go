@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/workspace"
 )
 
@@ -61,10 +62,11 @@ func TestHiddenFilesAreTakenOutOfTreesWithPaddedModes(t *testing.T) {
 	noObjectHas(t, ws, "canary")
 }
 
-// Each tree holds the one below ten times, so that the history has 10^9 paths in ten objects.
-func TestAHistoryWithFewTreesAtVeryManyPathsEnds(t *testing.T) {
-	repo := repository(t)
-	tree := rawTree(t, repo, treeEntry{"100644", ".env", blob(t, repo, "KEY=canary\n")})
+// manyPaths stores ten trees, each of which holds the one below ten times, with the same file at
+// 10^9 paths, and returns the id of the outermost one.
+func manyPaths(t *testing.T, repo, name string) string {
+	t.Helper()
+	tree := rawTree(t, repo, treeEntry{"100644", name, blob(t, repo, "KEY=canary\n")})
 	for range 9 {
 		var entries []treeEntry
 		for _, name := range strings.Split("abcdefghij", "") {
@@ -72,12 +74,26 @@ func TestAHistoryWithFewTreesAtVeryManyPathsEnds(t *testing.T) {
 		}
 		tree = rawTree(t, repo, entries...)
 	}
-	old := gitIn(t, repo, "commit-tree", "-m", "old", "-p", "HEAD", tree)
+	return tree
+}
+
+func TestAHistoryWithFewTreesAtVeryManyPathsEnds(t *testing.T) {
+	repo := repository(t)
+	old := gitIn(t, repo, "commit-tree", "-m", "old", "-p", "HEAD", manyPaths(t, repo, ".env"))
 	gitIn(t, repo, "update-ref", "HEAD", gitIn(t, repo, "commit-tree", "-m", "new", "-p", old, "HEAD^{tree}"))
 	ws, err := prepare(t, repo)
 	must(t, err)
 	noObjectHas(t, ws, "canary")
 	if notes := strings.Join(ws.Notes, "\n"); !strings.Contains(notes, "no history") {
 		t.Errorf("the notes are %s", notes)
+	}
+}
+
+func TestACommitWithFewTreesAtVeryManyPathsIsRefused(t *testing.T) {
+	repo := repository(t)
+	gitIn(t, repo, "branch", "many", gitIn(t, repo, "commit-tree", "-m", "many", "-p", "HEAD", manyPaths(t, repo, "x")))
+	_, err := prepare(t, repo, func(r *workspace.Request) { r.Branch = "many" })
+	if fault.KindOf(err) != fault.Limit || !strings.Contains(err.Error(), "too many files") {
+		t.Errorf("the error is %v", err)
 	}
 }

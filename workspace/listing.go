@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
@@ -94,15 +95,25 @@ func (s *source) listCommit(ctx context.Context, l *listing) error {
 	return nil
 }
 
+// The limits of a commit's files. A commit can have any number of them in a few trees.
+const (
+	maxTreeFiles     = maxThrowawayFiles
+	maxTreePathBytes = 128 << 20
+)
+
+// readTree reads the files of the starting commit.
 func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
-	entries, err := s.git.Tree(ctx, s.head)
-	if err != nil {
-		return nil, fmt.Errorf("reading the commit: %s", git.Message(err))
-	}
-	tree := make(map[string]git.Entry, len(entries))
-	for _, e := range entries {
+	tree, left := map[string]git.Entry{}, maxTreePathBytes
+	for e, err := range s.git.Entries(ctx, s.head) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the commit: %s", git.Message(err))
+		}
 		if err := checkEntry(e); err != nil {
 			return nil, err
+		}
+		if left -= len(e.Path); left < 0 || len(tree) == maxTreeFiles {
+			return nil, fault.New(fault.Limit, "the commit has too many files: at most %d are copied", maxTreeFiles).
+				Hint("start from another commit: --branch COMMIT")
 		}
 		tree[e.Path] = e
 	}

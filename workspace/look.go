@@ -119,17 +119,18 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 		return nil, notARepository(src.top, err)
 	}
 	var own, theirs []string
+	known := map[string]bool{}
 	for ref := range strings.Lines(string(refs)) {
 		ref = strings.TrimSuffix(ref, "\n")
 		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
-			own = append(own, name)
+			own, known[name] = append(own, name), true
 		} else if name := strings.TrimPrefix(ref, "refs/remotes/origin/"); name != "HEAD" {
 			theirs = append(theirs, name)
 		}
 	}
 	all := own
 	for _, name := range theirs {
-		if !slices.Contains(own, name) { // a server may have thousands, and they are sorted already
+		if !known[name] { // a server may have thousands, and they are sorted already
 			all = append(all, name)
 		}
 	}
