@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
@@ -75,14 +77,19 @@ func cloneFolder(dirs paths.Dirs, address string) string {
 	return filepath.Join(dirs.Repos(), "clone-"+base+"-"+hex.EncodeToString(sum[:6])+".git")
 }
 
-// cloneOrFetch clones an address to dir, or fetches the branches if the clone is there. env
-// is for git.
+// cloneOrFetch clones an address to dir, or brings the clone up to date if it is there. env is
+// for git. Concurrent calls take turns.
 func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env []string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return git.User(dir).With(env...).Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*")
-	}
 	if err := paths.MakePrivate(dirs.Repos()); err != nil {
 		return err
+	}
+	turn, err := flock.Wait(ctx, dir+".lock", flock.Exclusive)
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	if _, err := os.Stat(dir); err == nil {
+		return update(ctx, git.User(dir).With(env...), dir)
 	}
 	tmp, err := os.MkdirTemp(dirs.Repos(), ".clone-*")
 	if err != nil {
@@ -92,9 +99,42 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 	if err := git.Anywhere().With(env...).Run(ctx, nil, nil, "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", address, tmp); err != nil {
 		return err
 	}
-	err = os.Rename(tmp, dir)
-	if _, other := os.Stat(dir); err != nil && other == nil { // another run has cloned it meanwhile
-		return nil
+	return os.Rename(tmp, dir)
+}
+
+// update fetches the branches of a clone, and removes those that its server no longer has: one
+// may be in the way of a new branch. HEAD becomes the server's default branch. The caller has
+// locked the clone.
+func update(ctx context.Context, clone *git.Repo, dir string) error {
+	if err := dropLocks(dir); err != nil {
+		return err
+	}
+	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
+		return err
+	}
+	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD")
+	if err != nil {
+		return err
+	}
+	branch := "refs/heads/" + defaultBranch(string(out))
+	if clone.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "--", branch) != nil {
+		return nil // the server does not say, or its HEAD is no branch
+	}
+	return clone.Run(ctx, nil, nil, "symbolic-ref", "HEAD", branch)
+}
+
+// dropLocks removes the locks in a clone that git has left: it does not if it is killed. The
+// caller has locked the clone, so that no other git changes it.
+func dropLocks(dir string) error {
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	err := filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".lock") { // no ref ends so
+			locks = append(locks, path)
+		}
+		return err
+	})
+	for _, lock := range locks {
+		err = errors.Join(err, ignoreAbsent(os.Remove(lock)))
 	}
 	return err
 }

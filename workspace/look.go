@@ -150,18 +150,27 @@ func remoteBranches(ctx context.Context, address string) ([]string, error) {
 			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(address))
 	}
 	var names []string
-	first := ""
 	for line := range strings.Lines(string(out)) {
-		what, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if target, ok := strings.CutPrefix(what, "ref: refs/heads/"); ok && ref == "HEAD" {
-			first = target
-		}
+		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && len(names) < maxBranches {
 			names = append(names, name)
 		}
 	}
+	first := defaultBranch(string(out))
 	if i := slices.Index(names, first); i > 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, first)
 	}
 	return names, nil
+}
+
+// defaultBranch returns the branch of HEAD in the output of ls-remote --symref; empty if there is
+// none.
+func defaultBranch(out string) string {
+	for line := range strings.Lines(out) { // "ref: refs/heads/main<tab>HEAD"
+		what, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if name, ok := strings.CutPrefix(what, "ref: refs/heads/"); ok && ref == "HEAD" {
+			return name
+		}
+	}
+	return ""
 }

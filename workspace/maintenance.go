@@ -200,8 +200,18 @@ func (t *Maintenance) Remove(ctx context.Context) error {
 }
 
 // Collect removes unreachable objects that are at least an hour old, and returns their
-// number and their size on the disk in bytes.
+// number and their size on the disk in bytes. An unfinished file of a git that was killed counts as
+// one object.
 func (t *Maintenance) Collect(ctx context.Context) (objects int, size int64, err error) {
+	unfinished, unfinishedSize, err := t.dropUnfinished()
+	if err != nil {
+		return 0, 0, err
+	}
+	objects, size, err = t.collectObjects(ctx)
+	return objects + unfinished, size + unfinishedSize, err
+}
+
+func (t *Maintenance) collectObjects(ctx context.Context) (objects int, size int64, err error) {
 	objects, size, err = t.unreachable(ctx)
 	if err != nil || t.dry {
 		return objects, size, err
@@ -210,11 +220,32 @@ func (t *Maintenance) Collect(ctx context.Context) (objects int, size int64, err
 	if objects == 0 && len(packs) < manyPacks {
 		return 0, 0, nil
 	}
-	if err := t.git.Run(ctx, nil, nil, "gc", "--quiet", pruneSettled); err != nil {
+	// A git that was killed leaves its process's number, which another process may have by now. No
+	// other git runs, since the repository is locked.
+	if err := t.git.Run(ctx, nil, nil, "gc", "--quiet", "--force", pruneSettled); err != nil {
 		return 0, 0, fmt.Errorf("collecting garbage in %s: %s", t.dir, git.Message(err))
 	}
 	left, leftSize, err := t.unreachable(ctx)
 	return objects - left, max(size-leftSize, 0), err
+}
+
+// dropUnfinished removes the files that git was writing when it was killed. No object in them is
+// listed anywhere, so they would stay for as long as nothing else makes git collect garbage.
+func (t *Maintenance) dropUnfinished() (files int, size int64, err error) {
+	for _, pattern := range []string{"pack/tmp_*", "pack/.tmp-*", "[0-9a-f][0-9a-f]/tmp_obj_*"} {
+		found, _ := filepath.Glob(filepath.Join(t.dir, "objects", filepath.FromSlash(pattern)))
+		for _, path := range found {
+			info, statErr := os.Lstat(path)
+			if statErr != nil || time.Since(info.ModTime()) < minAge {
+				continue
+			}
+			files, size = files+1, size+info.Size()
+			if !t.dry {
+				err = errors.Join(err, ignoreAbsent(os.Remove(path)))
+			}
+		}
+	}
+	return files, size, err
 }
 
 // unreachable counts the unreachable objects that are old enough to be removed.

@@ -1,0 +1,132 @@
+package workspace_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/workspace"
+)
+
+// cloned prepares a workspace of a URL in home, and returns the commit that it starts from.
+func cloned(t *testing.T, repo, home, session string) (string, error) {
+	t.Helper()
+	ws, err := prepare(t, "file://"+repo, func(r *workspace.Request) { r.Dirs, r.Session = dirsIn(home), session })
+	if err != nil {
+		return "", err
+	}
+	return ws.Head, nil
+}
+
+func TestACloneFollowsItsServer(t *testing.T) {
+	for name, change := range map[string]func(repo, clone string){
+		"another default branch": func(repo, _ string) {
+			gitIn(t, repo, "switch", "-qc", "trunk")
+			commit(t, repo, map[string]string{"a.txt": "trunk\n"})
+		},
+		"a renamed default branch": func(repo, _ string) {
+			gitIn(t, repo, "branch", "-m", "trunk")
+			commit(t, repo, map[string]string{"a.txt": "trunk\n"})
+		},
+		"a branch in the place of a folder of branches": func(repo, _ string) {
+			gitIn(t, repo, "branch", "-D", "side/one")
+			gitIn(t, repo, "branch", "side")
+		},
+		"locks of a git that was killed": func(repo, clone string) {
+			gitIn(t, repo, "branch", "-m", "trunk")
+			commit(t, repo, map[string]string{"a.txt": "new\n"})
+			for _, lock := range []string{"packed-refs.lock", "HEAD.lock", "refs/heads/trunk.lock"} {
+				write(t, filepath.Join(clone, lock), "")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, home := repository(t), t.TempDir()
+			gitIn(t, repo, "branch", "side/one")
+			_, err := cloned(t, repo, home, "k3f9")
+			must(t, err)
+			clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
+			if len(clones) != 1 {
+				t.Fatalf("the clones are %v", clones)
+			}
+			change(repo, clones[0])
+			got, err := cloned(t, repo, home, "k3fa")
+			must(t, err)
+			if want := gitIn(t, repo, "rev-parse", "HEAD"); got != want {
+				t.Errorf("it starts from %s, not from %s", got, want)
+			}
+		})
+	}
+}
+
+func TestSessionsOnOneURLStartConcurrently(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	commit(t, repo, map[string]string{"a.txt": "new\n"})
+	for i := range 100 {
+		gitIn(t, repo, "branch", fmt.Sprintf("b%d", i))
+	}
+	var running sync.WaitGroup
+	for i := range 6 {
+		running.Go(func() {
+			if _, err := cloned(t, repo, home, fmt.Sprintf("s%d", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// Packs of a git that was killed are large, and no object in them is known to git.
+func TestCollectingRemovesThePacksOfAGitThatWasKilled(t *testing.T) {
+	ws := prepared(t, repository(t))
+	old := filepath.Join(ws.GitDir, "objects/pack/tmp_pack_a1b2c3")
+	young := filepath.Join(ws.GitDir, "objects/pack/tmp_pack_d4e5f6")
+	write(t, old, "12345")
+	write(t, young, "1")
+	age(t, old)
+	for _, dry := range []bool{true, false} {
+		m, err := workspace.Maintain(t.Context(), ws.GitDir, dry)
+		must(t, err)
+		objects, size, err := m.Collect(t.Context())
+		m.Close()
+		must(t, err)
+		if objects != 1 || size != 5 {
+			t.Errorf("dry %v: %d objects of %d bytes", dry, objects, size)
+		}
+		if _, err := os.Lstat(old); (err == nil) != dry {
+			t.Errorf("dry %v: the old pack: %v", dry, err)
+		}
+	}
+	if _, err := os.Lstat(young); err != nil {
+		t.Error(err)
+	}
+}
+
+// Git would wait for a process that has the number of the killed one.
+func TestCollectingWorksAfterAGitThatWasKilled(t *testing.T) {
+	ws := prepared(t, repository(t))
+	lost := blob(t, ws.GitDir, "lost\n")
+	object := filepath.Join(ws.GitDir, "objects", lost[:2], lost[2:])
+	age(t, object)
+	host, err := os.Hostname()
+	must(t, err)
+	write(t, filepath.Join(ws.GitDir, "gc.pid"), fmt.Sprintf("%d %s", os.Getpid(), host))
+	m, err := workspace.Maintain(t.Context(), ws.GitDir, false)
+	must(t, err)
+	defer m.Close()
+	if objects, _, err := m.Collect(t.Context()); err != nil || objects != 1 {
+		t.Errorf("%d objects, %v", objects, err)
+	}
+}
+
+// age makes a file two hours old.
+func age(t *testing.T, path string) {
+	t.Helper()
+	then := time.Now().Add(-2 * time.Hour)
+	must(t, os.Chtimes(path, then, then))
+}
