@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
@@ -106,7 +107,7 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 // may be in the way of a new branch. HEAD becomes the server's default branch. The caller has
 // locked the clone.
 func update(ctx context.Context, clone *git.Repo, dir string) error {
-	if err := dropLocks(dir); err != nil {
+	if err := dropLocks(dir, 0); err != nil {
 		return err
 	}
 	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
@@ -123,9 +124,9 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	return clone.Run(ctx, nil, nil, "symbolic-ref", "HEAD", branch)
 }
 
-// dropLocks removes the locks in a clone that git has left: it does not if it is killed. The
-// caller has locked the clone, so that no other git changes it.
-func dropLocks(dir string) error {
+// dropLocks removes the locks in a bare repository that git left when it was killed. They were made at
+// least age ago, which is 0 if no other git can be running there.
+func dropLocks(dir string, age time.Duration) error {
 	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
 	err := filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".lock") { // no ref ends so
@@ -134,6 +135,9 @@ func dropLocks(dir string) error {
 		return err
 	})
 	for _, lock := range locks {
+		if info, statErr := os.Lstat(lock); statErr != nil || age > 0 && time.Since(info.ModTime()) < age {
+			continue
+		}
 		err = errors.Join(err, ignoreAbsent(os.Remove(lock)))
 	}
 	return err

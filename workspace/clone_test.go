@@ -130,3 +130,36 @@ func age(t *testing.T, path string) {
 	then := time.Now().Add(-2 * time.Hour)
 	must(t, os.Chtimes(path, then, then))
 }
+
+func TestMaintenanceWorksWithTheLocksOfAGitThatWasKilled(t *testing.T) {
+	ws := prepared(t, repository(t))
+	gitIn(t, ws.GitDir, "pack-refs", "--all")
+	for _, lock := range []string{"packed-refs.lock", "refs/aibox/k3f9.lock"} {
+		write(t, filepath.Join(ws.GitDir, lock), "")
+		age(t, filepath.Join(ws.GitDir, lock))
+	}
+	held := filepath.Join(ws.GitDir, "HEAD.lock") // of a git that may still run
+	write(t, held, "")
+	m, err := workspace.Maintain(t.Context(), ws.GitDir, false)
+	must(t, err)
+	defer m.Close()
+	must(t, m.Forget(t.Context(), ws.Session))
+	if out := gitIn(t, ws.GitDir, "for-each-ref"); out != "" {
+		t.Errorf("the refs are %s", out)
+	}
+	if _, err := os.Lstat(held); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARepositoryOfAiboxThatWasNotFinishedIsMadeAgain(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	in := func(r *workspace.Request) { r.Dirs = dirsIn(home) }
+	ws, err := prepare(t, repo, in)
+	must(t, err)
+	must(t, workspace.Undo(t.Context(), ws))
+	must(t, os.RemoveAll(ws.GitDir))
+	write(t, filepath.Join(ws.GitDir, "config.lock"), "") // git init was killed
+	_, err = prepare(t, repo, in)
+	must(t, err)
+}

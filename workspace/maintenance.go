@@ -90,6 +90,12 @@ func Maintain(ctx context.Context, gitDir string, dry bool) (*Maintenance, error
 	if err != nil {
 		return nil, err
 	}
+	if !dry {
+		if err := dropLocks(gitDir, minAge); err != nil {
+			free()
+			return nil, err
+		}
+	}
 	t := &Maintenance{dir: gitDir, git: git.Owned(gitDir), refs: map[string]bool{}, dry: dry, free: free}
 	out, err := t.git.Output(ctx, "for-each-ref", "--format=%(refname)")
 	if err != nil {

@@ -68,6 +68,11 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 	if _, err := os.Stat(marker); err == nil {
 		return nil
 	}
+	// Without the marker, an earlier run was killed while it created the repository, and git may
+	// have left locks there.
+	if err := removeTree(s.dir); err != nil {
+		return err
+	}
 	if err := paths.MakePrivate(s.dir); err != nil {
 		return err
 	}
