@@ -37,7 +37,18 @@ func readOnlyFiles() []control {
 func repositoryNames() []control {
 	const outside = "TestNoNameInARepositoryLeadsOutOfTheWorkspace"
 	return []control{
-		{name: "no name that git never checks out", file: "workspace/names.go", text: `strings.SplitSeq(path, "/")`, off: `strings.SplitSeq("x", "/")`, tests: outside},
+		{name: "no name that git never checks out", file: "workspace/names.go", text: `strings.SplitSeq(e.Path, "/")`, off: `strings.SplitSeq("x", "/")`, tests: outside},
+		{name: "no name that could be taken for .git", file: "workspace/names.go", text: `if likeDotGit(e.Path) {`, off: `if false {`, tests: outside},
+		{name: "no symlink in the place of .gitmodules", file: "workspace/names.go", text: `path.Base(e.Path)`, off: `path.Base(e.Path)+"x"`, tests: outside},
 		{name: "no folder is made through a symlink", file: "workspace/copy.go", text: `above, err := openDir(root, folderOf(dir))`, off: `above, err := unix.Openat(root, folderOf(dir), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)`, tests: outside},
+	}
+}
+
+// hiddenFiles are the controls about files of the user's that an agent must not see.
+func hiddenFiles() []control {
+	const search, renamed = "workspace/hiddenhistory.go", "TestAHiddenFileOfTheHistoryStaysHiddenWhateverItWasRenamedTo"
+	return []control{
+		{name: "a hidden file of the history is found", file: search, text: `if s.hide.list.Entry(path, e.folder) {`, off: `if false {`, tests: renamed},
+		{name: "the content of a hidden file stays out under another name", file: "workspace/visiblehistory.go", text: `, !e.folder && v.secret[e.id] && !v.shown[e.id]:`, off: `:`, tests: renamed},
 	}
 }
