@@ -2,7 +2,6 @@ package bakery
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -21,8 +20,7 @@ func (h *Host) pip(settings map[string]string) {
 				if !strings.Contains(word, "://") {
 					word = "http://" + word
 				}
-				u, err := url.Parse(word)
-				return err != nil || h.address(u.String(), "pip's proxy") == ""
+				return h.address(word, "pip's proxy") == ""
 			})
 		default:
 			words = slices.DeleteFunc(words, func(word string) bool { return h.address(word, "pip's index") == "" })

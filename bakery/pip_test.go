@@ -51,6 +51,7 @@ func TestPipIndexComesFromPipSettings(t *testing.T) {
 // A malformed pip.conf must not break a bake.
 func FuzzPip(f *testing.F) {
 	f.Add("[global]\nindex-url = https://a.example\n  https://b.example\n")
+	f.Add("[global]\nproxy = http://a.example/`id`\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, value := range host(map[string]string{"etc/pip.conf": text}, nil).Pip {
 			if strings.ContainsAny(value, "$`'\"\\;&|<>\n") {
