@@ -55,7 +55,7 @@ func TestInvalidRunsAreRefusedAndLeaveNothing(t *testing.T) {
 		{"no repository", t.TempDir(), "is not in a git repository", nil},
 		{"a damaged repository", damaged, "git cannot read the repository", nil},
 		{"a bare repository", bare, "bare repository", nil},
-		{"a branch that is broken", empty, "cannot be read", nil},
+		{"a branch that is broken", empty, "finds no commit for HEAD", nil},
 		{"no such path", "/nonexistent/\x1b[31m", `there is no /nonexistent/\x1b[31m`, nil},
 		{"a file", file, "is a file", nil},
 		{"inside .git", repo + "/.git", "inside a .git folder", nil},
