@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"aibox/internal/git"
 )
@@ -38,79 +36,88 @@ var errFound = errors.New("a hidden file was found")
 // path that it has: git's own list of a history's objects has only one path of each, so that a
 // file which was renamed would be missed.
 type hiddenSearch struct {
-	repo    *git.Repo
 	format  git.Format
 	hide    *Globs
 	partial bool // trees may be missing
 	seen    map[folderTree]bool
+	asked   []*askedTree          // in the order of git's answers
+	waiting map[string]*askedTree // by id
+	last    map[string][]byte     // the last tree that was read at the path of a folder
 	left    pathLimit
 }
 
-// hasHidden reports whether a commit of the history h has, or may have, a hidden file.
-func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, h *history, hide *Globs) (bool, error) {
+// askedTree is a tree that git was asked for, and the folders that it is.
+type askedTree struct {
+	id   string
+	dirs []string
+}
+
+// hasHidden reports whether one of the commits has, or may have, a hidden file. partial says that
+// trees may be missing, which the agent does not get either.
+func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, commits []string, partial bool, hide *Globs) (bool, error) {
 	if len(hide.words) == 0 {
 		return false, nil
 	}
 	s := &hiddenSearch{
-		repo: repo, format: format, hide: hide, partial: h.partial,
-		seen: map[folderTree]bool{}, left: pathLimit{maxSearched, maxFolderBytes},
+		format: format, hide: hide, partial: partial, left: pathLimit{maxSearched, maxFolderBytes},
+		seen: map[folderTree]bool{}, waiting: map[string]*askedTree{}, last: map[string][]byte{},
 	}
-	level := make(map[string][]string, len(h.parents))
-	for id := range h.parents {
-		level[id+"^{tree}"] = []string{""}
+	first := make([]string, len(commits))
+	for i, id := range commits {
+		first[i] = id + "^{tree}"
+		s.asked = append(s.asked, &askedTree{first[i], []string{""}})
 	}
-	for len(level) > 0 {
-		below, err := s.read(ctx, level)
-		if errors.Is(err, errFound) || errors.Is(err, errTooLong) {
-			return true, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
-		}
-		level = below
+	err := repo.EachObject(ctx, first, s.read)
+	if errors.Is(err, errFound) || errors.Is(err, errTooLong) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
 	}
 	return false, nil
 }
 
-// read reads trees, each with its folders, and returns the trees in them that are new.
-func (s *hiddenSearch) read(ctx context.Context, level map[string][]string) (below map[string][]string, err error) {
-	trees := slices.Collect(maps.Keys(level))
-	below = map[string][]string{}
-	at := 0
-	for object, err := range s.repo.EachObject(ctx, trees) {
-		if err != nil {
-			return nil, err
-		}
-		dirs := level[trees[at]]
-		at++
-		if object.Kind != "tree" {
-			if s.partial && object.Kind == git.Missing {
-				continue // the agent does not get it either
-			}
-			return nil, fmt.Errorf("git has no tree %s", object.ID)
-		}
-		for _, dir := range dirs {
-			if err := s.look(object.Content, dir, below); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return below, nil
-}
-
-// look looks for hidden files in a tree, and adds the trees in it that are new to below.
-func (s *hiddenSearch) look(tree []byte, dir string, below map[string][]string) error {
-	return eachEntry(tree, s.format, func(e treeEntry) error {
-		path := dir + string(e.name)
-		if s.hide.list.Entry(path, e.folder) {
-			return errFound
-		}
-		next := folderTree{e.id, path + "/"}
-		if !e.folder || s.seen[next] {
+// read looks for hidden files in a tree, and asks for the trees in it that are new.
+func (s *hiddenSearch) read(o git.Object, ask func(id string)) error {
+	tree := s.asked[0]
+	s.asked = s.asked[1:]
+	delete(s.waiting, tree.id)
+	if o.Kind != "tree" {
+		if s.partial && o.Kind == git.Missing {
 			return nil
 		}
-		s.seen[next] = true
-		below[e.id] = append(below[e.id], next.dir)
-		return s.left.take(next.dir)
-	})
+		return fmt.Errorf("git has no tree %s", tree.id)
+	}
+	for _, dir := range tree.dirs {
+		err := eachNewEntry(s.last[dir], o.Content, s.format, func(e treeEntry) error { return s.look(e, dir, ask) })
+		if err != nil {
+			return err
+		}
+		s.last[dir] = o.Content
+	}
+	return nil
+}
+
+// look looks at an entry of the tree that is the folder dir.
+func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error {
+	path := dir + string(e.name)
+	if s.hide.list.Entry(path, e.folder) {
+		return errFound
+	}
+	if !e.folder {
+		return nil
+	}
+	next := folderTree{e.id(), path + "/"}
+	if s.seen[next] {
+		return nil
+	}
+	s.seen[next] = true
+	if waiting := s.waiting[next.id]; waiting != nil {
+		waiting.dirs = append(waiting.dirs, next.dir)
+	} else {
+		asked := &askedTree{next.id, []string{next.dir}}
+		s.asked, s.waiting[next.id] = append(s.asked, asked), asked
+		ask(next.id)
+	}
+	return s.left.take(next.dir)
 }

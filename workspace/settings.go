@@ -42,7 +42,7 @@ func readSettings(ctx context.Context, repo *git.Repo) (settings, error) {
 			s.who.Email = value
 		}
 	}
-	if strings.HasPrefix(s.excludes, "~") || strings.HasPrefix(s.excludes, "%(") { // git knows what these stand for
+	if strings.HasPrefix(s.excludes, "~") || strings.HasPrefix(s.excludes, "%(") { // git replaces these
 		if s.excludes, err = repo.Line(ctx, "config", "--type=path", "core.excludesFile"); err != nil {
 			return s, fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 		}

@@ -150,7 +150,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 			return nil, err
 		}
 	}
-	if h.hidden, err = hasHidden(ctx, from, src.format, h, hide); err != nil {
+	if h.hidden, err = hasHidden(ctx, from, src.format, commits, h.partial, hide); err != nil {
 		return nil, err
 	}
 	return h, s.addShallow(ctx, h.shallow)

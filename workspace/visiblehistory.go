@@ -151,9 +151,9 @@ func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
 		inside := hidden || v.hide.list.Entry(path, e.folder)
 		switch {
 		case e.folder:
-			return v.findSecrets(e.id, path+"/", inside)
+			return v.findSecrets(e.id(), path+"/", inside)
 		case inside && !e.submodule:
-			v.secret[e.id] = true
+			v.secret[e.id()] = true
 		}
 		return nil
 	})
@@ -166,9 +166,9 @@ func (v *visibleHistory) collectShown(tree, dir string) error {
 		switch {
 		case v.hide.list.Entry(path, e.folder):
 		case e.folder:
-			return v.collectShown(e.id, path+"/")
+			return v.collectShown(e.id(), path+"/")
 		default:
-			v.shown[e.id] = true
+			v.shown[e.id()] = true
 		}
 		return nil
 	})
@@ -185,16 +185,16 @@ func (v *visibleHistory) tree(tree, dir string) (string, error) {
 	err := v.entries(tree, func(e treeEntry) error {
 		path := dir + string(e.name)
 		switch {
-		case v.hide.list.Entry(path, e.folder), !e.folder && v.secret[e.id] && !v.shown[e.id]:
+		case v.hide.list.Entry(path, e.folder), !e.folder && v.secret[e.id()] && !v.shown[e.id()]:
 			changed = true
 			return nil
 		case e.submodule:
 		case e.folder:
-			made, err := v.tree(e.id, path+"/")
+			made, err := v.tree(e.id(), path+"/")
 			if err != nil {
 				return err
 			}
-			if changed = changed || made != e.id; made == "" {
+			if changed = changed || made != e.id(); made == "" {
 				return nil
 			}
 			id, err := hex.DecodeString(made)
@@ -204,7 +204,7 @@ func (v *visibleHistory) tree(tree, dir string) (string, error) {
 			out = append(append(out, e.raw[:len(e.raw)-len(id)]...), id...)
 			return nil
 		default:
-			v.keep[e.id] = true
+			v.keep[e.id()] = true
 		}
 		out = append(out, e.raw...)
 		return nil

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Missing is the kind of an object that a repository does not have.
@@ -20,29 +20,88 @@ type Object struct {
 	Content []byte
 }
 
-// EachObject yields the objects with these names, which contain no space, in their order. The
-// last one can have an error. Stopping early ends the command.
-func (r *Repo) EachObject(ctx context.Context, names []string) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		read, write := io.Pipe()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			asked := strings.NewReader(strings.Join(names, "\n") + "\n")
-			write.CloseWithError(r.Run(ctx, asked, write, "cat-file", "--batch", "--buffer"))
-		}()
-		defer func() {
-			cancel()
-			read.CloseWithError(io.ErrClosedPipe)
-			<-ended
-		}()
-		in := bufio.NewReaderSize(read, 256<<10)
-		for range names {
-			object, err := readObject(in)
-			if !yield(object, err) || err != nil {
-				return
-			}
+// EachObject calls each with the objects of the first names, which contain no space, and then with
+// those that it asks for, in this order. One process reads them; it is asked while its answers are
+// read. An error of each ends the call.
+func (r *Repo) EachObject(ctx context.Context, first []string, each func(o Object, ask func(name string)) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	questions, asked := io.Pipe()
+	read, write := io.Pipe()
+	var ending sync.WaitGroup
+	defer ending.Wait()
+	defer cancel()
+	ending.Go(func() {
+		write.CloseWithError(r.Run(ctx, questions, write, "cat-file", "--batch"))
+		questions.CloseWithError(io.ErrClosedPipe)
+	})
+	defer read.CloseWithError(io.ErrClosedPipe)
+	waiting := newLines()
+	ending.Go(func() { asked.CloseWithError(waiting.copyTo(asked)) })
+	defer waiting.close()
+	open := 0
+	ask := func(name string) {
+		waiting.add(name)
+		open++
+	}
+	for _, name := range first {
+		ask(name)
+	}
+	for in := bufio.NewReaderSize(read, 256<<10); open > 0; open-- {
+		object, err := readObject(in)
+		if err != nil {
+			return err
+		}
+		if err := each(object, ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines are texts that wait for being written, each with a line end. There can be any number, so
+// that whoever adds one never waits for the other side.
+type lines struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	text   []byte
+	closed bool
+}
+
+func newLines() *lines {
+	l := &lines{}
+	l.more = sync.NewCond(&l.mu)
+	return l
+}
+
+func (l *lines) add(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(append(l.text, text...), '\n')
+	l.more.Signal()
+}
+
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.more.Signal()
+}
+
+// copyTo writes all lines until close is called.
+func (l *lines) copyTo(w io.Writer) error {
+	for {
+		l.mu.Lock()
+		for len(l.text) == 0 && !l.closed {
+			l.more.Wait()
+		}
+		text, closed := l.text, l.closed
+		l.text = nil
+		l.mu.Unlock()
+		if closed {
+			return nil
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
 		}
 	}
 }

@@ -49,6 +49,6 @@ func hiddenFiles() []control {
 	const search, renamed = "workspace/hiddenhistory.go", "TestAHiddenFileOfTheHistoryStaysHiddenWhateverItWasRenamedTo"
 	return []control{
 		{name: "a hidden file of the history is found", file: search, text: `if s.hide.list.Entry(path, e.folder) {`, off: `if false {`, tests: renamed},
-		{name: "the content of a hidden file stays out under another name", file: "workspace/visiblehistory.go", text: `, !e.folder && v.secret[e.id] && !v.shown[e.id]:`, off: `:`, tests: renamed},
+		{name: "the content of a hidden file stays out under another name", file: "workspace/visiblehistory.go", text: `, !e.folder && v.secret[e.id()] && !v.shown[e.id()]:`, off: `:`, tests: renamed},
 	}
 }
