@@ -174,6 +174,7 @@ var errorWriter = connect.NewErrorWriter()
 // WriteError writes an error in the protocol of the request: that of a gRPC, gRPC-Web or
 // Connect client, or the JSON of REST.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	requestOf(r.Context()).failure = err
 	if isRPC(r) {
 		_ = errorWriter.Write(w, r, toConnect(r.Context(), err))
 		return

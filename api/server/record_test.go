@@ -68,3 +68,58 @@ func TestLongTextsOfCallersDoNotFillTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// A call can fail before its method is reached: in Connect, in the REST of vanguard, or on a
+// route that exists in neither.
+func TestCallsThatFailBeforeTheirMethodRunsAreRecorded(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits.Message = 1 << 10 })
+	id, token := s.sandbox("a"), s.token("a")
+	large := `{"name":"` + strings.Repeat("x", 1<<12) + `"}`
+	for _, c := range []struct {
+		method, path, body, header string
+		want                       string // method and kind
+	}{
+		{"POST", "/aibox.v1.Sandboxes/Create", `{"x":1}`, "", "POST /aibox.v1.Sandboxes/Create invalid"},
+		{"POST", "/aibox.v1.Sandboxes/Create", large, "", "POST /aibox.v1.Sandboxes/Create too_large"},
+		{"POST", "/aibox.v1.Sandboxes/Create", "\x00\x00\x00\x00\x02\xff\xff", "Content-Type: application/grpc-web+proto", "POST /aibox.v1.Sandboxes/Create invalid"},
+		{"POST", "/aibox.v1.Sandboxes/Create", "{}", "Content-Type: text/plain", "POST /aibox.v1.Sandboxes/Create invalid"},
+		{"POST", "/aibox.v1.Sandboxes/Create", "{}", "Content-Encoding: br", "POST /aibox.v1.Sandboxes/Create unsupported"},
+		{"PUT", "/aibox.v1.Sandboxes/Create", "{}", "", "PUT /aibox.v1.Sandboxes/Create invalid"},
+		{"POST", "/aibox.v1.Sandboxes/None", "{}", "", "POST /aibox.v1.Sandboxes/None not_found"},
+		{"POST", "/aibox.v1.None/None", "{}", "", "POST /aibox.v1.None/None not_found"},
+		{"POST", "/v1/sandboxes", `{"x":1}`, "", "POST /v1/sandboxes invalid"},
+		{"POST", "/v1/sandboxes", large, "", "POST /v1/sandboxes too_large"},
+		{"POST", "/v1/sandboxes?x=1", "{}", "", "POST /v1/sandboxes invalid"},
+		{"PUT", "/v1/sandboxes", "{}", "", "PUT /v1/sandboxes invalid"},
+		{"GET", "/v1/none", "", "", "GET /v1/none not_found"},
+		{"GET", "/none", "", "", "GET /none not_found"},
+		{"GET", "/v1/sandboxes/none/processes/1/ws", "", "", "GET /v1/sandboxes/none/processes/1/ws not_found"},
+		{"GET", "/v1/sandboxes/" + id + "/processes/1/ws?x=1", "", "", "GET /v1/sandboxes/" + id + "/processes/1/ws invalid"},
+		// These reach their methods.
+		{"GET", "/v1/sandboxes/" + id, "", "", ""},
+		{"GET", "/v1/sandboxes/none", "", "", "aibox.v1.Sandboxes/Get not_found"},
+		{"GET", "/health", "", "", ""},
+	} {
+		headers := []string{bearer(token)}
+		if c.header != "" {
+			headers = append(headers, c.header)
+		}
+		answered := s.request(c.method, c.path, c.body, headers...)
+		if c.body == large && !strings.Contains(answered.body, `"kind":"too_large"`) {
+			t.Errorf("%s %s with a large body: %d %s", c.method, c.path, answered.status, answered.body)
+		}
+		s.mu.Lock()
+		var got []string
+		for _, call := range s.calls {
+			if call.Tenant != "a" || call.Token == "" || call.Request == "" {
+				t.Errorf("%s %s: %+v", c.method, c.path, call)
+			}
+			got = append(got, call.Method+" "+call.Kind)
+		}
+		s.calls = nil
+		s.mu.Unlock()
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s %s with %.20q %s: recorded are %q", c.method, c.path, c.body, c.header, got)
+		}
+	}
+}

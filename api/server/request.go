@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"aibox/api/auth"
@@ -12,12 +15,15 @@ import (
 // request holds the facts about a request.
 type request struct {
 	id     string
+	method string // the HTTP method and the path
 	server *Server
 	caller auth.Caller
 	host   string // the Host header
 	tls    bool
 	// intercepted says that the call has passed the checks of connect.
 	intercepted bool
+	recorded    atomic.Bool // something about it is in the record
+	failure     error       // the last one that WriteError has written
 }
 
 type requestKey struct{}
@@ -55,10 +61,12 @@ const maxRecorded = 256
 
 // record records a call.
 func (s *Server) record(ctx context.Context, call Call) {
+	of := requestOf(ctx)
+	of.recorded.Store(true)
 	if s.options.Record == nil {
 		return
 	}
-	call.Request = requestID(ctx)
+	call.Request = of.id
 	for _, text := range []*string{&call.Method, &call.Subject} {
 		if len(*text) > maxRecorded {
 			*text = strings.ToValidUTF8((*text)[:maxRecorded], "") + "…"
@@ -68,4 +76,28 @@ func (s *Server) record(ctx context.Context, call Call) {
 		call.Kind = describe(call.Err).kind
 	}
 	s.options.Record(call)
+}
+
+// recordFailure records a request of a caller that has failed and is not in the record yet: the
+// message could not be read, for example, or there is no such method. status is that of the answer.
+func (s *Server) recordFailure(r *http.Request, status int) {
+	of := requestOf(r.Context())
+	failed := of.failure != nil || status >= http.StatusBadRequest
+	if !failed || of.intercepted || of.recorded.Load() || of.caller.Tenant == "" {
+		return
+	}
+	err := of.failure
+	if err == nil { // another handler has written the answer
+		err = failureOf(status)
+	}
+	s.record(r.Context(), Call{Tenant: of.caller.Tenant, Token: of.caller.Token, Method: of.method, Err: err})
+}
+
+// failureOf returns the error for the status of an answer.
+func failureOf(status int) error {
+	found := failInvalid
+	if i := slices.IndexFunc(failures, func(f failure) bool { return f.status == status }); i >= 0 {
+		found = failures[i]
+	}
+	return &failed{failure: found, message: http.StatusText(status)}
 }

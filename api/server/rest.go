@@ -19,6 +19,9 @@ func restErrors(handler http.Handler) http.Handler {
 			return
 		}
 		shown, status := shape(out.status, out.body)
+		if shown.Kind == failLimit.kind && !requestOf(r.Context()).intercepted { // as in causeOf
+			shown.Kind, status = failTooLarge.kind, failTooLarge.status
+		}
 		shown.Id = requestID(r.Context())
 		writeError(w, status, shown)
 	})

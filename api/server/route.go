@@ -131,7 +131,7 @@ func (s *Server) guard(route Route) http.Handler {
 		w.Header().Set(requestHeader, id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, server: s, host: r.Host, tls: r.TLS != nil}))
+		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method + " " + r.URL.Path, server: s, host: r.Host, tls: r.TLS != nil}))
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
 			if !route.Upload && !isUpload(r.URL.Path) {
@@ -150,6 +150,7 @@ func (s *Server) guard(route Route) http.Handler {
 					WriteError(out, r, err)
 				}
 			}
+			s.recordFailure(r, out.status)
 			s.metrics.observe(route.Pattern, out.status, time.Since(begin))
 		}()
 		s.serve(&route, out, r)
