@@ -60,10 +60,13 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow() //nolint:errcheck // it is closed, or the client has gone
 	conn.SetReadLimit(2 * maxInput)
 	following, stop := context.WithCancel(r.Context())
+	// The end of the connection does not end the context of the request.
+	obeying, disobey := context.WithCancel(r.Context())
+	defer disobey()
 	commands := make(chan error, 1)
 	go func() {
 		defer stop()
-		commands <- p.obey(r.Context(), conn, id, int(number), r.PathValue("sandbox_id"))
+		commands <- p.obey(obeying, conn, id, int(number), r.PathValue("sandbox_id"))
 	}()
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
 		// Not with the context of following: its end would cut the connection, and the client
@@ -76,6 +79,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	closeSocket(r.Context(), conn, err)
 	_ = conn.CloseNow()
+	disobey()  // the process may not read an input
 	<-commands //nolint:errcheck // the connection has ended
 	stop()
 }

@@ -40,8 +40,9 @@ type Processes interface {
 	Terminal(id int) (Terminal, error)
 }
 
-// handleProcesses adds the endpoints of processes.
-func handleProcesses(mux *http.ServeMux, ps Processes) {
+// handleProcesses adds the endpoints of processes. check is how often it looks whether the client
+// of an input is gone.
+func handleProcesses(mux *http.ServeMux, ps Processes, check time.Duration) {
 	mux.HandleFunc("POST /v1/processes", func(w http.ResponseWriter, r *http.Request) {
 		var request process.Request
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, process.MaxRequest)).Decode(&request); err != nil {
@@ -75,7 +76,7 @@ func handleProcesses(mux *http.ServeMux, ps Processes) {
 		}
 		serveTerminal(w, r, term)
 	})
-	handle("POST /v1/processes/{id}/stdin", func(w http.ResponseWriter, r *http.Request, id int) { serveInput(w, r, ps, id) })
+	handle("POST /v1/processes/{id}/stdin", func(w http.ResponseWriter, r *http.Request, id int) { serveInput(w, r, ps, id, check) })
 	handle("POST /v1/processes/{id}/signal", func(w http.ResponseWriter, r *http.Request, id int) {
 		number, err := strconv.Atoi(r.FormValue("number"))
 		if err != nil {
@@ -114,7 +115,11 @@ const inputLinger = 2 * time.Second
 // serveInput sends the body to a process as its input. If the process ends earlier, the
 // rest of the body is still read for a while: a client whose connection is closed while it
 // writes does not read the answer.
-func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
+//
+// The body is not read while the process does not take its input, and then the server does not see
+// that the client is gone. So that is checked every now and then: otherwise each such input would
+// stay in memory until the process ends.
+func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int, check time.Duration) {
 	done, err := ps.Done(id)
 	if err != nil {
 		writeResult(w, err)
@@ -130,14 +135,18 @@ func serveInput(w http.ResponseWriter, r *http.Request, ps Processes, id int) {
 		passing.CloseWrite(err)
 		_, _ = io.Copy(io.Discard, r.Body)
 	}()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
 	go func() {
 		select {
 		case <-done:
 		case <-answered:
+		case <-untilGone(ctx, check):
+			cancel()
 		}
 		passing.CloseRead(nil)
 	}()
-	err = ps.Input(r.Context(), id, passing, r.FormValue("end") == "true")
+	err = ps.Input(ctx, id, passing, r.FormValue("end") == "true")
 	close(answered)
 	writeResult(w, err)
 	_ = controller.Flush()
