@@ -9,8 +9,10 @@ import (
 // Attach adds the routes of the packages to a server, which checks each request as those of
 // its own: paths below Root for both planes, and a host name of its own for the inside of
 // each sandbox. The calls authenticate themselves: each goes to the API with the token of its
-// caller. It is called before the server serves.
+// caller, which is also checked before the body of a request is read. It is called before the
+// server serves.
 func (s *Server) Attach(to *server.Server) {
+	s.enter = to.Enter
 	for _, path := range Paths() {
 		to.Handle(server.Route{Pattern: path, Public: true, Upload: true, Handler: s})
 	}

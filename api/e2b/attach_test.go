@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -13,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"aibox/api/auth"
 	"aibox/api/server"
+	"aibox/session"
 )
 
 // attached serves a server of this package behind the guard of the real API server, as `aibox
@@ -21,7 +24,7 @@ import (
 func attached(t *testing.T, limits server.Limits) (*fakeAPI, *httptest.Server) {
 	t.Helper()
 	fake, s, _ := serve(t)
-	api, err := server.New(server.Options{Hosts: []string{"127.0.0.1", "boxes.test"}, Limits: limits})
+	api, err := server.New(server.Options{Hosts: []string{"127.0.0.1", "boxes.test"}, Limits: limits, Tokens: fake})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,5 +145,82 @@ func TestAReaderOfASandboxesHostThatStallsIsCutOff(t *testing.T) {
 			t.Errorf("%s: the server waits for a reader that has stalled", host)
 		}
 		conn.Close()
+	}
+}
+
+// Authenticate implements server.Tokens.
+func (f *fakeAPI) Authenticate(_ context.Context, token string) (auth.Caller, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fakeTokens[token] == "" || f.revoked[token] {
+		return auth.Caller{}, errToken
+	}
+	return auth.Caller{Tenant: session.Tenant(fakeTokens[token]), Token: token}, nil
+}
+
+// Caller implements server.Tokens.
+func (f *fakeAPI) Caller(ctx context.Context, id string) (auth.Caller, error) {
+	return f.Authenticate(ctx, id)
+}
+
+// begin sends the beginning of a request, whose body does not come. It is so long that the server does
+// not wait for the rest before it answers.
+func begin(t *testing.T, front *httptest.Server, request string, headers ...string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	text := request + " HTTP/1.1\r\nContent-Length: 1000000\r\n"
+	for i := 0; i < len(headers); i += 2 {
+		text += headers[i] + ": " + headers[i+1] + "\r\n"
+	}
+	if _, err := io.WriteString(conn, text+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// Otherwise everyone could fill the memory of the server with bodies.
+func TestNoBodyIsReadWithoutAValidToken(t *testing.T) {
+	fake, front := attached(t, server.Limits{Stall: time.Hour})
+	a := create(t, front, "token-a")
+	fake.mu.Lock()
+	fake.revoked["token-a"] = true
+	fake.mu.Unlock()
+	for name, conn := range map[string]net.Conn{
+		"a wrong token":          begin(t, front, "POST /e2b/sandboxes", "Host", "127.0.0.1", "X-API-KEY", "wrong"),
+		"a revoked token":        begin(t, front, "POST /e2b/volumes", "Host", "127.0.0.1", "X-API-KEY", "token-a"),
+		"a revoked token inside": begin(t, front, "POST /e2b/files?path=/f", append(inside(a), "Host", "127.0.0.1", "Content-Type", octetStream)...),
+		"the host of a sandbox":  begin(t, front, "POST /process.Process/List", insideHost(a, "Content-Type", "application/json")...),
+	} {
+		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %s", name, answer.Status)
+		}
+	}
+}
+
+func TestRequestsOfATenantAreLimitedWhileTheyMakeNoCall(t *testing.T) {
+	_, front := attached(t, server.Limits{Stall: time.Hour, TenantCalls: 1})
+	begin(t, front, "POST /e2b/sandboxes", "Host", "127.0.0.1", "X-API-KEY", "token-a")
+	status, body := 0, ""
+	for range 1000 { // until the server has the first request
+		if status, body = call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-a"); status != http.StatusOK {
+			break
+		}
+	}
+	if status != http.StatusTooManyRequests || !strings.Contains(body, "calls at once") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-b"); status != http.StatusOK {
+		t.Errorf("another tenant: %d %s", status, body)
 	}
 }

@@ -50,7 +50,7 @@ func (s *Server) calls() map[string]func(w http.ResponseWriter, r *http.Request)
 // routeControl adds the control plane.
 func (s *Server) routeControl() {
 	for pattern, handle := range s.calls() {
-		s.routes.HandleFunc(pattern, control(func(w http.ResponseWriter, r *http.Request) error {
+		s.routes.HandleFunc(pattern, s.control(func(w http.ResponseWriter, r *http.Request) error {
 			if err := checkQuery(r, queries[pattern]); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (s *Server) routeControl() {
 		}))
 	}
 	for pattern, reason := range refusals {
-		s.routes.HandleFunc(pattern, control(func(http.ResponseWriter, *http.Request) error {
+		s.routes.HandleFunc(pattern, s.control(func(http.ResponseWriter, *http.Request) error {
 			return &apiError{http.StatusNotImplemented, reason}
 		}))
 	}
@@ -107,7 +107,7 @@ const (
 )
 
 // control returns the handler of a call of the control plane.
-func control(handle func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+func (s *Server) control(handle func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get("X-API-KEY")
 		if token == "" {
@@ -115,7 +115,9 @@ func control(handle func(w http.ResponseWriter, r *http.Request) error) http.Han
 		}
 		err := checkControl(r, token)
 		if err == nil {
-			err = handle(w, r.WithContext(withCaller(r.Context(), caller{token: token})))
+			err = s.admitted(r, token, func() error {
+				return handle(w, r.WithContext(withCaller(r.Context(), caller{token: token})))
+			})
 		}
 		if err != nil {
 			writeError(w, err)

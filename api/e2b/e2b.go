@@ -53,6 +53,10 @@ type Server struct {
 	changes namedlock.Set  // by sandbox; see changing
 	routes  *http.ServeMux // of both planes
 	inside  *http.ServeMux // only for requests to the inside of a sandbox
+
+	// enter admits the caller of a request, by its token of aibox, until done is called. It comes
+	// before anything of the body is read. Nil admits all: the API decides about each call.
+	enter func(r *http.Request, token string) (done func(), err error)
 }
 
 // New returns a server.
@@ -76,6 +80,19 @@ func New(c Config) (*Server, error) {
 		})
 	}
 	return s, nil
+}
+
+// admitted calls do if the caller of a request is admitted.
+func (s *Server) admitted(r *http.Request, token string, do func() error) error {
+	if s.enter == nil {
+		return do()
+	}
+	done, err := s.enter(r, token)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do()
 }
 
 // Close ends the calls that the server makes, and the watches that it holds.

@@ -36,14 +36,14 @@ var insideQuery = []string{"path", "username", "signature", "signature_expiratio
 func (s *Server) routeInside(routes *http.ServeMux) {
 	options := append(server.Strict(), connect.WithReadMaxBytes(maxMessage))
 	path, handler := processpb.NewProcessHandler(&processes{api: s.backend}, options...)
-	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	routes.HandleFunc(path, s.open(handler.ServeHTTP))
 	path, handler = filesystempb.NewFilesystemHandler(&filesystem{api: s.backend, watches: s.watches}, options...)
-	routes.HandleFunc(path, s.enter(handler.ServeHTTP))
+	routes.HandleFunc(path, s.open(handler.ServeHTTP))
 	for pattern, handle := range s.insideCalls() {
-		routes.HandleFunc(pattern, s.enter(handle))
+		routes.HandleFunc(pattern, s.open(handle))
 	}
 	for pattern, reason := range insideRefusals {
-		routes.HandleFunc(pattern, s.enter(refuse(reason)))
+		routes.HandleFunc(pattern, s.open(refuse(reason)))
 	}
 }
 
@@ -64,18 +64,22 @@ var insideRefusals = map[string]string{
 	"POST " + filesPath + "/compose": "aibox does not join files: write the whole file",
 }
 
-// enter returns a handler that admits calls with a token for the sandbox that they name.
-func (s *Server) enter(next http.HandlerFunc) http.HandlerFunc {
+// open returns a handler that admits calls with a token for the sandbox that they name.
+func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.admit(r)
 		if err == nil {
 			err = checkQuery(r, insideQuery)
 		}
+		if err == nil {
+			err = s.admitted(r, c.token, func() error {
+				next(w, r.WithContext(withCaller(r.Context(), c)))
+				return nil
+			})
+		}
 		if err != nil {
 			writeError(w, err)
-			return
 		}
-		next(w, r.WithContext(withCaller(r.Context(), c)))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/url"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,4 +171,24 @@ func FuzzToken(f *testing.F) {
 			t.Errorf("a signature until %q: %v", expires, err)
 		}
 	})
+}
+
+// Everyone can send a signature, and there can be many tokens, so each must cost little: the check
+// holds up all others.
+func TestASignatureOfALongPathNeedsLittleMemoryForEachToken(t *testing.T) {
+	tokens := newTokens(make([]byte, KeySize))
+	const count, length = 1000, 30_000
+	for i := range count {
+		tokens.issue(forInside, "s"+strconv.Itoa(i), "caller")
+	}
+	wrong := signed{path: strings.Repeat("x", length), operation: "read", signature: signaturePrefix + base64.RawStdEncoding.EncodeToString(make([]byte, sha256.Size))}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, _, err := tokens.verify(wrong, "", time.Now()); err == nil {
+		t.Error("a wrong signature counts")
+	}
+	runtime.ReadMemStats(&after)
+	if needed := after.TotalAlloc - before.TotalAlloc; needed > count*length/10 {
+		t.Errorf("%d bytes are needed", needed)
+	}
 }

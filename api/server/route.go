@@ -68,6 +68,21 @@ func (s *Server) ByToken(ctx context.Context, token string) (auth.Caller, error)
 	return caller, err
 }
 
+// Enter admits a request of a public route that makes calls for its caller: it checks the caller's
+// token, and counts the request as one of its tenant until done is called. The handler calls it
+// before it reads the body. A refusal is recorded.
+func (s *Server) Enter(r *http.Request, token string) (done func(), err error) {
+	caller, err := s.ByToken(r.Context(), token)
+	if err == nil {
+		done, err = s.entered.begin(caller.Tenant)
+	}
+	if err != nil {
+		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: requestOf(r.Context()).method, Err: err})
+		return nil, toConnect(r.Context(), err)
+	}
+	return done, nil
+}
+
 // localKey marks the context of a connection from the machine's user.
 type localKey struct{}
 

@@ -47,7 +47,8 @@ type Server struct {
 	mux      *http.ServeMux
 	metrics  *metrics
 	calls    *callLimit
-	services []string // full names
+	entered  *callLimit // requests of Enter, whose calls count among the others
+	services []string   // full names
 	started  time.Time
 	front    http.Handler // the handler that Serve serves
 	ports    *portService // nil means unsupported
@@ -60,7 +61,7 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), started: time.Now(), recheck: recheck}
+	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits), started: time.Now(), recheck: recheck}
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)
