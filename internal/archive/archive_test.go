@@ -260,11 +260,29 @@ func TestFileThatIsLargerThanTheDiskIsRefused(t *testing.T) {
 }
 
 func TestAnArchiveBeyondALimitIsRefused(t *testing.T) {
-	for name, o := range map[string]Options{"bytes": {IsGit: isGit, MaxBytes: 12}, "entries": {IsGit: isGit, MaxEntries: 2}, "none": {IsGit: isGit, MaxEntries: 3}} {
+	for name, o := range map[string]Options{"bytes": {IsGit: isGit, MaxBytes: 12}, "entries": {IsGit: isGit, MaxEntries: 2}, "none": {IsGit: isGit, MaxEntries: 4}} {
 		_, err := Extract(made(t, file("top/a"), file("top/b"), file("top/c")), t.TempDir(), "top", o)
 		if errors.Is(err, ErrTooLarge) != (name != "none") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// One entry can name thousands of folders, each of which takes an inode of the host.
+func TestFoldersThatAnArchiveOnlyImpliesCountAsEntries(t *testing.T) {
+	deep := strings.Repeat("x/", 100)
+	for most, isTooLarge := range map[int]bool{101: true, 102: false} {
+		_, err := Extract(made(t, file(deep+"a"), file(deep+"b")), t.TempDir(), "", Options{IsGit: isGit, MaxEntries: most})
+		if errors.Is(err, ErrTooLarge) != isTooLarge || err != nil && !isTooLarge {
+			t.Errorf("with up to %d entries: %v", most, err)
+		}
+	}
+	dest := t.TempDir()
+	if _, err := Extract(made(t, file(deep+"a")), dest, "", Options{IsGit: isGit, MaxEntries: 50}); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(dest, strings.Repeat("x/", 50))); err == nil {
+		t.Error("more folders than the limit were made")
 	}
 }
 

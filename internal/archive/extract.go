@@ -41,8 +41,8 @@ type Options struct {
 	// NoHeads leaves out each file HEAD with which git could take its folder for a bare
 	// repository, whose configuration names programs that git runs.
 	NoHeads bool
-	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A larger archive is
-	// ErrTooLarge.
+	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A folder that is only part of
+	// the names of others counts as an entry. A larger archive is ErrTooLarge.
 	MaxBytes   int64
 	MaxEntries int
 	// Reserve, which may be nil, is called with the disk space of all entries up to the next one,
@@ -147,18 +147,24 @@ func (x *extraction) run(in *tar.Reader) error {
 		if err != nil {
 			return fmt.Errorf("reading the archive: %w", err)
 		}
-		if x.entries++; x.MaxEntries > 0 && x.entries > x.MaxEntries {
-			return fmt.Errorf("%w: it has more than %d entries", ErrTooLarge, x.MaxEntries)
-		}
-		if x.entries%checkEvery == 1 {
-			if err := x.checkSpace(0); err != nil {
-				return err
-			}
+		if err := x.count(); err != nil {
+			return err
 		}
 		if err := x.entry(h, in); err != nil {
 			return err
 		}
 	}
+}
+
+// count counts an entry, and refuses one too many.
+func (x *extraction) count() error {
+	if x.entries++; x.MaxEntries > 0 && x.entries > x.MaxEntries {
+		return fmt.Errorf("%w: it has more than %d entries", ErrTooLarge, x.MaxEntries)
+	}
+	if x.entries%checkEvery == 1 {
+		return x.checkSpace(0)
+	}
+	return nil
 }
 
 // entry extracts one entry.
@@ -280,8 +286,11 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 // archive.
 func (x *extraction) parents(name string) error {
 	parent := path.Dir(name)
-	if parent == "." {
+	if parent == "." || x.folders[parent] {
 		return nil
+	}
+	if err := x.count(); err != nil {
+		return err
 	}
 	return x.folder(parent, 0o777)
 }
