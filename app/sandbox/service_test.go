@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/control"
 	"aibox/session/manager"
 	"aibox/session/snapshot"
 	"aibox/session/volume"
@@ -504,5 +507,67 @@ func TestTheDecisionAboutAHostIsThatOfTheSandboxesPolicy(t *testing.T) {
 	}
 	if _, _, _, err := f.Explain(t.Context(), "evil", id, "a.good.example", 443); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("another tenant: %v", err)
+	}
+}
+
+// supervise answers for a running session, and ends it when that is requested.
+func (f *fixture) supervise(id session.ID) {
+	f.Helper()
+	lock, err := f.store.Lock(id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	listener, err := control.Listen(f.store.Dir(id))
+	if err != nil {
+		f.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/stop" {
+			found, err := f.store.Load(id)
+			found.State.Phase, found.State.Ended, found.State.Result = session.Ended, time.Now().UTC(), &session.Result{}
+			if err = errors.Join(err, f.store.WriteState(id, found.State), lock.Close()); err != nil {
+				f.Error(err)
+			}
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	f.Cleanup(func() { _ = server.Close() })
+}
+
+// A caller who has gone does not know of the sandbox.
+func TestASandboxWhoseCallerIsGoneWhenItIsStartedIsEnded(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cold := f.Launch
+	var id session.ID
+	f.Launch = func(ctx context.Context, launch session.Launch, step func(session.Step)) (_ session.ID, err error) {
+		defer cancel()
+		id, err = cold(ctx, launch, step)
+		f.supervise(id)
+		return id, err
+	}
+	if _, err := f.Create(ctx, Request{Tenant: "acme"}, nil); fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("%v", err)
+	}
+	if found, err := f.Sessions.Load(id); err != nil || found.State.Phase != session.Ended {
+		t.Errorf("it is %s, %v", found.State.Phase, err)
+	}
+}
+
+func TestADamagedRecordOfAnotherTenantIsAsOneThatDoesNotExist(t *testing.T) {
+	f := newFixture(t)
+	made, err := f.Create(t.Context(), Request{Tenant: "acme"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.store.Dir(made.ID), session.StateFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, missing := f.Get(t.Context(), "evil", strings.Replace(string(made.ID), "-", "-1", 1))
+	if _, err := f.Get(t.Context(), "evil", string(made.ID)); fault.KindOf(err) != fault.NotFound || strings.Contains(err.Error(), f.store.Dir(made.ID)) {
+		t.Errorf("%v, and %v for one that does not exist", err, missing)
+	}
+	if _, err := f.Get(t.Context(), session.LocalTenant, string(made.ID)); err == nil || fault.KindOf(err) == fault.NotFound {
+		t.Errorf("the user of the machine does not see the damage: %v", err)
 	}
 }
