@@ -82,7 +82,7 @@ func (r *Recorder) Do(ctx context.Context, tenant session.Tenant, key string, me
 			return r.Store.RecordSandbox(ctx, c, id)
 		})
 	})
-	return "", errors.Join(err, r.end(ctx, c, err == nil))
+	return "", errors.Join(err, r.finish(ctx, c, err == nil))
 }
 
 // DoOnce is Do for a call without a key. The creation is recorded, too, so that a caller
@@ -109,7 +109,17 @@ func (r *Recorder) DoOnce(ctx context.Context, tenant session.Tenant, create fun
 	if c == nil {
 		return err
 	}
-	return errors.Join(err, r.end(ctx, *c, false))
+	return errors.Join(err, r.finish(ctx, *c, false))
+}
+
+// finish records the end of a creation. If that fails, the caller gets an error, so the creation is
+// abandoned: otherwise the result would stay without an owner, and the key would be in use.
+func (r *Recorder) finish(ctx context.Context, c store.Creation, keep bool) error {
+	err := r.end(ctx, c, keep)
+	if err != nil {
+		r.abandon(ctx, c)
+	}
+	return err
 }
 
 // end records the end of a creation, even if ctx is done.
@@ -133,8 +143,8 @@ func (r *Recorder) attempt(ctx context.Context, c **store.Creation, create func(
 	return err
 }
 
-// abandon settles a creation that has panicked, as if its process had died. If that fails, the
-// next call with the key or the next server settles it.
+// abandon settles a creation that has panicked, or whose end could not be recorded, as if its
+// process had died. If that fails, the next call with the key or the next server settles it.
 func (r *Recorder) abandon(ctx context.Context, c store.Creation) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

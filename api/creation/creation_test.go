@@ -274,3 +274,58 @@ func TestACreationWithoutAKeyIsSettledAfterTheDeathOfItsProcess(t *testing.T) {
 		t.Errorf("%v, settled %v, left %+v", err, f.settled, f.abandoned())
 	}
 }
+
+// full is a store that cannot record the end of the first creation.
+type full struct {
+	*store.Store
+	failed *bool
+}
+
+func (f full) EndCreation(ctx context.Context, c store.Creation, keep bool) error {
+	if !*f.failed {
+		*f.failed = true
+		return errors.New("the disk is full")
+	}
+	return f.Store.EndCreation(ctx, c, keep)
+}
+
+// The caller gets an error, so it must not own something that counts against its quota.
+func TestACreationWhoseEndCannotBeRecordedIsSettledAndFreesItsKey(t *testing.T) {
+	f := newFixture(t)
+	f.Store = full{f.db, new(bool)}
+	if _, err := f.do("k", "x", f.makes("s1", nil)); err == nil {
+		t.Error("there is no error")
+	}
+	if earlier, err := f.do("k", "x", f.makes("s2", nil)); earlier != "" || err != nil || f.made != 2 {
+		t.Errorf("the next call: %q, %v, and %d creations", earlier, err, f.made)
+	}
+	if len(f.settled) != 1 || f.settled[0] != "s1" {
+		t.Errorf("settled are %q", f.settled)
+	}
+	f.Store = full{f.db, new(bool)}
+	if err := f.DoOnce(t.Context(), "acme", f.makes("s3", nil)); err == nil {
+		t.Error("without a key there is no error")
+	}
+	if len(f.settled) != 2 || f.settled[1] != "s3" {
+		t.Errorf("settled are %q", f.settled)
+	}
+}
+
+// stored is a store that records the end of a creation, and reports an error nevertheless.
+type stored struct{ *store.Store }
+
+func (s stored) EndCreation(ctx context.Context, c store.Creation, keep bool) error {
+	return errors.Join(s.Store.EndCreation(ctx, c, keep), errors.New("the answer is lost"))
+}
+
+func TestACreationWhoseEndIsRecordedDespiteAnErrorIsKept(t *testing.T) {
+	f := newFixture(t)
+	f.Store = stored{f.db}
+	if _, err := f.do("k", "x", f.makes("s1", nil)); err == nil {
+		t.Error("there is no error")
+	}
+	f.Store = f.db
+	if earlier, err := f.do("k", "x", f.makes("s2", nil)); earlier != "s1" || err != nil || len(f.settled) > 0 {
+		t.Errorf("the next call: %q, %v, and settled are %q", earlier, err, f.settled)
+	}
+}

@@ -79,10 +79,7 @@ func (s *Store) RecordSandbox(ctx context.Context, c Creation, sandbox session.I
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, errors.New("the creation is not recorded"))
-	}
-	return nil
+	return expectRow(result)
 }
 
 // EndCreation ends a creation that BeginCreation has claimed or AbandonedCreations has
@@ -96,11 +93,24 @@ func (s *Store) EndCreation(ctx context.Context, c Creation, keep bool) error {
 	return err
 }
 
-// AbandonCreation makes a creation one whose process has died, until EndCreation ends it.
+// AbandonCreation makes a creation one whose process has died, until EndCreation ends it. One that
+// has ended is an error.
 func (s *Store) AbandonCreation(ctx context.Context, c Creation) (Creation, error) {
-	_, err := s.db.ExecContext(ctx, "UPDATE creations SET owner = '' WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(c.Tenant), c.Key, c.owner)
+	result, err := s.db.ExecContext(ctx, "UPDATE creations SET owner = '' WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(c.Tenant), c.Key, c.owner)
+	if err == nil {
+		err = expectRow(result)
+	}
 	c.Abandoned, c.owner = true, ""
 	return c, err
+}
+
+// expectRow returns an error if a statement has changed no creation.
+func expectRow(result sql.Result) error {
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		err = errors.New("the creation is not recorded")
+	}
+	return err
 }
 
 // AbandonedCreations returns the creations that were not ended and whose process has died.
