@@ -253,6 +253,13 @@ func (r *Record) Sizes() (frames uint64, output int64) {
 	return r.next - 1, r.offsets[Stdout] + r.offsets[Stderr]
 }
 
+// Kept returns how many bytes the record takes.
+func (r *Record) Kept() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept
+}
+
 // DropOldest makes a full record drop its oldest frames from now on, as Drop does, instead of
 // waiting for a reader.
 func (r *Record) DropOldest() {

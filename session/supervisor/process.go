@@ -389,6 +389,14 @@ func (p *running) hasEnded() bool {
 	return !p.information.Ended.IsZero()
 }
 
+// reserved returns how many bytes the record may take.
+func (p *running) reserved() int64 {
+	if p.hasEnded() {
+		return p.record.Kept()
+	}
+	return p.request.Keep
+}
+
 // info describes the process.
 func (p *running) info() process.Info {
 	p.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/internal/screen"
@@ -20,6 +21,10 @@ import (
 const (
 	// maxEndedProcesses is the number of ended processes that are listed and can be read.
 	maxEndedProcesses = 32
+	// maxRecords bounds the records of all processes, in bytes: as many processes as there can be
+	// have the default, and one can have the maximum. The records are on the host's disk, where no
+	// limit of the sandbox counts them.
+	maxRecords = lifeline.MaxProcesses*process.DefaultKeep + process.MaxKeep
 	// readEndTime is how long the end of the session waits for readers of processes.
 	readEndTime = 2 * time.Second
 )
@@ -29,6 +34,7 @@ const (
 type processes struct {
 	sandbox *sandbox
 	clock   runClock
+	records int64 // maximum size of all records, in bytes
 
 	mu     sync.Mutex
 	last   int        // number of the last process
@@ -39,7 +45,7 @@ type processes struct {
 }
 
 func newProcesses(s *sandbox) *processes {
-	return &processes{sandbox: s, clock: newRunClock(), flows: map[uint32]*running{}}
+	return &processes{sandbox: s, clock: newRunClock(), records: maxRecords, flows: map[uint32]*running{}}
 }
 
 // Start starts a process, and returns when it runs or could not be run.
@@ -94,6 +100,9 @@ func (ps *processes) add(request process.Request) (*running, error) {
 		return nil, fault.New(fault.Conflict, "%d processes run in its sandbox already, which is the limit", active)
 	}
 	ps.forget()
+	if err := ps.makeRoom(request.Keep); err != nil {
+		return nil, err
+	}
 	ps.last++
 	p := newRunning(ps.last, request, line, &ps.clock, s.dir)
 	if p.information.Dir == "" {
@@ -105,29 +114,66 @@ func (ps *processes) add(request process.Request) (*running, error) {
 	return p, nil
 }
 
-// forget removes ended processes if there are too many: first those whose end a reader has
-// received, then those that ended without a reader, the oldest first. It removes none that is
-// being read. ps.mu is held.
+// forget removes ended processes if there are too many. It removes none that is being read.
+// ps.mu is held.
 func (ps *processes) forget() {
 	ended := 0
+	for _, p := range ps.all {
+		if p.hasEnded() {
+			ended++
+		}
+	}
+	idle := ps.forgettable()
+	for _, p := range idle[:min(max(ended-maxEndedProcesses, 0), len(idle))] {
+		ps.remove(p)
+	}
+}
+
+// forgettable returns the ended processes that are not being read, in the order in which they may
+// be removed: first those whose end a reader has received, then those that ended without a reader,
+// the oldest first. ps.mu is held.
+func (ps *processes) forgettable() []*running {
 	var received, unread []*running
 	for _, p := range ps.all {
 		switch {
-		case !p.hasEnded():
-			continue
-		case p.record.Idle().IsZero():
+		case !p.hasEnded() || p.record.Idle().IsZero():
 		case p.record.Delivered():
 			received = append(received, p)
 		default:
 			unread = append(unread, p)
 		}
-		ended++
 	}
-	idle := append(received, unread...)
-	for _, p := range idle[:min(max(ended-maxEndedProcesses, 0), len(idle))] {
-		p.record.Close()
-		ps.all = slices.DeleteFunc(ps.all, func(other *running) bool { return other == p })
+	return append(received, unread...)
+}
+
+// remove removes an ended process. ps.mu is held.
+func (ps *processes) remove(p *running) {
+	p.record.Close()
+	ps.all = slices.DeleteFunc(ps.all, func(other *running) bool { return other == p })
+}
+
+// makeRoom removes ended processes until there is room for another record that keeps so many
+// bytes. If there is none even without them, it removes none. ps.mu is held.
+func (ps *processes) makeRoom(keep int64) error {
+	room := ps.records - keep
+	for _, p := range ps.all {
+		room -= p.reserved()
 	}
+	var spare []*running
+	for _, p := range ps.forgettable() {
+		if room >= 0 {
+			break
+		}
+		spare, room = append(spare, p), room+p.reserved()
+	}
+	if room < 0 {
+		return fault.New(fault.Limit, "the processes of a sandbox may keep %s of output together, which has no room for %s more",
+			amount.Bytes(ps.records), amount.Bytes(keep)).Hint("keep less of the output, or end a process that keeps much")
+	}
+	for _, p := range spare {
+		ps.remove(p)
+	}
+	return nil
 }
 
 // ended logs the end of a process.

@@ -197,6 +197,39 @@ func TestReaderThatDoesNotReadBlocksOnlyItsProcess(t *testing.T) {
 	}
 }
 
+// The records are on the disk of the host, where no limit of the sandbox counts them.
+func TestTheRecordsOfAllProcessesAreBounded(t *testing.T) {
+	ps, _ := connected(t)
+	ps.records = 2 << 20
+	kept := func(script string) process.Request {
+		request := sh(script)
+		request.Keep = 1 << 20
+		return request
+	}
+	begin(t, ps, kept("head -c 700000 /dev/zero"))
+	done, err := ps.Done(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	begin(t, ps, kept("exec sleep 1000"))
+	if all := ps.List(); len(all) != 2 {
+		t.Errorf("there is room for both, and the list has %d", len(all))
+	}
+	begin(t, ps, kept("exec sleep 1000"))
+	if all := ps.List(); len(all) != 2 || all[0].ID != 2 || all[1].ID != 3 {
+		t.Errorf("the list is %+v", all)
+	}
+	if _, err := ps.Start(t.Context(), kept("true")); fault.KindOf(err) != fault.Limit {
+		t.Errorf("one more: %v", err)
+	}
+	for id := 2; id <= 3; id++ {
+		if err := ps.Signal(id, 9); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestProcessWithoutAReaderEndsAfterItsLinger(t *testing.T) {
 	ps, _ := connected(t)
 	request := sh("exec sleep 1000")
