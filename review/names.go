@@ -7,7 +7,7 @@ import "strings"
 type Names struct {
 	set   *ChangeSet
 	raw   map[string]int // by path: the index of the change; nil until it is needed
-	shown map[string]int // by path as aibox prints it; nil until it is needed
+	shown map[string]int // by path as aibox prints it, which no two paths share; nil until it is needed
 }
 
 // Names returns the names of the changes.
@@ -35,27 +35,42 @@ func (cs *ChangeSet) indexBy(form func(Path) string) map[string]int {
 	return index
 }
 
-// find returns the index of the change with a path or an old path, either raw or as aibox
-// prints it.
+// find returns the index of the change with a path or an old path, as aibox prints it or,
+// where none is printed like that, raw. An agent can call a file what another one is shown
+// as, such as a backslash and an n for a newline: the user means the one that was shown.
 func (n *Names) find(name string) (int, bool) {
 	if name != everythingElse {
 		name = strings.TrimPrefix(name, "./")
 	}
-	if n.raw == nil {
-		n.raw = n.set.indexBy(Path.Raw)
-	}
-	if i, ok := n.raw[name]; ok {
-		return i, true
-	}
 	if n.shown == nil {
 		n.shown = n.set.indexBy(Path.String)
 	}
-	i, ok := n.shown[name]
+	if i, ok := n.shown[name]; ok {
+		return i, true
+	}
+	return n.findRaw(name)
+}
+
+// findRaw returns the index of the change with a path or an old path.
+func (n *Names) findRaw(name string) (int, bool) {
+	if n.raw == nil {
+		n.raw = n.set.indexBy(Path.Raw)
+	}
+	i, ok := n.raw[name]
 	return i, ok
 }
 
-// Named returns the change with a path or an old path, either raw or as aibox prints it;
-// nil if there is none.
+// At returns the change with a path or an old path; nil if there is none.
+func (n *Names) At(path Path) *Change {
+	if i, ok := n.findRaw(path.Raw()); ok {
+		return &n.set.Changes[i]
+	}
+	return nil
+}
+
+// Named returns the change that the user names: by its path or its old path, as aibox prints
+// them or, where none is printed like that, raw; nil if there is none. The printed form is
+// exact, so that a program names a change by Path.String.
 func (n *Names) Named(name string) *Change {
 	if i, ok := n.find(name); ok {
 		return &n.set.Changes[i]

@@ -15,10 +15,10 @@ import (
 // Choice is the user's choice of changes. The zero value selects nothing.
 type Choice struct {
 	All    bool
-	Files  []string // exact paths, folders or globs, tried in that order; each must match something
+	Files  []string // paths as Names.Named takes them, folders or globs, tried in that order; each must match something
 	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids; ID:3-5 for lines, see LineChoices
 	Except []string // ids in the same form to leave out of the chosen changes
-	Risky  []string // exact paths of files whose risks the user accepts
+	Risky  []string // paths, as Names.Named takes them, of files whose risks the user accepts
 }
 
 // Empty reports whether the choice selects nothing.

@@ -50,7 +50,7 @@ func newTreeEdit(ctx context.Context, cs *ChangeSet, s *Selection) (*treeEdit, e
 	if selected < len(s.Taken) {
 		names := cs.Names()
 		for _, t := range s.Taken {
-			if names.Named(t.Path.Raw()) == nil {
+			if names.At(t.Path) == nil {
 				return nil, staleSelection(t.Path)
 			}
 		}

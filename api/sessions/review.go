@@ -165,10 +165,10 @@ func chooseFiles(ctx context.Context, cases *agentsession.Service, id session.ID
 		}
 		named[change.Path] = true
 		if change.Risky() {
-			to.Risky = append(to.Risky, change.Path.Raw())
+			to.Risky = append(to.Risky, change.Path.String())
 		}
 		if len(file.GetHunks()) == 0 {
-			to.Files = append(to.Files, change.Path.Raw())
+			to.Files = append(to.Files, change.Path.String())
 			continue
 		}
 		ids, err := hunkIDs(ctx, cases, id, change.Path, file.GetHunks())
@@ -183,7 +183,7 @@ func chooseFiles(ctx context.Context, cases *agentsession.Service, id session.ID
 // hunkIDs returns the ids of the hunks of a file that have these numbers.
 func hunkIDs(ctx context.Context, cases *agentsession.Service, id session.ID, path review.Path, numbers []int32) ([]string, error) {
 	var all []string
-	err := cases.Files(ctx, id, []string{path.Raw()}, func(file review.FileDiff) error {
+	err := cases.Files(ctx, id, []string{path.String()}, func(file review.FileDiff) error {
 		if file.Change.Path == path {
 			for _, hunk := range file.Hunks {
 				all = append(all, string(hunk.ID))
@@ -272,7 +272,7 @@ func rejectedHunks(ctx context.Context, cases *agentsession.Service, id session.
 		}
 		return ids, err
 	}
-	err = cases.Files(ctx, id, []string{path.Raw()}, func(file review.FileDiff) error {
+	err = cases.Files(ctx, id, []string{path.String()}, func(file review.FileDiff) error {
 		for _, hunk := range file.Hunks {
 			ids = append(ids, hunk.ID)
 		}

@@ -36,7 +36,7 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	names := cs.Names()
 	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, explicitly by name
 		t := before.Selection.At(l.Path)
-		return t != nil && t.Whole && t.Fits(names.Named(l.Path.Raw()))
+		return t != nil && t.Whole && t.Fits(names.At(l.Path))
 	})
 	p := &part{before: before, all: before.Selection.Union(chosen), left: chosen.Left, tree: before.Tree}
 	if chosen.Empty() {

@@ -20,10 +20,10 @@ func (d *Draft) Choice() review.Choice {
 				c.Hunks = append(c.Hunks, review.LineChoices(id, f.lines[id].numbers)...)
 			}
 		case whole == Accepted:
-			c.Files = append(c.Files, f.Change.Path.Raw())
+			c.Files = append(c.Files, f.Change.Path.String())
 		}
 		if f.risksAgreed && len(c.Files)+len(c.Hunks) > before {
-			c.Risky = append(c.Risky, f.Change.Path.Raw())
+			c.Risky = append(c.Risky, f.Change.Path.String())
 		}
 	}
 	return c

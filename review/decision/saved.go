@@ -63,7 +63,7 @@ func (s *Saved) Check(set *review.ChangeSet) error {
 	}
 	names := set.Names()
 	for _, f := range s.Files {
-		if names.Named(f.Path.Raw()) == nil {
+		if names.At(f.Path) == nil {
 			return fmt.Errorf("the saved decisions name %s, which was not changed", f.Path)
 		}
 	}

@@ -84,7 +84,7 @@ func RiskyPaths(set *review.ChangeSet) []string {
 	var paths []string
 	for _, c := range set.Changes {
 		if c.Risky() {
-			paths = append(paths, c.Path.Raw())
+			paths = append(paths, c.Path.String())
 		}
 	}
 	return paths
