@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/printer"
@@ -192,6 +193,10 @@ func cell(change *comparison.Change) string {
 		return "="
 	case change.Mode != "":
 		return change.Kind.Letter() + " " + review.DescribeMode("", change.Mode)
+	case change.Binary && change.Kind == review.Deleted:
+		return change.Kind.Letter() + " binary"
+	case change.Binary:
+		return change.Kind.Letter() + " binary, " + amount.Bytes(change.Size)
 	}
 	return fmt.Sprintf("%s +%d -%d", change.Kind.Letter(), change.Added, change.Deleted)
 }

@@ -86,6 +86,8 @@ func (f *File) Of(id session.ID) *Change {
 type Change struct {
 	ID      session.ID  `json:"id"`
 	Kind    review.Kind `json:"kind"`
+	Binary  bool        `json:"binary,omitempty"`  // not text, so that it has no lines
+	Size    int64       `json:"size"`              // bytes of the new content; 0 if it was deleted
 	Added   int         `json:"added"`             // lines
 	Deleted int         `json:"deleted"`           // lines
 	SameAs  session.ID  `json:"same_as,omitempty"` // an earlier member that left the same content
@@ -181,7 +183,10 @@ func addFiles(byPath map[review.Path]*File, id session.ID, set *review.ChangeSet
 		if change.Folder != nil {
 			result = change.Folder.Digest
 		}
-		by := Change{ID: id, Kind: change.Kind, Added: change.Added, Deleted: change.Deleted, result: result}
+		by := Change{
+			ID: id, Kind: change.Kind, Binary: change.Binary, Size: change.Size,
+			Added: change.Added, Deleted: change.Deleted, result: result,
+		}
 		if by.Kind == review.ModeChanged {
 			by.Mode = change.NewMode
 		}

@@ -105,3 +105,16 @@ func TestResultsThatCannotBeComparedAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAChangeOfABinaryFileHasItsSize(t *testing.T) {
+	set := &review.ChangeSet{Changes: []review.Change{
+		{Path: "logo.png", Kind: review.Modified, NewBlob: "x", Size: 3000, Binary: true},
+		{Path: "old.png", Kind: review.Deleted, Binary: true},
+	}}
+	c := New([]session.Session{ended("00001-a", "")}, results{sets: map[session.ID]*review.ChangeSet{"00001-a": set}})
+	for i, size := range []int64{3000, 0} {
+		if got := c.Files[i].Of("00001-a"); !got.Binary || got.Size != size {
+			t.Errorf("%s: %+v", c.Files[i].Path, got)
+		}
+	}
+}

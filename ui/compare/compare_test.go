@@ -152,6 +152,16 @@ func TestAChangeOfOnlyTheModeIsNamed(t *testing.T) {
 	p.Sees("M mode +x   M mode -x   run.sh")
 }
 
+func TestAChangedBinaryFileIsShownWithItsSize(t *testing.T) {
+	s := &scene{sets: map[session.ID]*review.ChangeSet{}}
+	s.add("0dq4g-codex", "", changed("a.go", "x", 1, 2), review.Change{Path: "logo.png", Kind: review.Modified, NewBlob: "r", Size: 3000, Binary: true})
+	s.add("0dq4h-claude", "", review.Change{Path: "logo.png", Kind: review.Deleted, Binary: true})
+	p := newUser(t, s, 80, 24)
+	p.Sees("0dq4g            0dq4h            FILE")
+	p.Sees("M binary 2.9 KiB D binary         logo.png")
+	p.Sees("M +1 -2          ·                a.go")
+}
+
 func TestKeysReviewCompareAndAcceptASession(t *testing.T) {
 	p := newUser(t, batch(), 120, 40)
 	p.Press("enter", "down", "d", "l")

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
+	"aibox/review"
 	"aibox/session"
 	"aibox/session/comparison"
 	"aibox/ui/widget/cursor"
@@ -250,15 +251,29 @@ func number(id session.ID) string {
 
 // The widths in the list of files.
 const (
-	cellWidth = 11
+	leastCell = 11
 	leastPath = 20
 )
 
-// shownMembers returns the members that have a column in the list of files: as many as fit,
-// the selected one among them.
-func (m *Model) shownMembers() (from, to int) {
+// cellWidth returns the width of a cell in the list of files, which has room for each binary
+// file's size.
+func (m *Model) cellWidth() int {
+	width := leastCell
+	for i := range m.compared.Files {
+		for j := range m.compared.Files[i].By {
+			if change := &m.compared.Files[i].By[j]; change.Binary {
+				width = max(width, ansi.StringWidth(cell(change)))
+			}
+		}
+	}
+	return width
+}
+
+// shownMembers returns the members that have a column of a width in the list of files: as many
+// as fit, the selected one among them.
+func (m *Model) shownMembers(width int) (from, to int) {
 	count := len(m.compared.Members)
-	room := max(1, (m.width-2-leastPath)/(cellWidth+1))
+	room := max(1, (m.width-2-leastPath)/(width+1))
 	from = max(0, min(m.members.At()-room/2, count-room))
 	return from, min(count, from+room)
 }
@@ -266,10 +281,11 @@ func (m *Model) shownMembers() (from, to int) {
 // fileList returns the files with a column for each member, under the names of the columns.
 func (m *Model) fileList() []string {
 	lines := []string{frame.TitledRule(m.theme, m.width, m.files.Position())}
-	first, last := m.shownMembers()
+	width := m.cellWidth()
+	first, last := m.shownMembers(width)
 	names := "  "
 	for i := first; i < last; i++ {
-		name := frame.Pad(number(m.compared.Members[i].ID), cellWidth)
+		name := frame.Pad(number(m.compared.Members[i].ID), width)
 		if i == m.members.At() {
 			names += m.theme.Title.Render(name) + " "
 		} else {
@@ -286,17 +302,18 @@ func (m *Model) fileList() []string {
 	}
 	from, to := m.files.Window()
 	for i := from; i < to; i++ {
-		lines = append(lines, m.file(&m.compared.Files[i], first, last, i == m.files.At() && m.inFiles))
+		lines = append(lines, m.file(&m.compared.Files[i], first, last, width, i == m.files.At() && m.inFiles))
 	}
 	return lines
 }
 
-// file returns a file as a row: what each member from first to last changed in it.
-func (m *Model) file(file *comparison.File, first, last int, selected bool) string {
+// file returns a file as a row: what each member from first to last changed in it, in cells of
+// a width.
+func (m *Model) file(file *comparison.File, first, last, width int, selected bool) string {
 	line := cursor.Here(selected) + " "
 	for i := first; i < last; i++ {
 		change := file.Of(m.compared.Members[i].ID)
-		text := frame.Pad(cell(change), cellWidth)
+		text := frame.Pad(cell(change), width)
 		if !selected && (change == nil || change.SameAs != "") {
 			text = m.theme.Faint.Render(text)
 		}
@@ -323,6 +340,10 @@ func cell(change *comparison.Change) string {
 		return "M mode +x"
 	case change.Mode != "":
 		return "M mode -x"
+	case change.Binary && change.Kind == review.Deleted:
+		return change.Kind.Letter() + " binary"
+	case change.Binary:
+		return change.Kind.Letter() + " binary " + amount.Bytes(change.Size)
 	}
 	return fmt.Sprintf("%s +%s -%s", change.Kind.Letter(), amount.Short(change.Added), amount.Short(change.Deleted))
 }
