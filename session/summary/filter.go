@@ -83,7 +83,7 @@ func (f Filter) Problem() string {
 		states := filterStates()
 		for _, value := range w.any {
 			if !slices.ContainsFunc(states, func(state string) bool { return strings.Contains(state, value) }) {
-				return `"` + termtext.Escape(value) + `" is no state; there are ` + strings.Join(states, ", ")
+				return `"` + termtext.Escape(value) + `" is not a state; the states are ` + strings.Join(states, ", ")
 			}
 		}
 	}

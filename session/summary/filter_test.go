@@ -59,7 +59,7 @@ func TestAFilterWithAnUnknownStateNamesTheStates(t *testing.T) {
 	} {
 		want := ""
 		if unknown != "" {
-			want = `"` + unknown + `" is no state; there are open, running, to-review, failed`
+			want = `"` + unknown + `" is not a state; the states are open, running, to-review, failed`
 		}
 		if got := ParseFilter(typed).Problem(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("the problem of %q is %q, not %q", typed, got, want)

@@ -62,6 +62,7 @@ type Model struct {
 	clicked       clicked
 	filter        textinput.Model
 	filtering     bool
+	problem       string // why the filter finds no session; "" if it can
 	preview       preview
 	ask           *dialog.Confirm
 	note          frame.Note
@@ -265,8 +266,10 @@ func (m *Model) take(msg sessionsLoaded) tea.Cmd {
 	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
-// arrange rebuilds the rows of the list.
+// arrange rebuilds the rows of the list from the sessions and the filter.
 func (m *Model) arrange() {
-	m.list.arrange(m.all, summary.ParseFilter(m.filter.Value()))
+	filter := summary.ParseFilter(m.filter.Value())
+	m.problem = filter.Problem()
+	m.list.arrange(m.all, filter)
 	m.list.fit(m.listHeight())
 }

@@ -59,8 +59,8 @@ func (m *Model) foot() string {
 	if note.Text() == "" && m.listErr != nil {
 		note.Say("", m.listErr)
 	}
-	if text := m.problem(); note.Text() == "" && text != "" && len(m.list.rows) > 0 {
-		return m.theme.Warn.Render(ansi.Truncate(text, m.width, "…"))
+	if note.Text() == "" && m.problem != "" && len(m.list.rows) > 0 {
+		return m.theme.Warn.Render(ansi.Truncate(m.problem, m.width, "…"))
 	}
 	return note.View(m.theme, m.width)
 }
@@ -101,9 +101,6 @@ func (m *Model) head() (left, right string) {
 	return strings.Join(words, " · "), right
 }
 
-// problem explains why the filter finds no session; "" if it can.
-func (m *Model) problem() string { return summary.ParseFilter(m.filter.Value()).Problem() }
-
 // body returns the column names and the list.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.listHeight()
@@ -113,9 +110,9 @@ func (m *Model) body() []string {
 		out = append(out, "", m.theme.Faint.Render("  loading sessions…"))
 	case len(m.all) == 0:
 		out = append(out, m.welcome.View(m.theme, m.width, height+1)...)
-	case len(m.list.rows) == 0 && m.problem() != "":
+	case len(m.list.rows) == 0 && m.problem != "":
 		out = append(out, "")
-		for _, line := range frame.Wrap(m.problem()+"; esc clears the filter", width-2) {
+		for _, line := range frame.Wrap(m.problem+"; esc clears the filter", width-2) {
 			out = append(out, m.theme.Warn.Render(ansi.Truncate("  "+line, width, "…")))
 		}
 	case len(m.list.rows) == 0:

@@ -141,7 +141,7 @@ func TestAnAgentWhoseCloudIsNotAcceptedIsOffered(t *testing.T) {
 func TestSessionsAreDescribedInSentencesAndFoundByWords(t *testing.T) {
 	s := talked(t, some(), "state:open", "a", "nothing like it", "a", "x", "99", "state:opne")
 	s.sees("4 sessions, 2 running, 1 to review", "1  0dddd-codex, running, shop, 0s old", `0aaaa-codex, to review, shop on dark, 3 files +40 -2, 2 refused, 0s old: evil \x1b]0;title\x07 task`,
-		`1 with "state:open"`, `0 with "nothing like it"`, `"x" is not in the list`, `"99" is not in the list`, `"opne" is no state; there are open, running`)
+		`1 with "state:open"`, `0 with "nothing like it"`, `"x" is not in the list`, `"99" is not in the list`, `"opne" is not a state; the states are open, running`)
 }
 
 func TestManySessionsComeInParts(t *testing.T) {
