@@ -158,6 +158,7 @@ func (m *Model) chooseServer() tea.Cmd {
 // even if the start has to wait for a check.
 func (m *Model) begin(bake bool) tea.Cmd {
 	m.start.bakes = bake
+	missing, at := m.missing()
 	switch {
 	case m.start.busy():
 		return nil
@@ -165,8 +166,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 		m.checker.waiting = true
 		m.note.Say("still checking; the run starts after that", nil)
 		return nil
-	case m.start.missing != "":
-		_, at := m.missing()
+	case missing != "":
 		return m.enter(at)
 	case m.invalid() != nil:
 		m.askCloud(m.invalid()) // the footer shows anything else
@@ -205,7 +205,6 @@ func (m *Model) handOver(r run.Request) tea.Cmd {
 func (m *Model) compose() tea.Cmd {
 	cmd := m.choices.compose()
 	m.start.problem = m.problem()
-	m.start.missing, _ = m.missing()
 	m.start.noModel = m.model.err != nil
 	m.start.canBake = m.wanted.Edit == nil && m.agent.needsBake() || m.start.missingImage
 	return cmd

@@ -47,7 +47,10 @@ func New(ctx context.Context, services Services, wanted page.NewRun) *Model {
 	m.repository = newRepositoryStep(ctx, services.Places, b)
 	m.agent, m.task = newAgentStep(b), newTaskStep(b)
 	m.options, m.sandbox = newOptionsStep(b), newSandboxStep(b, &m.files)
-	m.start = startStep{bindings: b, now: func() time.Time { return m.now() }, overview: func(width, height int) []string { return m.overview().view(width, height) }}
+	m.start = startStep{
+		bindings: b, now: func() time.Time { return m.now() }, missing: m.missing,
+		overview: func(width, height int) []string { return m.overview().view(width, height) },
+	}
 	m.steps = [stepCount]step{&m.repository, &m.agent, &m.task, &m.options, &m.sandbox, &m.start}
 	m.SetTheme(theme.New(true))
 	if wanted.Begin != nil {

@@ -37,11 +37,12 @@ type startStep struct {
 	overview      func(width, height int) []string
 	width, height int
 
-	problem error  // why the run cannot be started; nil if it can
-	missing string // the choice that the user has not made yet, to which enter goes
-	canBake bool   // its image is missing and can be baked for the start
-	bakes   bool   // the user wants it baked, by a start that may still wait for a check
-	noModel bool   // there is no model, or the check said so
+	missing func() (text string, at stepID) // the choice that the user has not made yet, to which enter goes
+
+	problem error // why the run cannot be started; nil if it can
+	canBake bool  // its image is missing and can be baked for the start
+	bakes   bool  // the user wants it baked, by a start that may still wait for a check
+	noModel bool  // there is no model, or the check said so
 
 	state        startState
 	cancel       context.CancelFunc
@@ -239,8 +240,8 @@ func (s *startStep) keys() []key.Binding {
 		return []key.Binding{keymap.Bind("open it", "enter"), keymap.Bind("leave it running", "esc")}
 	}
 	keys := []key.Binding{s.startNow}
-	if s.missing != "" {
-		keys[0] = keymap.Bind(s.missing, "enter")
+	if text, _ := s.missing(); text != "" {
+		keys[0] = keymap.Bind(text, "enter")
 	}
 	if s.canBake {
 		keys = append(keys, s.bake)
