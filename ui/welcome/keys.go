@@ -138,7 +138,7 @@ func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (cmd tea.Cmd, ow
 	case m.at == stepAgent && !m.agent.watching && m.agent.cursor.Press(msg):
 		m.moved = true
 	case m.at == stepModel && m.model.cursor.Press(msg):
-		m.moved = true
+		m.moved, m.err = true, nil // the error is about the row before
 	default:
 		return nil, false
 	}

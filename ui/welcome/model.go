@@ -43,15 +43,17 @@ func newModelStep() modelStep {
 	return modelStep{key: key, names: newNameList()}
 }
 
-// refresh rebuilds the list.
+// refresh rebuilds the list. The servers that the agent cannot use are below the others, so that
+// the first row is one that works.
 func (s *modelStep) refresh() {
 	s.rows = nil
+	var unusable []modelRow
 	for i := range s.models.Servers {
 		server := &s.models.Servers[i]
 		detail := server.Title + ", on this machine"
 		switch {
 		case server.Problem != nil:
-			s.rows = append(s.rows, modelRow{server.Title, server.Problem.Error(), server, ""})
+			unusable = append(unusable, modelRow{server.Title, server.Problem.Error(), server, ""})
 			continue
 		case server.Local:
 		case server.Typed:
@@ -70,6 +72,7 @@ func (s *modelStep) refresh() {
 			s.rows = append(s.rows, modelRow{server.Title, detail, server, ""})
 		}
 	}
+	s.rows = append(s.rows, unusable...)
 	s.rows = append(s.rows, modelRow{label: "without a model", detail: "try aibox with a built-in script: a fixed example"})
 	s.cursor.Fit(len(s.rows), len(s.rows))
 }

@@ -42,9 +42,9 @@ func (m *Model) next() stepID {
 	return stepSession
 }
 
-// selectStep selects a step.
+// selectStep selects a step. An error belongs to the step before.
 func (m *Model) selectStep(id stepID) {
-	m.at, m.moved = max(stepMachine, min(id, stepSession)), true
+	m.at, m.moved, m.err = max(stepMachine, min(id, stepSession)), true, nil
 }
 
 // advance selects the next step that is not done. A bake that is under way is not waited

@@ -383,6 +383,24 @@ func TestAModelWhoseKeyWasTypedDoesNotBecomeTheDefaultLater(t *testing.T) {
 	}
 }
 
+func TestServersThatTheAgentCannotUseAreBelowTheOthersAndTheirErrorGoesWithTheSelection(t *testing.T) {
+	w := newWorld(daemon, codex)
+	w.models.Servers = []firstrun.Server{unspoken, openai}
+	s := open(t, w)
+	s.sees("▸ OpenAI")
+	s.press("down", "enter")
+	if got := strings.Count(s.view(), unspoken.Problem.Error()); got != 2 { // in its row and below the list
+		t.Errorf("the error is shown %d times:\n%s", got, s.view())
+	}
+	for _, leave := range []string{"up", "shift+tab"} {
+		s.press("enter", leave)
+		if s.err != nil {
+			t.Errorf("after %s, the error is still shown:\n%s", leave, s.view())
+		}
+		s.press("down")
+	}
+}
+
 func TestAModelThatIsNotListedCanBeTypedAndEscGoesBack(t *testing.T) {
 	w := newWorld(daemon, codex)
 	w.fail = errors.New("the server refuses the key")
