@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
@@ -25,6 +26,7 @@ type listing struct {
 	hidden  []string             // paths left out by a glob
 	absent  map[string]bool      // paths of head that are neither copied nor deleted
 	sparse  map[string]bool      // those of absent that a sparse checkout leaves out
+	assumed map[string]bool      // marked assume-unchanged: git does not look for changes there
 	modules []string             // submodules
 	notes   []string
 	hide    func(path string) bool
@@ -32,14 +34,14 @@ type listing struct {
 
 // list reads the user's index and untracked files, or the tree of the commit.
 func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*listing, error) {
-	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: s.hidden(hide)}
+	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, assumed: map[string]bool{}, hide: s.hidden(hide)}
 	if !s.asIs {
 		return l, s.listCommit(ctx, l)
 	}
 	var index, untracked, staged []string
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		index, err = s.git.Records(gctx, "ls-files", "-s", "-t", "-z", "--cached")
+		index, err = s.git.Records(gctx, "ls-files", "-s", "-v", "-z", "--cached")
 		return err
 	})
 	var warnings bytes.Buffer
@@ -120,7 +122,8 @@ func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
 	return tree, nil
 }
 
-// addIndex takes the records of ls-files -s -t -z: "H 100644 ID STAGE\tPATH".
+// addIndex takes the records of ls-files -s -v -z: "H 100644 ID STAGE\tPATH". A small letter
+// is the mark assume-unchanged.
 func (l *listing) addIndex(records []string) error {
 	l.index = make(map[string]git.Entry, len(records))
 	for _, record := range records {
@@ -141,6 +144,9 @@ func (l *listing) addIndex(records []string) error {
 		if fields[0] == "S" || fields[0] == "s" {
 			l.absent[path], l.sparse[path] = true, true
 			continue
+		}
+		if fields[0] == strings.ToLower(fields[0]) {
+			l.assumed[path] = true
 		}
 		l.place(e, path)
 	}
@@ -208,7 +214,11 @@ func (l *listing) finish() {
 	sort.Strings(l.visible)
 	sort.Strings(l.hidden)
 	sort.Strings(l.modules)
-	if len(l.sparse) > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("%d files outside your sparse checkout are left out", len(l.sparse)))
+	if n := len(l.sparse); n > 0 {
+		are := "are"
+		if n == 1 {
+			are = "is"
+		}
+		l.notes = append(l.notes, fmt.Sprintf("%s outside your sparse checkout, or marked skip-worktree, %s left out", amount.Of(n, "file"), are))
 	}
 }

@@ -70,6 +70,41 @@ func TestUncommittedWorkIsCopied(t *testing.T) {
 	}
 }
 
+// Git neither shows nor commits what the user changed in a file marked assume-unchanged, so no
+// branch of aibox has it either.
+func TestChangesThatTheUserHidFromGitAreCopiedButNotRecorded(t *testing.T) {
+	const note = "a.txt is marked assume-unchanged: your own changes there count as the agent's, once it changes the same file"
+	repo := repository(t)
+	gitIn(t, repo, "update-index", "--assume-unchanged", "a.txt", "dir/b.txt")
+	if ws := prepared(t, repo); len(ws.Notes) != 0 {
+		t.Errorf("without changes, the notes are %q", ws.Notes)
+	}
+	write(t, repo+"/a.txt", "password\n")
+	ws := prepared(t, repo)
+	if got := read(t, ws.Path+"/a.txt"); got != "password\n" {
+		t.Errorf("the copy has %q", got)
+	}
+	if ws.Uncommitted != "" || gitIn(t, ws.GitDir, "show", ws.BaseTree+":a.txt") != "one\ntwo" {
+		t.Error("the change is recorded as uncommitted work")
+	}
+	if !slices.Equal(ws.Notes, []string{note}) {
+		t.Errorf("the notes are %q", ws.Notes)
+	}
+}
+
+func TestAFileThatIsNotCheckedOutIsLeftOutAndNoted(t *testing.T) {
+	repo := repository(t)
+	gitIn(t, repo, "update-index", "--skip-worktree", "a.txt")
+	write(t, repo+"/a.txt", "password\n")
+	ws := prepared(t, repo)
+	if _, err := os.Stat(ws.Path + "/a.txt"); err == nil {
+		t.Error("it is copied")
+	}
+	if want := []string{"1 file outside your sparse checkout, or marked skip-worktree, is left out"}; !slices.Equal(ws.Notes, want) {
+		t.Errorf("the notes are %q", ws.Notes)
+	}
+}
+
 func TestAFolderReplacedByAFileIsCopiedAsAFile(t *testing.T) {
 	repo := repository(t)
 	must(t, os.RemoveAll(repo+"/dir"))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 )
@@ -122,11 +123,42 @@ func (p *preparation) resolveStored(ctx context.Context) error {
 		return err
 	}
 	toHash = append(toHash, odd...)
-	return p.hashAsUser(ctx, toHash)
+	if err := p.hashAsUser(ctx, toHash); err != nil {
+		return err
+	}
+	return p.keepAssumed(toHash)
+}
+
+// keepAssumed gives the files that the user marked assume-unchanged the blob of the index again:
+// git never commits what the user changed there, such as a password, and no branch may have it.
+// It notes these files, since the user's lines then look like the agent's.
+func (p *preparation) keepAssumed(hashed []int) error {
+	var changed []string
+	for _, i := range hashed {
+		f := &p.files[i]
+		tracked := p.list.index[f.Path]
+		if !p.list.assumed[f.Path] || hexID(f.Stored) == tracked.ID {
+			continue
+		}
+		changed = append(changed, p.src.prefix+f.Path)
+		if err := p.setStored(f, tracked.ID); err != nil {
+			return err
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	what := termtext.Escape(changed[0]) + " is"
+	if more := len(changed) - 1; more > 0 {
+		what = fmt.Sprintf("%s and %s are", termtext.Escape(changed[0]), amount.Of(more, "other file"))
+	}
+	p.list.notes = append(p.list.notes, what+" marked assume-unchanged: your own changes there count as the agent's, once it changes the same file")
+	return nil
 }
 
 // keepFiltered checks tracked files whose bytes differ from the index. Files that the user's
-// git calls unmodified have a filter and keep their blob; it returns the others.
+// git calls unmodified have a filter and keep their blob; it returns the others, and those of
+// which git says nothing because they are marked assume-unchanged.
 func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error) {
 	if len(odd) == 0 {
 		return nil, nil
@@ -143,7 +175,7 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	for _, i := range odd {
 		f := &p.files[i]
 		tracked := p.list.index[f.Path]
-		if isModified[f.Path] || p.list.head[f.Path].ID != tracked.ID {
+		if isModified[f.Path] || p.list.assumed[f.Path] || p.list.head[f.Path].ID != tracked.ID {
 			rest = append(rest, i)
 			continue
 		}
