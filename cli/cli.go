@@ -15,6 +15,7 @@ import (
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -218,14 +219,15 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 }
 
 // nameArguments lets cmd and its subcommands name the arguments that they take when they get
-// a wrong number of them. Cobra's own error only counts.
+// a wrong number of them. Cobra's own error only counts, and calls an argument of a command
+// that takes none an unknown command.
 func nameArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		nameArguments(sub)
 	}
 	check := cmd.Args
 	_, takes, some := strings.Cut(strings.TrimSuffix(cmd.Use, " [flags]"), " ")
-	if check == nil || !some {
+	if check == nil || !some && cmd.HasSubCommands() {
 		return
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -233,7 +235,11 @@ func nameArguments(cmd *cobra.Command) {
 		if _, explained := errors.AsType[*fault.Fault](err); err == nil || explained {
 			return err
 		}
-		return fault.New(fault.Usage, "%s takes %s, and got %s", cmd.CommandPath(), takes, amount.Of(len(args), "argument")).
+		got := amount.Of(len(args), "argument")
+		if !some && len(args) > 0 {
+			takes, got = "no arguments", strconv.Quote(args[0])
+		}
+		return fault.New(fault.Usage, "%s takes %s, and got %s", cmd.CommandPath(), takes, got).
 			Hint("`%s --help` has examples", cmd.CommandPath())
 	}
 }

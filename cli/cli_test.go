@@ -199,6 +199,8 @@ func TestAWrongNumberOfArgumentsNamesThem(t *testing.T) {
 		"config set timeout": "aibox config set takes KEY VALUE, and got 1 argument",
 		"comment":            "aibox comment takes ID [FILE[:LINE] | .] [TEXT], and got 0 arguments",
 		"token revoke":       "aibox token revoke takes ID…, and got 0 arguments",
+		"ls price":           `aibox ls takes no arguments, and got "price"`,
+		"netguard status a":  `aibox netguard status takes no arguments, and got "a"`,
 	} {
 		a, _, _ := testApp(t)
 		err := a.execute(t.Context(), strings.Fields(line))
