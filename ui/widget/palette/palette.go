@@ -232,7 +232,7 @@ func (m *Model) box() string {
 		case top+i < len(m.shown):
 			lines = append(lines, m.line(top+i, width))
 		case i == 0:
-			lines = append(lines, m.theme.Faint.Render("no command matches"))
+			lines = append(lines, m.theme.Faint.Render("no command that works here matches"))
 		default:
 			lines = append(lines, "")
 		}

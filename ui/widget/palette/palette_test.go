@@ -117,7 +117,7 @@ func TestWhereNothingMatchesEnterDoesNothing(t *testing.T) {
 	if outcome, press := m.Update(keymap.Press("enter")); outcome != dialog.Open || press.Code != 0 {
 		t.Errorf("got %v, %q", outcome, press)
 	}
-	if view := ansi.Strip(m.View(screen(80, 24))); !strings.Contains(view, "no command matches") {
+	if view := ansi.Strip(m.View(screen(80, 24))); !strings.Contains(view, "no command that works here matches") {
 		t.Error(view)
 	}
 	if outcome, _ := m.Update(keymap.Press("esc")); outcome != dialog.Left {
