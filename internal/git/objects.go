@@ -59,7 +59,7 @@ func (r *Repo) EachObject(ctx context.Context, first []string, each func(o Objec
 }
 
 // lines are texts that wait for being written, each with a line end. There can be any number, so
-// that whoever adds one never waits for the other side.
+// that adding one never waits for the reader.
 type lines struct {
 	mu     sync.Mutex
 	more   *sync.Cond
