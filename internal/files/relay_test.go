@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 // sandbox is the other side of a relay.
 type sandbox struct {
-	dials atomic.Int32
-	conns chan net.Conn // the sandbox's ends
+	dials   atomic.Int32
+	conns   chan net.Conn  // the sandbox's ends
+	serving sync.WaitGroup // requests that the relay has not ended
 }
 
 // newRelay returns a client of a relay to a sandbox that serve simulates.
@@ -41,7 +43,7 @@ func newRelay(t *testing.T, serve func(net.Conn)) (*Client, *sandbox, *Relay) {
 	t.Cleanup(relay.Close)
 	return NewClient(func(context.Context) (io.ReadWriteCloser, error) {
 		ours, theirs := net.Pipe()
-		go relay.Serve(context.Background(), theirs, theirs)
+		s.serving.Go(func() { relay.Serve(context.Background(), theirs, theirs) })
 		return ours, nil
 	}, "me"), s, relay
 }
@@ -79,10 +81,12 @@ func TestRelayKeepsConnectionsAndReplacesDeadOnes(t *testing.T) {
 		if err != nil || e.Path != "/x" || e.Owner != "me" {
 			t.Fatalf("%+v, %v", e, err)
 		}
+		s.serving.Wait()
 		e, err = c.Write(t.Context(), "/w", strings.NewReader(strings.Repeat("y", 3*maxData)), WriteOptions{})
 		if err != nil || e.Size != 3*maxData {
 			t.Fatalf("%+v, %v", e, err)
 		}
+		s.serving.Wait()
 		_, contents, err := c.Read(t.Context(), "/r", Range{})
 		if err != nil {
 			t.Fatal(err)
@@ -92,9 +96,10 @@ func TestRelayKeepsConnectionsAndReplacesDeadOnes(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(data), err)
 		}
 		contents.Close()
+		s.serving.Wait()
 	}
-	if n := s.dials.Load(); n > 5 {
-		t.Errorf("%d connections for 15 requests", n)
+	if n := s.dials.Load(); n != 1 {
+		t.Errorf("%d connections for requests one after the other", n)
 	}
 	for len(s.conns) > 0 {
 		(<-s.conns).Close()
