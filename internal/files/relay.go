@@ -189,7 +189,7 @@ type relayed struct {
 
 	mu   sync.Mutex
 	sent bool // all of the client's frames are passed on
-	over bool // the last answer has arrived
+	over bool // the last answer has arrived; the client gets it next
 }
 
 // run passes the request on, and frames in both directions, until the last answer.
@@ -202,9 +202,6 @@ func (x *relayed) run(ctx context.Context) (Answer, error) {
 	var up sync.WaitGroup
 	up.Go(x.passUp)
 	answer, err := x.passDown()
-	x.mu.Lock()
-	x.over = true
-	x.mu.Unlock()
 	if err != nil {
 		_ = x.client.Close()
 	}
@@ -253,19 +250,24 @@ func (x *relayed) passDown() (Answer, error) {
 			return Answer{}, fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
 		var answer Answer
+		last := false
 		if kind == frameAnswer {
 			if answer, err = decode[Answer](payload); err != nil {
 				return Answer{}, err
 			}
+			last = !first || !x.request.streams() || answer.Error != nil
+			first = false
+		}
+		if last { // the client may close its connection as soon as it has read it
+			x.mu.Lock()
+			x.over = true
+			x.mu.Unlock()
 		}
 		if err := writeFrame(x.client, kind, payload); err != nil {
 			return Answer{}, err
 		}
-		if kind == frameAnswer {
-			if !first || !x.request.streams() || answer.Error != nil {
-				return answer, nil //nolint:nilerr // errors of the operation are in the answer
-			}
-			first = false
+		if last {
+			return answer, nil
 		}
 	}
 }
