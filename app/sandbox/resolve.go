@@ -37,6 +37,9 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 	if err := checkPermissions(&launch.Spec.Sandbox.Permissions); err != nil {
 		return session.Launch{}, err
 	}
+	looking, cancel := context.WithCancel(ctx)
+	image := s.lookUpImage(looking, &found) // the daemon answers while the settings are read
+	defer func() { cancel(); _, _ = image() }()
 	resolved, err := s.resolve(ctx, r, found.Defaults, &launch.Spec)
 	if err != nil {
 		return session.Launch{}, err
@@ -55,7 +58,13 @@ func (s *Service) launch(ctx context.Context, r *Request) (session.Launch, error
 			return session.Launch{}, err
 		}
 	}
-	return launch, s.findImage(ctx, &found, &launch)
+	if launch.Spec.Image != "" {
+		launch.ImageID, err = s.NamedImage(ctx, launch.Spec.Image)
+		return launch, err
+	}
+	ofTemplate, err := image()
+	launch.ImageID, launch.Spec.Image = ofTemplate.ID, ofTemplate.Ref
+	return launch, err
 }
 
 // specOf returns the sandbox for a request and its template.
@@ -76,15 +85,20 @@ func specOf(r *Request, t *template.Template) *session.SandboxSpec {
 // root is the default user of templates.
 const root = "root"
 
-// findImage finds the image that the request names, or otherwise that of the template.
-func (s *Service) findImage(ctx context.Context, t *template.Template, launch *session.Launch) (err error) {
-	if launch.Spec.Image != "" {
-		launch.ImageID, err = s.NamedImage(ctx, launch.Spec.Image)
-		return err
+// lookUpImage finds the image of a template in the background, and returns a function that waits
+// for the result.
+func (s *Service) lookUpImage(ctx context.Context, t *template.Template) (wait func() (Image, error)) {
+	var image Image
+	var err error
+	found := make(chan struct{})
+	go func() {
+		defer close(found)
+		image, err = s.Templates.Image(ctx, t)
+	}()
+	return func() (Image, error) {
+		<-found
+		return image, err
 	}
-	image, err := s.Templates.Image(ctx, t)
-	launch.ImageID, launch.Spec.Image = image.ID, image.Ref
-	return err
 }
 
 // closed are settings that the user's own file has for agents. They apply to a sandbox only

@@ -117,6 +117,52 @@ func settings(t *testing.T, pairs ...string) config.RunOverrides {
 	return o
 }
 
+// lookUp is templateFixture with another way to find an image.
+type lookUp struct {
+	templateFixture
+
+	image func(ctx context.Context) error
+}
+
+func (l lookUp) Image(ctx context.Context, t *template.Template) (Image, error) {
+	if err := l.image(ctx); err != nil {
+		return Image{}, err
+	}
+	return l.templateFixture.Image(ctx, t)
+}
+
+func TestTheImageIsLookedUpWhileTheSettingsAreRead(t *testing.T) {
+	f := newFixture(t)
+	looking := make(chan struct{})
+	f.Templates = lookUp{image: func(context.Context) error { close(looking); return nil }}
+	read := f.Settings
+	f.Settings = func(overrides ...config.Override) (*config.Resolved, error) {
+		select {
+		case <-looking:
+			return read(overrides...)
+		case <-time.After(10 * time.Second):
+			return nil, errors.New("nobody looks for the image")
+		}
+	}
+	if launch := f.create(Request{Tenant: "acme"}); launch.ImageID != "sha256:1" {
+		t.Errorf("the image is %q", launch.ImageID)
+	}
+}
+
+func TestALookupOfAnImageEndsWithARequestThatIsRefused(t *testing.T) {
+	f := newFixture(t)
+	ended := false
+	f.Templates = lookUp{image: func(ctx context.Context) error {
+		<-ctx.Done()
+		ended = true
+		return ctx.Err()
+	}}
+	f.Settings = func(...config.Override) (*config.Resolved, error) { return nil, errors.New("the settings are broken") }
+	if _, err := f.Create(t.Context(), Request{Tenant: "acme"}, nil); err == nil || !strings.Contains(err.Error(), "broken") || !ended {
+		t.Errorf("ended: %v; %v", ended, err)
+	}
+}
+
 func TestTheNetworkOfASandboxIsTheTenantsDefaultNothingOrWhatWasGiven(t *testing.T) {
 	f := newFixture(t)
 	f.user = []byte("network = \"public\"\nallow = [\"user.example\"]\ndeny = [\"denied.example\"]\n")
