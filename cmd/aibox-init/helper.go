@@ -12,15 +12,17 @@ import (
 const helperSocket = 3
 
 // helper is a process with init's own program that does a part of its work. It leads its
-// own session, and has an empty environment and /dev/null as its standard streams.
+// own session, and has only a variable of Go's runtime in its environment, if any, and
+// /dev/null as its standard streams.
 type helper struct {
 	pid    int
 	status <-chan unix.WaitStatus
 	conn   *net.UnixConn
 }
 
-// startHelper starts init's program with arguments, connected by a Unix socket of a type.
-func startHelper(r *reaper, socket int, args ...string) (helper, error) {
+// startHelper starts init's program with arguments and an environment, connected by a Unix
+// socket of a type.
+func startHelper(r *reaper, socket int, env []string, args ...string) (helper, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, socket|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return helper{}, err
@@ -39,7 +41,7 @@ func startHelper(r *reaper, socket int, args ...string) (helper, error) {
 	}
 	h := helper{conn: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a Unix socket
 	h.pid, h.status, err = r.start(self(), append([]string{"aibox-init"}, args...), &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
 	})
 	if err != nil {

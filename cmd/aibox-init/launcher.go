@@ -22,7 +22,7 @@ const (
 	// launcherPause is how long after the start of a program the next launcher is started,
 	// to leave the processors to the program's first steps. If the program ends earlier, it
 	// starts at once.
-	launcherPause = 50 * time.Millisecond
+	launcherPause = 200 * time.Millisecond
 	// maxLaunch bounds the description of a program, in bytes.
 	maxLaunch = 16 << 20
 )
@@ -88,9 +88,10 @@ func cutNumber(text []byte) (n int, rest []byte, err error) {
 // program, which take most of the time of a short command under gVisor.
 type launcher struct{ helper }
 
-// newLauncher starts a launcher.
+// newLauncher starts a launcher. It never runs two goroutines at once, and each thread that the
+// program replaces takes time to end. The program does not get this variable.
 func newLauncher(r *reaper) (*launcher, error) {
-	h, err := startHelper(r, unix.SOCK_STREAM, launcherCommand)
+	h, err := startHelper(r, unix.SOCK_STREAM, []string{"GOMAXPROCS=1"}, launcherCommand)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +160,16 @@ func (ls *launchers) prepare() {
 		return
 	}
 	ls.ready, _ = newLauncher(ls.reaper)
+}
+
+// prepareFirst is prepare in a sandbox that nobody uses yet. A program that a launcher executes
+// gets a new address space. gVisor takes milliseconds to make one, and keeps it for another
+// process when its own has ended. So a second launcher starts, and ends at once.
+func (ls *launchers) prepareFirst() {
+	ls.prepare()
+	if spare, err := newLauncher(ls.reaper); err == nil {
+		spare.conn.Close()
+	}
 }
 
 // take returns the ready launcher, or nil.

@@ -33,15 +33,20 @@ func idlePeer(t *testing.T) *peer {
 	}
 }
 
-// readyLauncher returns the pid of the launcher that init keeps ready.
+// readyLauncher returns the pid of the launcher that init keeps ready: while there are two, one
+// of them is about to end.
 func readyLauncher(t *testing.T, p *peer) int {
 	t.Helper()
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		var launchers []int
 		for _, pid := range descendants(p.init.Process.Pid) {
 			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 			if strings.HasSuffix(string(line), "\x00"+launcherCommand+"\x00") {
-				return pid
+				launchers = append(launchers, pid)
 			}
+		}
+		if len(launchers) == 1 {
+			return launchers[0]
 		}
 	}
 	t.Fatal("no launcher waits")
@@ -89,7 +94,7 @@ func TestAProcessStartsInTheLauncherThatWaits(t *testing.T) {
 	p := idlePeer(t)
 	waiting := readyLauncher(t, p)
 	pid, output, exit := runProcess(t, p, lifeline.Process{
-		Argv: []string{"sh", "-c", `echo $0 $KEY; pwd; ulimit -n; ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; exit 5`, "named"},
+		Argv: []string{"sh", "-c", `echo $0 $KEY $GOMAXPROCS; pwd; ulimit -n; ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; exit 5`, "named"},
 		Env:  []string{"KEY=value"}, Dir: "/usr", NoFile: 900,
 	})
 	if pid != waiting {
@@ -173,6 +178,29 @@ func TestALauncherCanBeReadyBeforeASandboxHasStarted(t *testing.T) {
 	if pid, output, exit := runProcess(t, p, lifeline.Process{Argv: []string{"echo", "hello"}}); pid != ready || output != "hello\n" || exit.Code != 0 {
 		t.Errorf("process %d printed %q and ended with %+v; the launcher is %d", pid, output, exit, ready)
 	}
+}
+
+func TestASecondLauncherEndsBeforeTheFirstProgram(t *testing.T) {
+	started := newReaper()
+	all := launchers{reaper: started}
+	all.prepareFirst()
+	ready := all.take()
+	if ready == nil || len(started.waiting) != 2 {
+		t.Fatalf("%d launchers were started, and %+v is ready", len(started.waiting), ready)
+	}
+	end := func(pid int) {
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(pid, &status, 0, nil); err != nil || status.ExitStatus() != 125 {
+			t.Errorf("launcher %d: %v, %v", pid, status, err)
+		}
+	}
+	for pid := range started.waiting {
+		if pid != ready.pid {
+			end(pid)
+		}
+	}
+	ready.conn.Close()
+	end(ready.pid)
 }
 
 func TestALauncherGetsAProgramUnchanged(t *testing.T) {

@@ -151,7 +151,7 @@ func (srv *server) handleProcess(f lifeline.Frame) error {
 	case lifeline.TypeProcess:
 		return with(f, srv.others.start)
 	case lifeline.TypePrepareProcess:
-		go srv.others.launchers.prepare()
+		go srv.others.launchers.prepareFirst()
 		return nil
 	case lifeline.TypeProcessResize:
 		return with(f, srv.others.resize)
