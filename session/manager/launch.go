@@ -112,16 +112,16 @@ func (s *launches) ChooseID(ctx context.Context, launch *session.Launch) error {
 	return launch.RecordID(ctx, id)
 }
 
-// Launch calls ChooseID, Spawn, then Launcher.Launch.
+// Launch calls Spawn, ChooseID, then Launcher.Launch.
 func (s *launches) Launch(ctx context.Context, launch session.Launch, step func(session.Step)) (session.ID, error) {
-	if err := s.ChooseID(ctx, &launch); err != nil {
-		return "", err
-	}
-	l, err := s.Spawn()
+	l, err := s.Spawn() // called first, so that it starts while the id is stored on the disk
 	if err != nil {
 		return "", err
 	}
 	defer l.Close()
+	if err := s.ChooseID(ctx, &launch); err != nil {
+		return "", err
+	}
 	return l.Launch(ctx, launch, step)
 }
 

@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -32,5 +35,23 @@ func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 	}
 	if written, err := os.ReadFile(file); err != nil || len(written) > 0 {
 		t.Errorf("on the terminal is %q, %v", written, err)
+	}
+}
+
+func TestASupervisorStartsBeforeTheIDOfItsSessionIsStored(t *testing.T) {
+	spawned := false
+	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}, Settings: func() Settings {
+		spawned = true
+		return Settings{Supervise: []string{"-test.run=^$"}}
+	}})
+	full := errors.New("the disk is full")
+	_, err := sessions.Launch(t.Context(), session.Launch{RecordID: func(context.Context, session.ID) error {
+		if !spawned {
+			t.Error("there is no supervisor yet")
+		}
+		return full
+	}}, func(session.Step) {})
+	if !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
 	}
 }
