@@ -135,7 +135,7 @@ func (fs *fileServers) start(user *identity) (*fileServer, error) {
 	}
 	server := &fileServer{user: user.String()}
 	var err error
-	server.helper, err = startHelper(fs.reaper, unix.SOCK_SEQPACKET, nil, filesCommand, server.user, home)
+	server.helper, err = startHelper(fs.reaper, unix.SOCK_SEQPACKET, []string{}, filesCommand, server.user, home)
 	if err != nil {
 		return nil, fmt.Errorf("starting the process for files: %w", err)
 	}
