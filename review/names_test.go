@@ -22,7 +22,11 @@ func TestEveryFileOfALongListIsSelectedByItsName(t *testing.T) {
 
 func TestAChangeIsFoundByItsPathBeforeAnotherOnesOldPath(t *testing.T) {
 	cs := &ChangeSet{Changes: []Change{
-		{Kind: Renamed, OldPath: "a", Path: "b"}, {Kind: Added, Path: "a"}, {Kind: Added, Path: `c\x1b`}, {Kind: Added, Path: "c\x1b"}, {Kind: Renamed, OldPath: "d\n", Path: "e"},
+		{Kind: Renamed, OldPath: "a", Path: "b"},
+		{Kind: Added, Path: "a"},
+		{Kind: Added, Path: `c\x1b`},
+		{Kind: Added, Path: "c\x1b"},
+		{Kind: Renamed, OldPath: "d\n", Path: "e"},
 		{Kind: Added, Path: `f\g`},
 	}}
 	names := cs.Names()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -103,25 +104,73 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 	return os.Rename(tmp, dir)
 }
 
-// update fetches the branches of a clone, and removes those that its server no longer has: one
-// may be in the way of a new branch. HEAD becomes the server's default branch. The caller has
-// locked the clone.
+// update fetches the branches of a clone. It keeps those that its server does not have: the user's
+// accepted work is on some of them. HEAD becomes the server's default branch. The caller has locked
+// the clone.
 func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := dropLocks(dir, 0); err != nil {
 		return err
 	}
-	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
-		return err
-	}
-	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD")
+	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*")
 	if err != nil {
 		return err
 	}
+	if err := makeWay(ctx, clone, serverBranches(string(out))); err != nil {
+		return err
+	}
+	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
+		return err
+	}
 	branch := "refs/heads/" + defaultBranch(string(out))
-	if clone.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "--", branch) != nil {
-		return nil // the server does not say, or its HEAD is no branch
+	known, err := clone.Output(ctx, "for-each-ref", "--format=%(refname)", branch)
+	if err != nil || strings.TrimSpace(string(known)) != branch { // the server does not say, or its HEAD is no branch
+		return err
 	}
 	return clone.Run(ctx, nil, nil, "symbolic-ref", "HEAD", branch)
+}
+
+// makeWay moves branches of a clone that are in the way of the server's, as a folder of branches is
+// in that of a branch with its name, to refs that keep their commits.
+func makeWay(ctx context.Context, clone *git.Repo, server []string) error {
+	out, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/")
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}  // the server's branches
+	folder := map[string]bool{} // the folders that they are in
+	for _, name := range server {
+		taken[name] = true
+		for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
+			folder[name[:at]] = true
+		}
+	}
+	inWay := func(name string) bool {
+		if folder[name] {
+			return true
+		}
+		for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
+			if taken[name[:at]] {
+				return true
+			}
+		}
+		return false
+	}
+	var edits strings.Builder
+	kept := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !inWay(strings.TrimPrefix(ref, "refs/heads/")) {
+			continue
+		}
+		if fmt.Fprintf(&edits, "delete %s %s\n", ref, id); !kept[id] {
+			fmt.Fprintf(&edits, "update refs/aibox/replaced/%s %s\n", id, id)
+			kept[id] = true
+		}
+	}
+	if edits.Len() == 0 {
+		return nil
+	}
+	return clone.Run(ctx, strings.NewReader(edits.String()), nil, "update-ref", "--no-deref", "--stdin")
 }
 
 // dropLocks removes the locks in a bare repository that git left when it was killed. They were made at

@@ -32,8 +32,12 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			commit(t, repo, map[string]string{"a.txt": "trunk\n"})
 		},
 		"a branch in the place of a folder of branches": func(repo, _ string) {
-			gitIn(t, repo, "branch", "-D", "side/one")
+			gitIn(t, repo, "branch", "-D", "side/one", "side/two")
 			gitIn(t, repo, "branch", "side")
+		},
+		"a folder of branches in the place of a branch": func(repo, _ string) {
+			gitIn(t, repo, "branch", "-D", "flat")
+			gitIn(t, repo, "branch", "flat/one")
 		},
 		"locks of a git that was killed": func(repo, clone string) {
 			gitIn(t, repo, "branch", "-m", "trunk")
@@ -45,18 +49,25 @@ func TestACloneFollowsItsServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo, home := repository(t), t.TempDir()
-			gitIn(t, repo, "branch", "side/one")
+			for _, branch := range []string{"side/one", "side/two", "flat"} {
+				gitIn(t, repo, "branch", branch)
+			}
 			_, err := cloned(t, repo, home, "k3f9")
 			must(t, err)
 			clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
 			if len(clones) != 1 {
 				t.Fatalf("the clones are %v", clones)
 			}
+			accepted := gitIn(t, clones[0], "commit-tree", "-m", "accepted", "-p", "HEAD", "HEAD^{tree}")
+			gitIn(t, clones[0], "update-ref", "refs/heads/aibox/work", accepted)
 			change(repo, clones[0])
 			got, err := cloned(t, repo, home, "k3fa")
 			must(t, err)
 			if want := gitIn(t, repo, "rev-parse", "HEAD"); got != want {
 				t.Errorf("it starts from %s, not from %s", got, want)
+			}
+			if kept := gitIn(t, clones[0], "rev-parse", "refs/heads/aibox/work"); kept != accepted {
+				t.Errorf("the branch of accepted work is %s", kept)
 			}
 		})
 	}

@@ -149,18 +149,25 @@ func remoteBranches(ctx context.Context, address string) ([]string, error) {
 		return nil, fault.New(fault.Usage, "the branches of %s cannot be read: %s", termtext.Escape(address), git.Message(err)).
 			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(address))
 	}
-	var names []string
-	for line := range strings.Lines(string(out)) {
-		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && len(names) < maxBranches {
-			names = append(names, name)
-		}
-	}
+	names := serverBranches(string(out))
+	names = names[:min(len(names), maxBranches)]
 	first := defaultBranch(string(out))
 	if i := slices.Index(names, first); i > 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, first)
 	}
 	return names, nil
+}
+
+// serverBranches returns the names of the branches in the output of ls-remote.
+func serverBranches(out string) []string {
+	var names []string
+	for line := range strings.Lines(out) {
+		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // defaultBranch returns the branch of HEAD in the output of ls-remote --symref; empty if there is
