@@ -108,7 +108,7 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 // accepted work is on some of them. HEAD becomes the server's default branch. The caller has locked
 // the clone.
 func update(ctx context.Context, clone *git.Repo, dir string) error {
-	if err := dropLocks(dir, 0); err != nil {
+	if err := dropLocks(dir, staleLock); err != nil {
 		return err
 	}
 	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*")
@@ -173,8 +173,12 @@ func makeWay(ctx context.Context, clone *git.Repo, server []string) error {
 	return clone.Run(ctx, strings.NewReader(edits.String()), nil, "update-ref", "--no-deref", "--stdin")
 }
 
+// staleLock is the age from which a lock in a clone is one that a killed git has left. An accept to
+// the clone holds one for a moment, and the clone's own lock does not keep it away.
+const staleLock = time.Minute
+
 // dropLocks removes the locks in a bare repository that git left when it was killed. They were made at
-// least age ago, which is 0 if no other git can be running there.
+// least age ago.
 func dropLocks(dir string, age time.Duration) error {
 	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
 	err := filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, entry fs.DirEntry, err error) error {
@@ -184,7 +188,7 @@ func dropLocks(dir string, age time.Duration) error {
 		return err
 	})
 	for _, lock := range locks {
-		if info, statErr := os.Lstat(lock); statErr != nil || age > 0 && time.Since(info.ModTime()) < age {
+		if info, statErr := os.Lstat(lock); statErr != nil || time.Since(info.ModTime()) < age {
 			continue
 		}
 		err = errors.Join(err, ignoreAbsent(os.Remove(lock)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +45,9 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			commit(t, repo, map[string]string{"a.txt": "new\n"})
 			for _, lock := range []string{"packed-refs.lock", "HEAD.lock", "refs/heads/trunk.lock"} {
 				write(t, filepath.Join(clone, lock), "")
+				age(t, filepath.Join(clone, lock))
 			}
+			write(t, filepath.Join(clone, "refs/heads/held.lock"), "") // of a git that may still run
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +68,9 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			must(t, err)
 			if want := gitIn(t, repo, "rev-parse", "HEAD"); got != want {
 				t.Errorf("it starts from %s, not from %s", got, want)
+			}
+			if _, err := os.Lstat(filepath.Join(clones[0], "refs/heads/held.lock")); err != nil && strings.HasPrefix(name, "locks") {
+				t.Error(err)
 			}
 			if kept := gitIn(t, clones[0], "rev-parse", "refs/heads/aibox/work"); kept != accepted {
 				t.Errorf("the branch of accepted work is %s", kept)
@@ -171,6 +177,13 @@ func TestARepositoryOfAiboxThatWasNotFinishedIsMadeAgain(t *testing.T) {
 	must(t, workspace.Undo(t.Context(), ws))
 	must(t, os.RemoveAll(ws.GitDir))
 	write(t, filepath.Join(ws.GitDir, "config.lock"), "") // git init was killed
-	_, err = prepare(t, repo, in)
+	ws, err = prepare(t, repo, in)
 	must(t, err)
+	must(t, os.RemoveAll(ws.Path))
+	must(t, os.Remove(filepath.Join(ws.GitDir, "aibox", "repository")))
+	_, err = prepare(t, repo, in, func(r *workspace.Request) { r.Session = "k3fa" })
+	must(t, err)
+	if gitIn(t, ws.GitDir, "for-each-ref", "refs/aibox/k3f9/") == "" {
+		t.Error("the work of an earlier session is gone")
+	}
 }
