@@ -69,7 +69,7 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 		return nil
 	}
 	// Without the marker, an earlier run was killed while it created the repository, and git may
-	// have left locks there. One that has refs has somebody's work.
+	// have left locks there. One with refs has the work of sessions.
 	if refs, err := s.git.Output(ctx, "for-each-ref", "--count=1"); err != nil || len(refs) == 0 {
 		if err := removeTree(s.dir); err != nil {
 			return err
