@@ -115,7 +115,7 @@ func TestAFlagWithAWrongValueSaysWhatItTakes(t *testing.T) {
 		"run --clean=perhaps": `--clean must be true or false, not "perhaps"`,
 		"run --cpus 0.001":    `--cpus must be auto or a number such as 2 or 1.5, 0 or more and with at most two decimals, not "0.001"`,
 
-		"token quota ci --memory x":            `--memory must be a whole number, not "x"`,
+		"token quota ci --memory x":            `--memory must be a size such as 512MiB or 4GiB, not "x"`,
 		"token quota ci --cpus x":              `--cpus must be a number such as 2 or 1.5, not "x"`,
 		"serve --listen 127.0.0.1:99999":       `--listen takes ADDRESS:PORT, not "127.0.0.1:99999"`,
 		"run codex --prompt-file /no/such":     "the prompt cannot be read from /no/such: no such file or directory",

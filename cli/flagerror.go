@@ -63,6 +63,7 @@ func flagError(err error) error {
 		"int64":    "a whole number",
 		"float64":  "a number such as 2 or 1.5",
 		"uint64":   "a whole number, 0 or more",
+		"size":     "a size such as 512MiB or 4GiB",
 		"duration": "a duration such as 90s, 30m, 2h or 1d",
 	}[strings.ToLower(invalid.GetFlag().Value.Type())]
 	if takes == "" {

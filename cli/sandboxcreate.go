@@ -63,7 +63,7 @@ root: they are refused with --root, and with a template whose user is root.`,
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the environment of its processes (repeatable)")
 	flags.StringArrayVar(&o.volumes, "volume", nil, "mount a volume as `NAME:PATH`, or NAME:PATH:ro (repeatable)")
 	flags.StringArrayVar(&o.settings, "set", nil, "set a further setting as `KEY=VALUE` (repeatable)")
-	flags.Int64Var(&o.memory, "memory", 0, "limit its memory to this many `MIB`; 0 for no limit")
+	sizeVar(flags, &o.memory, "memory", "limit its memory to this `SIZE`, such as 2GiB; 0 for no limit")
 	flags.Float64Var(&o.cpus, "cpus", 0, "limit the processors that it can use to this `NUMBER`; 0 for no limit")
 	flags.Int32Var(&o.processes, "pids", 0, "limit its processes to this `NUMBER`; 0 for no limit")
 	o.permissionFlags.add(flags)

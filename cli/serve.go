@@ -41,7 +41,7 @@ type serveOptions struct {
 	domains     []string
 	installUnit bool
 	warm        []string
-	warmMemory  int
+	warmMemory  int64
 
 	port string // that the first listener on TCP has; set before any request is served
 }
@@ -88,7 +88,7 @@ collector every minute, by OTLP over HTTP.
 	flags.StringVar(&o.key, "key", "", "PEM `FILE` with the certificate's private key")
 	flags.StringArrayVar(&o.hosts, "host", nil, "accept requests whose Host header has this `NAME` (repeatable)")
 	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for later requests: `TEMPLATE=MIN..MAX` (repeatable)")
-	flags.IntVar(&o.warmMemory, "warm-memory", 0, "limit the memory of these sandboxes to this many `MIB`; 0 for a quarter of the available memory")
+	sizeVar(flags, &o.warmMemory, "warm-memory", "limit the memory of these sandboxes to this `SIZE`; 0 for a quarter of the available memory")
 	flags.StringArrayVar(&o.domains, "domain", nil, "serve ports of sandboxes as PORT-ID.`DOMAIN` instead of PORT-ID.localhost (repeatable)")
 	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd user unit that starts this server with these flags, and exit")
 	_ = cmd.RegisterFlagCompletionFunc("warm", a.complete.warmTemplates)

@@ -50,7 +50,7 @@ func (o *serveOptions) writeUnit() error {
 		words = append(words, "--warm", kind)
 	}
 	if o.warmMemory != 0 {
-		words = append(words, "--warm-memory", strconv.Itoa(o.warmMemory))
+		words = append(words, "--warm-memory", strconv.FormatInt(o.warmMemory, 10))
 	}
 	if o.cert != "" {
 		cert, certErr := filepath.Abs(o.cert)

@@ -18,7 +18,7 @@ func (o *serveOptions) keepWarm(ctx context.Context, api *wiring.API) (stop func
 		return nil, fault.New(fault.Usage, "--warm-memory cannot be negative")
 	}
 	kept, err := o.app.WarmPool(ctx, api.Sandboxes, o.warm, pool.Options{
-		Memory: int64(o.warmMemory) << 20,
+		Memory: o.warmMemory << 20,
 		Log:    func(text string) { fmt.Fprintln(o.err, text) },
 	})
 	if err != nil {

@@ -252,7 +252,7 @@ func newTokenQuotaCommand(a *cli) *cobra.Command {
 		Long: `Show the quota of a tenant, or change the limits that are given. 0 means no limit. The
 tenant local, which is you, has no limits unless you set them.`,
 		Example: `  aibox token quota ci
-  aibox token quota ci --sandboxes 50 --memory 65536`,
+  aibox token quota ci --sandboxes 50 --memory 64GiB`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.complete.tenants,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, err := session.ParseTenant(args[0])
@@ -285,13 +285,13 @@ tenant local, which is you, has no limits unless you set them.`,
 	}
 	flags := cmd.Flags()
 	flags.Int64Var(&set.Sandboxes, "sandboxes", 0, "limit the sandboxes that run at the same time to this `NUMBER`")
-	flags.Int64Var(&set.Memory, "memory", 0, "limit the memory of all sandboxes together to this many `MIB`")
+	sizeVar(flags, &set.Memory, "memory", "limit the memory of all sandboxes together to this `SIZE`, such as 64GiB")
 	flags.Float64Var(&set.CPUs, "cpus", 0, "limit the processors of all sandboxes together to this `NUMBER`")
 	flags.Int64Var(&set.Processes, "processes", 0, "limit the processes of all sandboxes together to this `NUMBER`")
-	flags.Int64Var(&set.Disk, "disk", 0, "limit the disk space of volumes and uploaded trees, with what running sandboxes can still write, to this many `MIB`")
-	flags.Int64Var(&set.UploadBytes, "upload", 0, "limit uploads to hosts per day (UTC) to this many `MIB`")
+	sizeVar(flags, &set.Disk, "disk", "limit the disk space of volumes and uploaded trees, with what running sandboxes can still write, to this `SIZE`")
+	sizeVar(flags, &set.UploadBytes, "upload", "limit uploads to hosts per day (UTC) to this `SIZE`")
 	flags.Int64Var(&set.Tokens, "tokens", 0, "limit the tokens of models per day (UTC) to this `NUMBER`")
-	flags.Int64Var(&set.Snapshots, "snapshots", 0, "limit the disk space of snapshots to this many `MIB`")
+	sizeVar(flags, &set.Snapshots, "snapshots", "limit the disk space of snapshots to this `SIZE`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
