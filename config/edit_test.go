@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,19 @@ func TestInvalidValueIsNotWritten(t *testing.T) {
 	} {
 		if _, err := catalog().With(nil, pair[0], pair[1]); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v", pair, err)
+		}
+	}
+}
+
+func TestAnInvalidValueIsRefusedWithTheNameOfTheSetting(t *testing.T) {
+	for _, c := range []struct{ key, value, want string }{
+		{"timeout", "x", `setting "timeout" must be a duration such as 90s or 1h30m, not "x"`},
+		{"agents.painter.color", "pink", `setting "agents.painter.color" cannot be "pink"`},
+	} {
+		_, err := catalog().With(nil, c.key, c.value)
+		hint := "`aibox config show " + c.key + "` shows the value now"
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || !slices.Contains(fault.Hints(err), hint) {
+			t.Errorf("%s: %v, hints %q", c.key, err, fault.Hints(err))
 		}
 	}
 }
