@@ -297,6 +297,13 @@ func TestAFileOfProcIsCopiedWithItsContent(t *testing.T) {
 	}
 }
 
+func TestAMissingFileIsNamedWithoutTheSystemCall(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nope")
+	if err := Pack(io.Discard, missing, nil); err == nil || err.Error() != "there is no file or folder "+missing {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCutOffArchiveLeavesNoPartOfAFile(t *testing.T) {
 	whole := made(t, file("top/a"), file("top/b")).Bytes()
 	dest := t.TempDir()

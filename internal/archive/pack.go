@@ -38,6 +38,9 @@ func Name(file string) string {
 // entry that is left out, since it is a device, a pipe or a socket; it may be nil.
 func Pack(w io.Writer, file string, skipped func(name string)) error {
 	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file or folder %s", file)
+	}
 	if err != nil {
 		return err
 	}
