@@ -50,7 +50,7 @@ func (b *Backend) imageError(ref string, err error) error {
 	case errdefs.IsNotFound(err):
 		return fmt.Errorf("%w: %q", runtime.ErrNoImage, ref)
 	case errdefs.IsInvalidArgument(err):
-		return fault.New(fault.Usage, "%q is not an image reference", ref)
+		return fault.New(fault.Usage, "%q is not an image reference", ref).Hint("use one such as debian:13 or ghcr.io/owner/name:tag")
 	default:
 		return b.unreachable(err)
 	}

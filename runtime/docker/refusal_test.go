@@ -12,6 +12,8 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/runtime"
+
+	"github.com/containerd/errdefs"
 )
 
 // fakeDaemon answers on a socket like a daemon with these properties.
@@ -51,6 +53,13 @@ func refused(t *testing.T, err error, text string) {
 	t.Helper()
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), text) || len(fault.Hints(err)) == 0 {
 		t.Errorf("got %v (%v) with hints %q, want %q", err, fault.KindOf(err), fault.Hints(err), text)
+	}
+}
+
+func TestAWrongImageReferenceIsRefusedWithAnExample(t *testing.T) {
+	err := new(Backend).imageError("BAD IMAGE", errdefs.ErrInvalidArgument)
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "debian:13") {
+		t.Errorf("got %v (%v) with hints %q", err, fault.KindOf(err), fault.Hints(err))
 	}
 }
 
