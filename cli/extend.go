@@ -32,7 +32,7 @@ func sessionAndDuration(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		return nil
 	}
-	return fault.New(fault.Usage, "%s takes a session id and a duration", cmd.CommandPath()).Hint("`%s 0dq4f 30m` gives half an hour", cmd.CommandPath())
+	return fault.New(fault.Usage, "%s takes an id and a duration", cmd.CommandPath()).Hint("`%s 0dq4f 30m` gives half an hour", cmd.CommandPath())
 }
 
 func (o *extendOptions) run(ctx context.Context, text, duration string) error {

@@ -28,6 +28,8 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		"config get timeout":                  `did you mean "show"?`,
 		"status":                              `did you mean "ls"?`,
 		"merge 0dq4f":                         `did you mean "accept"?`,
+		"token rm abc":                        `did you mean "revoke"?`,
+		"open 0dq4f 99999":                    "`aibox open 0dq4f` lists the ports on which programs in the sandbox listen",
 		"sandbox start":                       `did you mean "create"?`,
 		"volume delete data":                  `did you mean "rm"?`,
 		"run codx":                            `did you mean "codex"?`,

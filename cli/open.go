@@ -117,7 +117,7 @@ func (o *openOptions) list(ctx context.Context, text string) error {
 
 // run opens a port until ctx or the session ends.
 func (o *openOptions) run(ctx context.Context, text, port string, localGiven bool) error {
-	request, err := o.request(port, localGiven)
+	request, err := o.request(text, port, localGiven)
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,12 @@ func (o *openOptions) run(ctx context.Context, text, port string, localGiven boo
 	return err
 }
 
-// request returns the request for a port.
-func (o *openOptions) request(port string, localGiven bool) (ports.Request, error) {
+// request returns the request for a port of the session that text names.
+func (o *openOptions) request(text, port string, localGiven bool) (ports.Request, error) {
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return ports.Request{}, fault.New(fault.Usage, "%q is not a port: use a number from 1 to 65535", port)
+		return ports.Request{}, fault.New(fault.Usage, "%q is not a port: use a number from 1 to 65535", port).
+			Hint("`aibox open %s` lists the ports on which programs in the sandbox listen", text)
 	}
 	request := ports.Request{Port: uint16(number), Local: ports.AnyLocal}
 	if localGiven {

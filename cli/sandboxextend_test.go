@@ -9,10 +9,10 @@ func TestASandboxIsExtendedByATimeOrByAnIdleTimeout(t *testing.T) {
 	run := volumeApp(t)
 	storedSandbox(t, "0dq4f-sandbox", "first", "ended")
 	for line, want := range map[string]string{
-		"":                           "takes a session id and a duration",
-		"0dq4f":                      "takes a session id and a duration",
-		"0dq4f 30m x":                "takes a session id and a duration",
-		"--idle-timeout 1h":          "takes a session id and a duration",
+		"":                           "takes an id and a duration",
+		"0dq4f":                      "takes an id and a duration",
+		"0dq4f 30m x":                "takes an id and a duration",
+		"--idle-timeout 1h":          "takes an id and a duration",
 		"0dq4f --idle-timeout soon":  "--idle-timeout takes a duration",
 		"0dq4f --idle-timeout=-1h":   "--idle-timeout takes a duration",
 		"0dq4f soon":                 "is not a duration",
