@@ -126,6 +126,21 @@ func TestUndoGoesBackToTheBeginning(t *testing.T) {
 	p.Sees("nothing to undo")
 }
 
+// A command takes no feedback, so that no key sends any.
+func TestACommentOnTheWorkOfACommandDoesNotOfferToSendIt(t *testing.T) {
+	sessions := &recorded{set: worked(t), agent: "shell"}
+	p := newUser(t, sessions, 120, 40)
+	p.Press("c", "Y", "ctrl+s")
+	p.Sees("kept")
+	p.DoesNotSee("S sends")
+	if len(sessions.comments) != 1 {
+		t.Errorf("%+v", sessions.comments)
+	}
+	p.Press("x", "enter")
+	p.Sees("Keep your rejections?")
+	p.DoesNotSee("sends your rejections")
+}
+
 func TestACommentIsStoredWithItsHunk(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)

@@ -115,6 +115,10 @@ func (m *Model) showComment(msg commented) {
 		return
 	}
 	m.diff.Comments.Add(msg.comment)
-	m.note.Say("kept: S sends it to the agent", nil)
+	if m.canSendBack() {
+		m.note.Say("kept: S sends it to the agent", nil)
+	} else {
+		m.note.Say("kept", nil)
+	}
 	m.diff.Arrange()
 }

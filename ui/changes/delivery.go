@@ -222,12 +222,18 @@ func (d *delivery) rejections() func() (int, error) {
 	}
 }
 
-// askToKeep asks whether to store the rejections when nothing is accepted.
-func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
+// askToKeep asks whether to store the rejections when nothing is accepted. canSend reports
+// whether the agent can receive them.
+func (d *delivery) askToKeep(now time.Time, canSend bool) *dialog.Confirm {
 	store, clearDraft := d.rejections(), d.clear
+	text, sent := "Nothing is accepted.", ""
+	if canSend {
+		text += " S, here or in the list of sessions, sends your rejections to the agent."
+		sent = ": S sends that to the agent"
+	}
 	return dialog.Ask(dialog.Confirm{
 		Title: "Keep your rejections?", Yes: "keep",
-		Text: "Nothing is accepted. S, here or in the list of sessions, sends your rejections to the agent.",
+		Text: text,
 		Do: func() tea.Msg {
 			n, err := store()
 			if err == nil {
@@ -236,7 +242,7 @@ func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
 			if err != nil {
 				return delivered{err: err}
 			}
-			return page.Close{Text: amount.Of(n, "hunk") + " rejected: S sends that to the agent"}
+			return page.Close{Text: amount.Of(n, "hunk") + " rejected" + sent}
 		},
 	}, now)
 }
@@ -282,7 +288,7 @@ func (m *Model) deliver() tea.Cmd {
 	tally := m.draft.Tally()
 	switch {
 	case m.draft.Choice().Empty() && tally.Rejected+tally.Mixed > 0:
-		m.ask = m.delivery.askToKeep(m.now())
+		m.ask = m.delivery.askToKeep(m.now(), m.canSendBack())
 		return nil
 	case m.draft.Choice().Empty():
 		text := "nothing is selected: y takes a hunk, Y a file, A all but the risky ones"

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -42,6 +43,7 @@ type recorded struct {
 	edited   string
 	before   manager.Decisions
 	open     []string
+	agent    string          // empty for codex
 	draft    *decision.Saved // as stored
 	unread   error
 	target   accept.Target // remembered
@@ -102,7 +104,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: cmp.Or(r.agent, "codex"), Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
