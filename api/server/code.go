@@ -31,6 +31,13 @@ func (p *processes) runCode(ctx context.Context, sandbox string, do func(session
 
 func (p *processes) RunCode(ctx context.Context, r *connect.Request[aiboxv1.RunCodeRequest]) (response *connect.Response[aiboxv1.RunCodeResponse], err error) {
 	err = p.runCode(ctx, r.Msg.GetSandboxId(), func(id session.ID) error {
+		bound, err := outputBound(r.Msg.GetMaxOutputBytes())
+		if err == nil {
+			err = reserveOutput(ctx, bound)
+		}
+		if err != nil {
+			return err
+		}
 		out, err := p.code.RunCode(ctx, id, r.Msg)
 		response = connect.NewResponse(out)
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/process"
@@ -136,4 +137,66 @@ func TestAServerWithoutTokensRefusesAll(t *testing.T) {
 	if _, err := s.ByToken(context.Background(), ""); err == nil {
 		t.Error("an empty token is valid")
 	}
+}
+
+// holding is a machine whose processes report that they have started.
+type holding struct {
+	*machine
+
+	started chan int
+}
+
+func (h holding) RunProcess(ctx context.Context, id session.ID, r process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error) {
+	return h.machine.RunProcess(ctx, id, r, func(info process.Info) error {
+		h.started <- info.ID
+		return started(info)
+	}, visit)
+}
+
+// A call of Exec can collect its whole output, so few of them could fill the server's memory.
+func TestTheOutputThatATenantCollectsAtOnceIsBounded(t *testing.T) {
+	started := make(chan int, 8)
+	var m *machine
+	s := newSite(t, func(o *Options) {
+		m, _ = o.Services.Processes.(*machine)
+		o.Services.Processes, o.Services.Code = holding{m, started}, noCode{}
+		o.Limits = Limits{Answers: 50 << 20, TenantAnswers: 40 << 20}
+	})
+	id, token := s.sandbox("a"), bearer(s.token("a"))
+	exec := func(argv string, size int) answer {
+		return s.request("POST", "/v1/sandboxes/"+id+":exec", fmt.Sprintf(`{"argv":["%s"],"max_output_bytes":%d}`, argv, size), token)
+	}
+	ended := make(chan answer)
+	go func() { ended <- exec("wait", 16<<20) }()
+	number := <-started
+	for path, body := range map[string]string{
+		":exec":    `{"argv":["echo"],"max_output_bytes":4194305}`,
+		":runCode": `{"language":"python","code":"1","max_output_bytes":4194305}`,
+	} {
+		got := s.request("POST", "/v1/sandboxes/"+id+path, body, token)
+		if got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "more than 40 MiB") || !strings.Contains(got.body, "max_output_bytes") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if got := exec("echo", 4<<20); got.status != http.StatusOK {
+		t.Errorf("output that fits: %d %s", got.status, got.body)
+	}
+	p, err := m.program(session.ID(id), number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.signal <- 15
+	if got := <-ended; got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := exec("echo", 16<<20); got.status != http.StatusOK {
+		t.Errorf("after the end of the call: %d %s", got.status, got.body)
+	}
+}
+
+// noCode is a Code that answers without anything.
+type noCode struct{ Code }
+
+func (noCode) RunCode(context.Context, session.ID, *aiboxv1.RunCodeRequest) (*aiboxv1.RunCodeResponse, error) {
+	return &aiboxv1.RunCodeResponse{}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/budget"
 	"aibox/api/setting"
 	"aibox/internal/fault"
 	"aibox/session"
@@ -36,6 +37,11 @@ func outputBound(given int64) (int64, error) {
 	default:
 		return given, nil
 	}
+}
+
+// reserveOutput reserves the bytes of both outputs of a call, each of up to bound bytes.
+func reserveOutput(ctx context.Context, bound int64) error {
+	return budget.Reserve(ctx, 2*bound, "ask for less with max_output_bytes, or read the output as a stream with Start")
 }
 
 // bounded keeps the beginning of an output.
@@ -77,6 +83,9 @@ func (p *processes) Exec(ctx context.Context, r *connect.Request[aiboxv1.ExecReq
 	}
 	id, err := p.running(ctx, m.GetSandboxId())
 	if err != nil {
+		return nil, err
+	}
+	if err := reserveOutput(ctx, bound); err != nil {
 		return nil, err
 	}
 	ran := execution{bound: bound, stdin: m.GetStdin()}

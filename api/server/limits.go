@@ -27,6 +27,10 @@ type Limits struct {
 	Connections int           // default 1,024
 	Calls       int           // at once; default 1,024
 	TenantCalls int           // of one tenant at once; default 256
+	// What answers that are collected before they are sent can have at once, in bytes. With the
+	// defaults, all calls of Exec that do not ask for more output than usual fit.
+	Answers       int64 // default 2 GiB
+	TenantAnswers int64 // of one tenant; default 512 MiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -34,6 +38,7 @@ func (l Limits) withDefaults() Limits {
 		Message: cmp.Or(l.Message, 4<<20), Header: cmp.Or(l.Header, 32<<10), HeaderTime: cmp.Or(l.HeaderTime, 10*time.Second),
 		Stall: cmp.Or(l.Stall, time.Minute), Idle: cmp.Or(l.Idle, 2*time.Minute), Connections: cmp.Or(l.Connections, 1024),
 		Calls: cmp.Or(l.Calls, 1024), TenantCalls: cmp.Or(l.TenantCalls, 256),
+		Answers: cmp.Or(l.Answers, 2<<30), TenantAnswers: cmp.Or(l.TenantAnswers, 512<<20),
 	}
 }
 

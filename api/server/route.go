@@ -217,7 +217,9 @@ func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
 	defer done()
 	valid, end := s.whileValid(r.Context(), caller)
 	defer end()
-	route.Handler.ServeHTTP(w, r.WithContext(valid))
+	ctx, free := s.answers.With(valid, caller.Tenant)
+	defer free()
+	route.Handler.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // refuse records a refusal and writes it.

@@ -23,6 +23,7 @@ import (
 	"connectrpc.com/vanguard"
 
 	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/api/budget"
 )
 
 // Options configure a server.
@@ -48,7 +49,8 @@ type Server struct {
 	metrics  *metrics
 	calls    *callLimit
 	entered  *callLimit // requests of Enter, whose calls count among the others
-	services []string   // full names
+	answers  *budget.Budget
+	services []string // full names
 	started  time.Time
 	front    http.Handler // the handler that Serve serves
 	ports    *portService // nil means unsupported
@@ -61,7 +63,7 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits), started: time.Now(), recheck: recheck}
+	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits), answers: budget.New(o.Limits.Answers, o.Limits.TenantAnswers), started: time.Now(), recheck: recheck}
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)

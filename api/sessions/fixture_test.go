@@ -16,6 +16,7 @@ import (
 
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
+	"aibox/api/budget"
 	"aibox/app/agentsession"
 	"aibox/app/run"
 	"aibox/config"
@@ -34,6 +35,8 @@ type fixture struct {
 	dirs paths.Dirs
 	repo string
 	url  string
+	// budget is what answers can have; nil: any size.
+	budget *budget.Budget
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -60,7 +63,13 @@ func newFixture(t *testing.T) *fixture {
 	}})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := auth.Caller{Tenant: session.Tenant(r.Header.Get("Tenant")), Rights: auth.Rights()}
-		handler.ServeHTTP(w, r.WithContext(auth.With(r.Context(), caller)))
+		ctx := auth.With(r.Context(), caller)
+		if f.budget != nil {
+			var done func()
+			ctx, done = f.budget.With(ctx, caller.Tenant)
+			defer done()
+		}
+		handler.ServeHTTP(w, r.WithContext(ctx))
 	}))
 	server.EnableHTTP2 = true
 	server.Start()

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/budget"
 	"aibox/app/agentsession"
 	"aibox/internal/fault"
 	"aibox/review"
@@ -28,6 +29,9 @@ const (
 func (h *Handler) Changes(ctx context.Context, r *connect.Request[aiboxv1.SessionChangesRequest]) (*connect.Response[aiboxv1.ChangeSet], error) {
 	cases, err := h.cases(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := budget.Reserve(ctx, maxDiff); err != nil {
 		return nil, err
 	}
 	id := session.ID(r.Msg.GetSessionId())
@@ -97,6 +101,9 @@ func (h *Handler) Diff(ctx context.Context, r *connect.Request[aiboxv1.SessionDi
 	if err != nil {
 		return nil, err
 	}
+	if err := budget.Reserve(ctx, maxPatch); err != nil {
+		return nil, err
+	}
 	patch := &boundedPatch{}
 	digest, err := cases.Patch(ctx, session.ID(r.Msg.GetSessionId()), r.Msg.GetPaths(), patch)
 	if err != nil {
@@ -126,6 +133,11 @@ func (h *Handler) Accept(ctx context.Context, r *connect.Request[aiboxv1.AcceptC
 	request := agentsession.AcceptRequest{
 		Digest: r.Msg.GetDigest(), All: len(r.Msg.GetFiles()) == 0, Branch: r.Msg.GetBranch(), Message: r.Msg.GetMessage(),
 		Bundle: r.Msg.GetTarget() != aiboxv1.AcceptTarget_ACCEPT_TARGET_BRANCH,
+	}
+	if request.Bundle {
+		if err := budget.Reserve(ctx, agentsession.MaxBundle, "deliver the changes to a branch"); err != nil {
+			return nil, err
+		}
 	}
 	if err := chooseFiles(ctx, cases, id, r.Msg.GetFiles(), &request); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/budget"
 	"aibox/app/agentsession"
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -93,6 +94,25 @@ func TestPartsAreAcceptedIntoABundleThatChangesNothingInTheRepository(t *testing
 	}
 	if _, err := ann.Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex"})); connect.CodeOf(err) == 0 || err == nil {
 		t.Errorf("all is accepted again: %v", err)
+	}
+}
+
+func TestAnswersWithChangesTakeFromTheBudgetOfTheTenant(t *testing.T) {
+	f := newFixture(t)
+	f.ended("00001-codex", map[string]string{"a.txt": edited})
+	f.budget = budget.New(1<<30, 1<<20)
+	ann, ctx := f.as("ann"), bounded(t)
+	_, changes := ann.Changes(ctx, ask(&aiboxv1.SessionChangesRequest{SessionId: "00001-codex"}))
+	_, diff := ann.Diff(ctx, ask(&aiboxv1.SessionDiffRequest{SessionId: "00001-codex"}))
+	_, bundle := ann.Accept(ctx, ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex"}))
+	for name, err := range map[string]error{"Changes": changes, "Diff": diff, "a bundle": bundle} {
+		if err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	branch := &aiboxv1.AcceptChangesRequest{SessionId: "00001-codex", Target: aiboxv1.AcceptTarget_ACCEPT_TARGET_BRANCH, Branch: "work"}
+	if _, err := ann.Accept(ctx, ask(branch)); err != nil {
+		t.Errorf("a branch, which is no answer: %v", err)
 	}
 }
 

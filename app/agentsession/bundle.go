@@ -15,8 +15,8 @@ import (
 	"aibox/workspace"
 )
 
-// maxBundle is the maximum size of a bundle in bytes.
-const maxBundle = 128 << 20
+// MaxBundle is the maximum size of a bundle in bytes.
+const MaxBundle = 128 << 20
 
 // isUsers reports whether a repository is the user's own: neither an uploaded tree nor a clone
 // that aibox made.
@@ -67,10 +67,10 @@ func writeBundle(ctx context.Context, repo *git.Repo, branch, known string) ([]b
 	if known != "" {
 		wanted = append(wanted, "^"+known)
 	}
-	out := &boundedBuffer{most: maxBundle}
+	out := &boundedBuffer{most: MaxBundle}
 	err := repo.Run(ctx, nil, out, wanted...)
 	if out.full {
-		return nil, fault.New(fault.Limit, "the bundle is larger than %d MiB", maxBundle>>20).Hint("deliver the changes to a branch, or take them as a patch")
+		return nil, fault.New(fault.Limit, "the bundle is larger than %d MiB", MaxBundle>>20).Hint("deliver the changes to a branch, or take them as a patch")
 	}
 	return out.Bytes(), err
 }
