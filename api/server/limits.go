@@ -2,11 +2,8 @@ package server
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -72,32 +69,6 @@ func (c *callLimit) begin(tenant session.Tenant) (done func(), err error) {
 			delete(c.of, tenant)
 		}
 	}, nil
-}
-
-// bodyReader ends a request whose body stops arriving, or is too large.
-type bodyReader struct {
-	io.ReadCloser
-	control *http.ResponseController
-	stall   time.Duration
-	limit   int64 // bytes; 0: none
-	read    int64
-	failed  error // of a limit
-}
-
-func (b *bodyReader) Read(p []byte) (int, error) {
-	if b.limit > 0 && b.read >= b.limit {
-		b.failed = &http.MaxBytesError{Limit: b.limit}
-		return 0, b.failed
-	}
-	_ = b.control.SetReadDeadline(time.Now().Add(b.stall)) // an HTTP server supports it
-	n, err := b.ReadCloser.Read(p)
-	b.read += int64(n)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		b.failed = &failed{failTimeout, fmt.Sprintf("nothing of the request arrived for %v, which is the limit", b.stall), nil}
-		return n, b.failed
-	}
-	_ = b.control.SetReadDeadline(time.Time{})
-	return n, err
 }
 
 // isUpload reports whether a path is that of a method whose requests are a stream.

@@ -148,11 +148,12 @@ func (s *Server) guard(route Route) http.Handler {
 		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method + " " + r.URL.Path, server: s, host: r.Host, tls: r.TLS != nil}))
 		if r.Body != nil && r.Body != http.NoBody {
-			body := &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: s.options.Limits.Stall}
+			body := newBodyReader(w, r, s.options.Limits.Stall)
 			if !route.Upload && !isUpload(r.URL.Path) {
 				body.limit = 2 * s.options.Limits.Message // the message's own limit is checked when it is read
 			}
 			r.Body = body
+			defer body.end()
 		}
 		begin := time.Now()
 		defer func() {

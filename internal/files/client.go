@@ -78,7 +78,7 @@ func (c *Client) Read(ctx context.Context, path Path, part Range) (Entry, io.Rea
 
 // Write writes a regular file from in. Readers of the file see the old contents or all of the
 // new ones. The file belongs to the client's user. When Write fails early, it may still read
-// from in after it has returned.
+// from in after it has returned; the body of a request at the server then fails.
 func (c *Client) Write(ctx context.Context, path Path, in io.Reader, o WriteOptions) (Entry, error) {
 	call, err := c.begin(ctx, Request{Op: OpWrite, Path: path, Write: &o})
 	if err != nil {
