@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/store"
 	"aibox/internal/fault"
@@ -327,5 +330,32 @@ func TestACreationWhoseEndIsRecordedDespiteAnErrorIsKept(t *testing.T) {
 	f.Store = f.db
 	if earlier, err := f.do("k", "x", f.makes("s2", nil)); earlier != "s1" || err != nil || len(f.settled) > 0 {
 		t.Errorf("the next call: %q, %v, and settled are %q", earlier, err, f.settled)
+	}
+}
+
+// The digest of a request does not have its type. Requests of two types cannot have equal bytes, since
+// the server refuses unknown fields, and the key of one of them is an unknown field of the other.
+func TestRequestsOfTwoMethodsCannotBeTakenForEachOther(t *testing.T) {
+	var keyed []protoreflect.MessageDescriptor
+	protoregistry.GlobalFiles.RangeFilesByPackage("aibox.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Messages().Len() {
+			if message := file.Messages().Get(i); message.Fields().ByName("idempotency_key") != nil {
+				keyed = append(keyed, message)
+			}
+		}
+		return true
+	})
+	if len(keyed) < 2 {
+		t.Fatalf("only %d requests have keys", len(keyed))
+	}
+	hasKeyOf := func(one, other protoreflect.MessageDescriptor) bool {
+		return one.Fields().ByNumber(other.Fields().ByName("idempotency_key").Number()) != nil
+	}
+	for i, one := range keyed {
+		for _, other := range keyed[:i] {
+			if hasKeyOf(one, other) && hasKeyOf(other, one) {
+				t.Errorf("%s and %s can have equal bytes: add their names to the digest", one.FullName(), other.FullName())
+			}
+		}
 	}
 }
