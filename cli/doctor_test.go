@@ -19,8 +19,10 @@ func TestImagesThatAreNotBakedAreOneLineOfDoctor(t *testing.T) {
 		findings []doctor.Finding
 		want     string
 	}{
-		"several": {[]doctor.Finding{base, amp, codex, qwen, git},
-			"✓ image base   fresh\n! images       2 are not baked: amp, qwen  → aibox bake NAME, for an agent that you use\n! image codex  outdated  → aibox bake codex\n✓ git          2.47\n"},
+		"several": {
+			[]doctor.Finding{base, amp, codex, qwen, git},
+			"✓ image base   fresh\n! images       2 are not baked: amp, qwen  → aibox bake NAME, for an agent that you use\n! image codex  outdated  → aibox bake codex\n✓ git          2.47\n",
+		},
 		"one": {[]doctor.Finding{amp, git}, "! image amp  missing  → aibox bake amp\n✓ git        2.47\n"},
 	} {
 		a, out, _ := testApp(t)

@@ -50,7 +50,7 @@ func Reserve(ctx context.Context, bytes int64, hints ...string) error {
 	}
 	if full := c.reserve(bytes); full != nil {
 		for _, hint := range hints {
-			full.Hint("%s", hint)
+			full = full.Hint("%s", hint)
 		}
 		return full.Hint("try again when other calls have ended")
 	}
