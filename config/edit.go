@@ -26,7 +26,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	}
 	value, err := e.read(func(scratch any) error { return e.field.Set(scratch, text) })
 	if err != nil {
-		return nil, prefixed(fmt.Sprintf("setting %q", key), e, err).Hint("`aibox config show %s` shows the value now", key)
+		return nil, prefixed(fmt.Sprintf("setting %q", key), e, err)
 	}
 	if value == nil {
 		return nil, fault.New(fault.Usage, "%q cannot be empty", key).Hint("aibox config unset %s", key)

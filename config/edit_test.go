@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -104,9 +103,8 @@ func TestAnInvalidValueIsRefusedWithTheNameOfTheSetting(t *testing.T) {
 		{"agents.painter.color", "pink", `setting "agents.painter.color" cannot be "pink"`},
 	} {
 		_, err := catalog().With(nil, c.key, c.value)
-		hint := "`aibox config show " + c.key + "` shows the value now"
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || !slices.Contains(fault.Hints(err), hint) {
-			t.Errorf("%s: %v, hints %q", c.key, err, fault.Hints(err))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.key, err)
 		}
 	}
 }

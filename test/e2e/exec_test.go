@@ -273,7 +273,7 @@ exec sleep 1000`)
 	if o := m.finish(cmd); o.code != 0 || m.aibox(0, "exec", id, "--", "cat", "/tmp/file").stdout != "data\n" {
 		t.Errorf("the archive was not extracted:\n%s", o)
 	}
-	m.fails(1, "no such file", "cp", id+":/no/such", "x")
+	m.fails(1, "there is no file or folder /no/such", "cp", id+":/no/such", "x")
 	m.fails(1, "there is no folder /no", "cp", precious, id+":/no/such")
 	m.fails(2, "must be ID:PATH", "cp", "a", "b")
 	m.aibox(0, "stop", id)

@@ -21,7 +21,7 @@ func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
 	s.typed("/verify-time\r")
 	s.awaitShown(`▸ verify-timeout +10m`)
 	s.typed("\r\x7f\x7f\x7f5x")
-	s.awaitShown(`✗ option "verify-timeout" must be a duration`)
+	s.awaitShown(`✗ setting "verify-timeout" must be a duration`)
 	s.typed("\r") // it is not saved
 	s.typed("\x7fm")
 	s.awaitShown(`✓ valid`)
