@@ -140,7 +140,7 @@ func TestTheImageIsLookedUpWhileTheSettingsAreRead(t *testing.T) {
 		select {
 		case <-looking:
 			return read(overrides...)
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			return nil, errors.New("nobody looks for the image")
 		}
 	}
