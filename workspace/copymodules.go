@@ -141,13 +141,8 @@ func (p *preparation) joinModules(ctx context.Context) error {
 	})
 	slices.Sort(c.Merge)
 	c.Merge = slices.Compact(c.Merge)
-	im := p.store.git.Import(ctx)
-	err := im.Commit(c)
-	commit, tree := "", ""
-	if err == nil {
-		commit, tree, err = im.Made()
-	}
-	if err := im.End(err); err != nil {
+	commit, tree, err := p.store.git.ImportCommit(ctx, c)
+	if err != nil {
 		return fmt.Errorf("joining the files of submodules: %s", git.Message(err))
 	}
 	p.ws.Joined, p.ws.BaseTree = commit, tree
@@ -178,12 +173,7 @@ func (p *preparation) startModules(ctx context.Context, parent string) (pack, co
 			}
 		}
 	}
-	im := p.store.git.Import(ctx)
-	err = im.Commit(c)
-	if err == nil {
-		commit, _, err = im.Made()
-	}
-	if err := im.End(err); err != nil {
+	if commit, _, err = p.store.git.ImportCommit(ctx, c); err != nil {
 		return "", "", err
 	}
 	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), nil)

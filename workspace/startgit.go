@@ -111,11 +111,7 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 		}
 	}
 	slices.Sort(c.Remove)
-	im := s.git.Import(ctx)
-	if err := im.End(im.Commit(c)); err != nil {
-		return "", "", err
-	}
-	if commit, err = s.git.Line(ctx, "rev-parse", "--verify", c.Ref); err != nil {
+	if commit, _, err = s.git.ImportCommit(ctx, c); err != nil {
 		return "", "", err
 	}
 	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), nil)

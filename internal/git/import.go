@@ -157,6 +157,15 @@ func (im *Import) Made() (commit, tree string, err error) {
 	return "", "", fmt.Errorf("unexpected answer from git fast-import: %q", lines[1])
 }
 
+// ImportCommit imports one commit, and returns its id and that of its tree.
+func (r *Repo) ImportCommit(ctx context.Context, c Commit) (commit, tree string, err error) {
+	im := r.Import(ctx)
+	if err = im.Commit(c); err == nil {
+		commit, tree, err = im.Made()
+	}
+	return commit, tree, im.End(err)
+}
+
 // End finishes the import and waits for git. After an error, pass the error, so that git
 // discards the import.
 func (im *Import) End(failed error) error {

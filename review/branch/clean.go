@@ -235,13 +235,8 @@ func (c *Cleaner) write(ctx context.Context, plain string) (string, error) {
 	for _, entry := range c.stored {
 		change.Put = append(change.Put, entry)
 	}
-	im := c.owned.Import(ctx)
-	err := im.Commit(change)
-	var commit, tree string
-	if err == nil {
-		commit, tree, err = im.Made()
-	}
-	if err := im.End(err); err != nil {
+	commit, tree, err := c.owned.ImportCommit(ctx, change)
+	if err != nil {
 		return "", fmt.Errorf("writing what your git would store: %s", git.Message(err))
 	}
 	if err := c.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", change.Ref, commit); err != nil {

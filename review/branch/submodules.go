@@ -197,11 +197,7 @@ func (s *splitting) tree(ctx context.Context, path string) (string, error) {
 	if len(c.Put) == 0 {
 		return tree, nil
 	}
-	im := s.From.Import(ctx)
-	if err = im.Commit(c); err == nil {
-		_, tree, err = im.Made()
-	}
-	if err := im.End(err); err != nil {
+	if _, tree, err = s.From.ImportCommit(ctx, c); err != nil {
 		return "", fmt.Errorf("taking submodules apart: %s", git.Message(err))
 	}
 	return tree, s.From.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", c.Ref)
