@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
+	"aibox/internal/slashpath"
 	"aibox/internal/termtext"
 )
 
@@ -140,20 +142,12 @@ func makeWay(ctx context.Context, clone *git.Repo, server []string) error {
 	folder := map[string]bool{} // the folders that they are in
 	for _, name := range server {
 		taken[name] = true
-		for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
-			folder[name[:at]] = true
+		for _, dir := range slashpath.Parents(name) {
+			folder[dir] = true
 		}
 	}
 	inWay := func(name string) bool {
-		if folder[name] {
-			return true
-		}
-		for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
-			if taken[name[:at]] {
-				return true
-			}
-		}
-		return false
+		return folder[name] || slices.ContainsFunc(slashpath.Parents(name), func(dir string) bool { return taken[dir] })
 	}
 	var edits strings.Builder
 	kept := map[string]bool{}
