@@ -2,11 +2,9 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
-	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 )
@@ -18,28 +16,24 @@ type settings struct {
 	excludes string        // the file of the user's own ignore rules; empty for git's default
 }
 
-// readSettings reads them with one process. If a setting is there several times, the last one counts.
+// readSettings reads them with one process.
 func readSettings(ctx context.Context, repo *git.Repo) (settings, error) {
 	s := settings{who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}, fileMode: true}
-	found, err := repo.Records(ctx, "config", "-z", "--get-regexp", `^(user\.(name|email)|core\.(filemode|excludesfile))$`)
-	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code == 1 {
-		return s, nil // none is set
-	}
+	found, err := repo.Settings(ctx, `^(user\.(name|email)|core\.(filemode|excludesfile))$`)
 	if err != nil {
 		return s, fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 	}
 	for _, setting := range found {
-		name, value, given := strings.Cut(setting, "\n")
 		switch {
-		case name == "core.filemode":
-			s.fileMode = git.IsTrue(value, given)
-		case name == "core.excludesfile":
-			s.excludes = value
-		case value == "":
-		case name == "user.name":
-			s.who.Name = value
-		case name == "user.email":
-			s.who.Email = value
+		case setting.Name == "core.filemode":
+			s.fileMode = setting.IsTrue()
+		case setting.Name == "core.excludesfile":
+			s.excludes = setting.Value
+		case setting.Value == "":
+		case setting.Name == "user.name":
+			s.who.Name = setting.Value
+		case setting.Name == "user.email":
+			s.who.Email = setting.Value
 		}
 	}
 	if strings.HasPrefix(s.excludes, "~") || strings.HasPrefix(s.excludes, "%(") { // git replaces these

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"aibox/internal/command"
@@ -161,17 +160,6 @@ func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
 func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
 	out, err := r.Output(ctx, args...)
 	return strings.TrimSuffix(string(out), "\n"), err
-}
-
-// IsTrue reports whether git takes a value of its settings for true. given is false for a name
-// without a value. See "Values" in git-config(1).
-func IsTrue(value string, given bool) bool {
-	switch strings.ToLower(value) {
-	case "true", "yes", "on":
-		return true
-	}
-	number, err := strconv.Atoi(value)
-	return !given || err == nil && number != 0
 }
 
 // Records runs a git command with -z output and returns the records.

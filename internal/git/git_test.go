@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,11 +21,25 @@ func TestValuesAreTrueAsGitTakesThem(t *testing.T) {
 		if err != nil || said != "true" && said != "false" {
 			t.Fatalf("git says %q, %v", said, err)
 		}
-		if got := git.IsTrue(value, true); got != (said == "true") {
+		if err := repo.Run(t.Context(), nil, nil, "config", "core.symlinks", value); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := repo.Settings(t.Context(), `^core\.symlinks$`)
+		if err != nil || len(settings) != 1 || settings[0].Name != "core.symlinks" || settings[0].Value != value {
+			t.Fatalf("the settings are %+v, %v", settings, err)
+		}
+		if got := settings[0].IsTrue(); got != (said == "true") {
 			t.Errorf("%q is %v, but git says %s", value, got, strings.TrimSpace(said))
 		}
 	}
-	if !git.IsTrue("", false) {
-		t.Error("a name without a value is not true")
+	if err := os.WriteFile(filepath.Join(folder, "config"), []byte("[core]\n\tbare\n\trepositoryformatversion = 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := repo.Settings(t.Context(), `^core\.bare$`)
+	if err != nil || len(settings) != 1 || !settings[0].IsTrue() {
+		t.Errorf("a name without a value is %+v, %v", settings, err)
+	}
+	if settings, err := repo.Settings(t.Context(), `^no\.such$`); err != nil || len(settings) != 0 {
+		t.Errorf("what is not set is %+v, %v", settings, err)
 	}
 }

@@ -6,12 +6,10 @@ package userrepo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/gitname"
@@ -99,17 +97,13 @@ func (u *Settings) Read(ctx context.Context, top string) error {
 
 func (u *Settings) ReadConfig(ctx context.Context) error {
 	u.autocrlf, u.FileMode, u.Symlinks, u.Filters = "false", true, true, map[string]bool{}
-	settings, err := u.Git.Records(ctx, "config", "-z", "--get-regexp", `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
-	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code == 1 {
-		return nil // none is set
-	}
+	settings, err := u.Git.Settings(ctx, `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 	}
-	for _, setting := range settings { // if there are several, the last one counts
-		name, value, given := strings.Cut(setting, "\n")
-		yes := git.IsTrue(value, given)
-		switch name {
+	for _, setting := range settings {
+		value, yes := setting.Value, setting.IsTrue()
+		switch setting.Name {
 		case "core.autocrlf":
 			u.autocrlf = fmt.Sprint(yes)
 			if strings.EqualFold(value, "input") {
@@ -124,7 +118,7 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 		case "core.symlinks":
 			u.Symlinks = yes
 		default:
-			filter := strings.TrimPrefix(name, "filter.")
+			filter := strings.TrimPrefix(setting.Name, "filter.")
 			end := strings.LastIndexByte(filter, '.')
 			u.Filters[filter[:end]] = u.Filters[filter[:end]] || value != "" && (yes || filter[end:] != ".required")
 		}
