@@ -54,6 +54,7 @@ type app struct {
 	interrupted   bool                 // the last key was ctrl+c
 	composes      bool                 // a Run ends the program instead of starting
 	composed      *run.Request         // that Run's request
+	query         *terminalQuery       // for its background
 }
 
 // The minimum size of a usable screen.
@@ -74,7 +75,7 @@ type appKeys struct {
 
 func newApp(ctx context.Context, r Request) *app {
 	a := &app{
-		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor, job: currentJob,
+		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor, job: currentJob, query: newTerminalQuery(),
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
 			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; cancels a question or a text first", "ctrl+c"),

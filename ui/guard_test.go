@@ -47,6 +47,10 @@ func runFaulty() int {
 			<-ctx.Done()
 			return nil
 		}
+		if c.Args[0] == "hold" {
+			time.Sleep(2 * latency) // the terminal's answers would arrive meanwhile
+			return nil
+		}
 		panic("in a command that has the terminal")
 	}}
 	_, err := show(ctx, request, func(a *app) { a.open = append(a.open, &layer{Page: &faulty{}, close: func() {}}) })
@@ -94,6 +98,8 @@ func (f *faulty) Update(msg tea.Msg) tea.Cmd {
 		return page.Ask(page.Command{Args: []string{"x"}})
 	case "w":
 		return page.Ask(page.Command{Args: []string{"wait"}})
+	case "h":
+		return page.Ask(page.Command{Args: []string{"hold"}})
 	case "q":
 		return tea.Quit
 	}
@@ -231,6 +237,20 @@ func TestEveryWayOutGivesTheTerminalBack(t *testing.T) {
 			ends(ctx, t, on, 0, `ended: `)
 		})
 	}
+}
+
+func TestNoAnswerOfTheTerminalReachesACommandThatHasIt(t *testing.T) {
+	t.Parallel()
+	on, ctx := faultyTerminal(t)
+	for _, step := range [][2]string{{"h", `returned: <nil>`}, {"q", `ended: <nil>`}} {
+		if err := on.Press(step[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := on.Await(ctx, step[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	ends(ctx, t, on, 0, `ended: <nil>`)
 }
 
 func TestASignalWhileACommandHasTheTerminalGivesItBack(t *testing.T) {

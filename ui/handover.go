@@ -13,7 +13,16 @@ import (
 // handOver hides the UI and gives the whole terminal to do. The screen that requested it receives
 // do's error in a page.Returned.
 func (a *app) handOver(do func(context.Context) error) tea.Cmd {
-	return tea.Exec(handover{a.ctx, do}, func(err error) tea.Msg { return page.Returned{Err: err} })
+	return a.release(do, func(err error) tea.Msg { return page.Returned{Err: err} })
+}
+
+// release gives the terminal to do once the terminal has answered the UI's query. The UI receives
+// the message that returned makes of do's error.
+func (a *app) release(do func(context.Context) error, returned func(error) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		a.query.wait()
+		return tea.Exec(handover{a.ctx, do}, returned)()
+	}
 }
 
 // handover is a function that has the terminal for itself.

@@ -43,7 +43,7 @@ func (a *app) suspend() tea.Cmd {
 		if !a.job().controlled() {
 			return noShell{}
 		}
-		return tea.Exec(handover{a.ctx, stop}, func(err error) tea.Msg { return resumed{err} })()
+		return a.release(stop, func(err error) tea.Msg { return resumed{err} })()
 	}
 }
 

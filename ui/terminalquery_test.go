@@ -11,7 +11,8 @@ import (
 func TestTheUIWaitsForTheTerminalsAnswerBeforeItEnds(t *testing.T) {
 	quits := make(chan struct{}, 10)
 	quit := func() { quits <- struct{}{} }
-	early := &terminalQuery{sent: time.Now().Add(time.Hour)}
+	early := newTerminalQuery()
+	early.sent = early.sent.Add(time.Hour)
 	if msg := early.filter(tea.QuitMsg{}, quit); msg != nil {
 		t.Fatalf("a request to quit before the answer is passed on: %v", msg)
 	}
@@ -29,7 +30,7 @@ func TestATerminalThatNeverAnswersKeepsTheUIForAMomentOnly(t *testing.T) {
 		begin := time.Now()
 		quits := make(chan struct{}, 10)
 		quit := func() { quits <- struct{}{} }
-		silent := &terminalQuery{sent: begin}
+		silent := newTerminalQuery()
 		if msg := silent.filter(tea.QuitMsg{}, quit); msg != nil {
 			t.Fatalf("a request to quit before the answer is passed on: %v", msg)
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"aibox/app/run"
 	"aibox/session"
@@ -120,10 +119,9 @@ func show(ctx context.Context, r Request, prepare func(*app)) (*app, error) {
 	app.paint()
 	prepare(app)
 	var program *tea.Program
-	query := &terminalQuery{sent: time.Now()}
 	program = tea.NewProgram(paced{guard{app, end}, &pace{}, &program}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
 		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond),
-		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return query.filter(msg, program.Quit) }))
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return app.query.filter(msg, program.Quit) }))
 	// WithContext is not used: if it ended the program just when a command gives the terminal back,
 	// the keyboard would stay in a special mode.
 	defer context.AfterFunc(ctx, program.Quit)()

@@ -130,6 +130,8 @@ func winsize(size Size) *pty.Winsize {
 // read reads the program's output until the program's side is closed.
 func (t *Terminal) read() {
 	buffer := make([]byte, 64<<10)
+	answered := make(chan struct{}) // all queries so far
+	close(answered)
 	for {
 		n, err := t.master.Read(buffer)
 		now := time.Now()
@@ -140,7 +142,13 @@ func (t *Terminal) read() {
 		t.grown = make(chan struct{})
 		t.mu.Unlock()
 		if answer != "" {
-			time.AfterFunc(t.latency, func() { _, _ = t.master.WriteString(answer) })
+			before, done := answered, make(chan struct{})
+			answered = done
+			time.AfterFunc(t.latency, func() {
+				defer close(done)
+				<-before
+				_, _ = t.master.WriteString(answer)
+			})
 		}
 		if err != nil {
 			return
