@@ -9,7 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"aibox/internal/fault"
@@ -29,8 +31,8 @@ type Dirs struct {
 // Default reads the folders from the environment. An XDG variable that is not absolute is
 // ignored, as the XDG specification requires.
 func Default() (Dirs, error) {
-	home, err := os.UserHomeDir()
-	if err != nil || !filepath.IsAbs(home) {
+	home := homeFolder()
+	if !filepath.IsAbs(home) {
 		return Dirs{}, fault.New(fault.Environment, "HOME is not set to an absolute path").Hint("aibox keeps its files below your home folder")
 	}
 	xdg := func(name, fallback string) string {
@@ -52,6 +54,19 @@ func Default() (Dirs, error) {
 		dirs.Runtime = filepath.Join(dir, "aibox")
 	}
 	return dirs, nil
+}
+
+// homeFolder returns $HOME. Services of the system start without the variable, so without it,
+// homeFolder returns the folder that /etc/passwd names, or "" if it has no such user.
+func homeFolder() string {
+	if home, ok := os.LookupEnv("HOME"); ok {
+		return home
+	}
+	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil {
+		return ""
+	}
+	return account.HomeDir
 }
 
 // Sessions returns the folder that holds one folder per session.

@@ -3,7 +3,9 @@ package paths
 import (
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,10 +27,26 @@ func TestOnlyAbsoluteXDGVariablesCount(t *testing.T) {
 	}
 }
 
-func TestMissingHomeIsAnError(t *testing.T) {
-	t.Setenv("HOME", "")
-	if _, err := Default(); err == nil {
-		t.Fatal("no error")
+func TestAHomeThatIsNotAWholePathIsAnError(t *testing.T) {
+	for _, home := range []string{"", "relative"} {
+		t.Setenv("HOME", home)
+		if _, err := Default(); err == nil {
+			t.Errorf("%q: no error", home)
+		}
+	}
+}
+
+func TestWithoutHOMETheHomeIsThatOfTheAccount(t *testing.T) {
+	account, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", "") // restores it afterwards
+	if err := os.Unsetenv("HOME"); err != nil {
+		t.Fatal(err)
+	}
+	if dirs, err := Default(); err != nil || dirs.Home != account.HomeDir {
+		t.Errorf("the home is %q, %v; the account's is %q", dirs.Home, err, account.HomeDir)
 	}
 }
 
