@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 )
 
 // Blobs reads blobs from one git process, one at a time. It is not safe for concurrent use.
@@ -63,11 +61,8 @@ func (b *Blobs) object(id, kind string, most int64) (content []byte, cut bool, e
 		_, err = io.CopyN(io.Discard, b.answer, size+1)
 		return nil, true, err
 	}
-	content = make([]byte, size+1) // git ends it with a newline
-	if _, err := io.ReadFull(b.answer, content); err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", id, err)
-	}
-	return content[:size], false, nil
+	content, err = readContent(b.answer, id, size)
+	return content, false, err
 }
 
 // Copy writes the content of the blob id to w.
@@ -89,16 +84,12 @@ func (b *Blobs) start(id, kind string) (size int64, err error) {
 	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
-	header, err := b.answer.ReadString('\n')
+	_, got, size, err := readHeader(b.answer)
 	if err != nil {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
-	fields := strings.Fields(header)
-	if len(fields) != 3 || fields[1] != kind {
+	if got != kind {
 		return 0, fmt.Errorf("git has no %s %s", kind, id)
-	}
-	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
-		return 0, fmt.Errorf("git reported no size of %s: %w", id, err)
 	}
 	return size, nil
 }

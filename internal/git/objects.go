@@ -106,26 +106,44 @@ func (l *lines) copyTo(w io.Writer) error {
 	}
 }
 
-// readObject reads "ID KIND SIZE", the content and a line end, or "NAME missing".
+// readObject reads an answer of `git cat-file --batch`.
 func readObject(in *bufio.Reader) (Object, error) {
-	line, err := in.ReadString('\n')
+	id, kind, size, err := readHeader(in)
 	if err != nil {
 		return Object{}, fmt.Errorf("reading objects: %w", err)
 	}
+	if kind == Missing {
+		return Object{ID: id, Kind: Missing}, nil
+	}
+	content, err := readContent(in, id, size)
+	return Object{ID: id, Kind: kind, Content: content}, err
+}
+
+// readHeader reads the first line of an answer of `git cat-file --batch`: "ID KIND SIZE", or
+// "NAME missing", after which no content follows.
+func readHeader(in *bufio.Reader) (id, kind string, size int64, err error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return "", "", 0, err
+	}
 	fields := strings.Fields(line)
 	if len(fields) == 2 && fields[1] == Missing {
-		return Object{ID: fields[0], Kind: Missing}, nil
+		return fields[0], Missing, 0, nil
 	}
 	if len(fields) != 3 {
-		return Object{}, fmt.Errorf("unexpected line from git cat-file: %q", line)
+		return "", "", 0, fmt.Errorf("unexpected line from git cat-file: %q", line)
 	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return Object{}, fmt.Errorf("unexpected line from git cat-file: %q", line)
+	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
+		return "", "", 0, fmt.Errorf("unexpected line from git cat-file: %q", line)
 	}
-	content := make([]byte, size+1) // git ends it with a newline
+	return fields[0], fields[1], size, nil
+}
+
+// readContent reads the content after a header, and its line end.
+func readContent(in *bufio.Reader, id string, size int64) ([]byte, error) {
+	content := make([]byte, size+1)
 	if _, err := io.ReadFull(in, content); err != nil {
-		return Object{}, fmt.Errorf("reading %s: %w", fields[0], err)
+		return nil, fmt.Errorf("reading %s: %w", id, err)
 	}
-	return Object{ID: fields[0], Kind: fields[1], Content: content[:size]}, nil
+	return content[:size], nil
 }
