@@ -28,7 +28,9 @@ try tunnel curl -sS -m 20 -T /tmp/big https://$HOST/tunnel
 try plain curl -sS -m 20 -f -T /tmp/big http://$HOST/plain
 try python python3 -c 'import os, urllib.request; print(urllib.request.urlopen("https://" + os.environ["HOST"] + "/python", data=open("/tmp/big", "rb").read(), timeout=20).read())'
 try node node -e 'fetch("https://" + process.env.HOST + "/node", {method: "POST", body: require("fs").readFileSync("/tmp/big")}).then(r => r.text()).then(t => { console.log(t); process.exit(t == "taken\n" ? 0 : 1) }).catch(e => { console.log(String(e.cause)); process.exit(1) })'
-try names sh -c 'i=0; while [ $i -lt 200 ]; do curl -sS -m 20 -f "http://$HOST/$(head -c 9000 /tmp/half | base64 -w0 | tr +/ -_)" || exit 1; i=$((i+1)); done'
+name=$(head -c 9000 /tmp/half | base64 -w0 | tr +/ -_)
+i=0; while [ $i -lt 200 ]; do echo "url = http://$HOST/$name"; i=$((i+1)); done >/tmp/names
+try names curl -sS -m 20 -f --fail-early -K /tmp/names
 try parallel sh -c 'for i in 1 2 3 4 5 6 7 8; do curl -s -m 20 -T /tmp/big https://$HOST/$i & done; wait' >/dev/null
 `})
 	const mib = 1 << 20

@@ -269,15 +269,16 @@ echo text > file; chmod 600 file; mv file below/renamed; mkdir -p new/deep; slee
 	}
 }
 
+// A file system that is full, here a small one of 64 MB, keeps the old content of a file.
 func filesFull(t *testing.T, m *machine, id string, c *files.Client) {
-	if _, err := c.Write(t.Context(), "/tmp/full", strings.NewReader("old"), files.WriteOptions{}); err != nil {
+	if _, err := c.Write(t.Context(), "/dev/shm/full", strings.NewReader("old"), files.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Write(t.Context(), "/tmp/full", endless{}, files.WriteOptions{})
+	_, err := c.Write(t.Context(), "/dev/shm/full", endless{}, files.WriteOptions{})
 	if !hasCode(err, files.NoSpace) {
 		t.Errorf("%v", err)
 	}
-	if got := m.aibox(0, "exec", id, "--", "sh", "-c", "cat /tmp/full; ls -A /tmp | grep -c aibox-; true").stdout; got != "old0\n" {
+	if got := m.aibox(0, "exec", id, "--", "sh", "-c", "cat /dev/shm/full; ls -A /dev/shm | grep -c aibox-; true").stdout; got != "old0\n" {
 		t.Errorf("%q", got)
 	}
 }
