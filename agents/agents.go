@@ -44,6 +44,9 @@ type Info struct {
 	HasCloud bool
 	// NeedsPrompt reports whether it can do nothing headless without a prompt.
 	NeedsPrompt bool
+	// NeedsCommand reports whether the arguments after "--" are the command that it runs, which
+	// it needs unless it is Interactive.
+	NeedsCommand bool
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
 	// conversations. They are kept per session, so that Resume finds them.
 	StateDirs []string

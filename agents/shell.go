@@ -12,6 +12,8 @@ func (*Shell) Info() Info {
 		Title:   "Shell",
 		Summary: "Any command, given after --",
 		Image:   "base",
+
+		NeedsCommand: true,
 		Notes: []string{
 			"Runs the command after -- unchanged; with -i and no command, an interactive bash.",
 			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and the sandbox's instructions are in $AIBOX_INSTRUCTIONS_FILE.",

@@ -55,7 +55,7 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *manager.Manage
 			return review.Choice{}, err
 		}
 	}
-	choice, err := p.draft.Choice(), o.storeFeedback(ctx, service, found.ID, p)
+	choice, err := p.draft.Choice(), o.storeFeedback(ctx, service, found, p)
 	if o.delivered = p.clear; err == nil && choice.Empty() && p.clear != nil {
 		err = p.clear()
 	}
@@ -137,20 +137,20 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 }
 
 // storeFeedback stores the comments and rejections.
-func (c *console) storeFeedback(ctx context.Context, service *manager.Manager, id session.ID, p *hunkPrompt) error {
+func (c *console) storeFeedback(ctx context.Context, service *manager.Manager, of session.Session, p *hunkPrompt) error {
 	for _, c := range p.comments {
-		if _, err := service.Comment(ctx, id, c); err != nil {
+		if _, err := service.Comment(ctx, of.ID, c); err != nil {
 			return err
 		}
 	}
 	rejections := p.draft.Rejections()
 	for _, r := range rejections {
-		if err := service.Reject(ctx, id, []review.HunkID{r.Hunk}, r.Note); err != nil {
+		if err := service.Reject(ctx, of.ID, []review.HunkID{r.Hunk}, r.Note); err != nil {
 			return err
 		}
 	}
 	if len(p.comments)+len(rejections) > 0 {
-		fmt.Fprintf(c.err, "%s feedback kept; aibox run --resume %s sends it to the agent\n", c.errTerm.good("✓"), id)
+		fmt.Fprintf(c.err, "%s feedback kept; `%s` sends it to the agent\n", c.errTerm.good("✓"), session.ResumeCommand(of.ID, of.Agent))
 	}
 	return nil
 }

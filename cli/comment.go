@@ -90,7 +90,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 		return printJSON(o.out, made)
 	}
 	fmt.Fprintln(o.out, made.Number)
-	fmt.Fprintf(o.err, "%s `aibox run --resume %s` sends it to the agent\n", o.errTerm.faint("→"), found.ID)
+	fmt.Fprintf(o.err, "%s `%s` sends it to the agent\n", o.errTerm.faint("→"), session.ResumeCommand(found.ID, found.Agent))
 	return nil
 }
 
@@ -258,7 +258,8 @@ func (o *rejectOptions) run(ctx context.Context, text string, words []string) er
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` tells the agent\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
+	fmt.Fprintf(o.err, "%s %s rejected; `%s` tells the agent\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"),
+		session.ResumeCommand(found.ID, found.Agent))
 	return nil
 }
 

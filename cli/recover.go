@@ -13,6 +13,7 @@ import (
 
 	"aibox/review/printer"
 	"aibox/review/recovery"
+	"aibox/session"
 	"aibox/session/manager"
 )
 
@@ -175,7 +176,7 @@ func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *manager.
 	fmt.Fprintln(o.out, termtext.Escape(ws.Path))
 	fmt.Fprintf(o.err, "%s restored the workspace of %s, as %s on %s\n", o.errTerm.good("✓"), found.ID,
 		termtext.Escape(string(state.What)), state.When.Local().Format(time.DateTime))
-	fmt.Fprintf(o.err, "  aibox run --resume %s\n", found.ID)
+	fmt.Fprintf(o.err, "  %s\n", session.ResumeCommand(found.ID, found.Agent))
 	return nil
 }
 

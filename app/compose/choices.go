@@ -37,9 +37,6 @@ type Agent struct {
 	Flag    func(key string) bool // whether an option is a flag of `aibox run AGENT`
 }
 
-// shell is the agent that runs a command.
-const shell = "shell"
-
 // Agents returns all agents, including the user's own.
 func (c Choices) Agents(context.Context) ([]Agent, error) {
 	own, err := c.app.UserSettings()
@@ -54,7 +51,7 @@ func (c Choices) Agents(context.Context) ([]Agent, error) {
 		info := agent.Info()
 		_, loggedIn := own.Logins[info.Name]
 		all = append(all, Agent{
-			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shell, LoggedIn: loggedIn,
+			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.NeedsCommand, LoggedIn: loggedIn,
 			Unservable: run.CheckCloud(info, "", own), Options: agents.Options(agent), Flag: run.OwnFlags(agent),
 		})
 	}

@@ -362,6 +362,23 @@ func TestAResumedSessionKeepsItsWorkspace(t *testing.T) {
 	}
 }
 
+func TestAResumedOrForkedShellNeedsACommandBeforeItStarts(t *testing.T) {
+	for what, r := range map[string]Request{"resumed": {Resumes: "0dq4f"}, "forked": {Forks: "0dq4f"}, "with a prompt": {Resumes: "0dq4f", Prompt: "more"}} {
+		w := ended(session.Spec{Agent: "shell", Args: []string{"make"}})
+		if _, err := runner(w).Resolve(r); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no command was given") {
+			t.Errorf("%s: %v", what, err)
+		}
+		interactive := r.Clone()
+		interactive.Interactive = true
+		r.Args = []string{"make", "test"}
+		for _, fine := range []Request{r, interactive} {
+			if _, err := runner(w).Resolve(fine); err != nil {
+				t.Errorf("%s, %+v: %v", what, fine, err)
+			}
+		}
+	}
+}
+
 // The session that continues it may have its feedback, so that a task is missing as well.
 func TestASessionThatAnotherContinuedIsNotResumed(t *testing.T) {
 	w := ended(session.Spec{Agent: "codex"})

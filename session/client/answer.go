@@ -21,8 +21,12 @@ func (s *Client) Answer(ctx context.Context, id session.ID, request int, answer 
 func (s *Client) Extend(ctx context.Context, id session.ID, by time.Duration) error {
 	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
 	if errors.Is(err, session.ErrWrongState) {
-		return fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id).
-			Hint("`aibox run --resume %s` continues its work", id)
+		ended := fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id)
+		record, unread := s.store.Load(id)
+		if unread != nil {
+			return ended
+		}
+		return ended.Hint("`%s` continues its work", session.ResumeCommand(id, record.Agent))
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (s *Client) checkRunning(id session.ID) error {
 	default:
 		return session.WrongState("%s has ended, and its sandbox with it", id).
 			Hint("`aibox workspace %s` opens a shell in a copy of its workspace", id).
-			Hint("`aibox run --resume %s` continues it", id)
+			Hint("`%s` continues it", session.ResumeCommand(id, record.Agent))
 	}
 }
 

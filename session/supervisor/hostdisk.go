@@ -123,7 +123,7 @@ func (s *limits) limitHostDisk(d *hostDisk) {
 		if !s.isEnding() {
 			fmt.Fprintln(os.Stderr, "the disk of", folder, "is nearly full")
 			s.audit(audit.LimitReached, map[string]string{"limit": "host disk", "value": amount.Bytes(hostReserve(fs))})
-			s.end(nearlyFull(folder, fs).Hint("%s", s.hintKept("`aibox run --resume "+string(s.id)+"` continues then")))
+			s.end(nearlyFull(folder, fs).Hint("%s", s.hintKept("`"+session.ResumeCommand(s.id, s.launch.Spec.Agent)+"` continues then")))
 		}
 		if state == diskFilling {
 			s.killSandbox()

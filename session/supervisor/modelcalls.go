@@ -154,7 +154,7 @@ func (s *modelWatch) modelFault(info agents.Info, call auditlog.ModelCall, f *fa
 	case call.Outcome == auditlog.Silent:
 		f = silenceFault(f).Hint("%s shows whether the server is running; its own log may have details", list)
 	case call.Outcome == auditlog.Busy:
-		f = f.Hint("`aibox run --resume %s` continues when the server has room; --inference and --model choose another", s.id)
+		f = f.Hint("`%s` continues when the server has room; --inference and --model choose another", session.ResumeCommand(s.id, info.Name))
 	case call.Outcome == auditlog.Blank:
 		f = f.Hint("%s lists the models; --model chooses another", list)
 	case call.Outcome == auditlog.Broken || call.Outcome == auditlog.NoAnswer:

@@ -98,8 +98,13 @@ func TestFeedbackIsKeptIfAStartFailsOrItIsNotSent(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	r := m.twoHunks(t)
-	m.aibox(0, "reject", r.ID, "--files", "new.txt")
-	m.aibox(0, "comment", r.ID, ".", "add tests")
+	rejected := m.aibox(0, "reject", r.ID, "--files", "new.txt").stderr
+	commented := m.aibox(0, "comment", r.ID, ".", "add tests").stderr
+	for _, hint := range []string{rejected, commented} {
+		if resume := "`aibox run --resume " + r.ID + " -- COMMAND`"; !strings.Contains(hint, resume) {
+			t.Errorf("%q has no %s", hint, resume)
+		}
+	}
 	open := func(id, when string) {
 		t.Helper()
 		if f := m.feedback(id); len(f.Comments) != 1 || f.Comments[0].Sent != "" || len(f.Rejected) != 1 || f.Rejected[0].Sent != "" {
