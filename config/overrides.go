@@ -33,6 +33,17 @@ func (o *RunOverrides) Set(key, text string) error {
 	return o.store(field, func(to *Run) error { return field.Set(to, text) })
 }
 
+// SetNumber is Set for a source that has no words for a number, so that a mistake does not
+// offer the word auto.
+func (o *RunOverrides) SetNumber(key, text string) error {
+	field, err := findRunField(key)
+	if err != nil {
+		return err
+	}
+	field.Auto = ""
+	return o.store(field, func(to *Run) error { return field.Set(to, text) })
+}
+
 // Append is Set for a flag that can be repeated: it adds the words of text to a list. The
 // text of a variable is one word, since its value may hold commas.
 func (o *RunOverrides) Append(key, text string) error {

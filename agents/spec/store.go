@@ -69,7 +69,9 @@ func (f Field) storeText(target reflect.Value, text string) error {
 
 func (f Field) storeNumber(target reflect.Value, n int64) error {
 	if !f.within(n) {
-		return fault.New(fault.Usage, "option %q must be %s, not %s", f.Key, f.Bounds(), f.number(n))
+		given := f
+		given.Auto = "" // n is a number, not the word
+		return fault.New(fault.Usage, "option %q must be %s, not %s", f.Key, f.Bounds(), given.number(n))
 	}
 	target.SetInt(n)
 	return nil

@@ -98,10 +98,10 @@ func (r *Reader) Limits(l *aiboxv1.Limits) {
 	}
 	r.number("memory", l.MemoryMib)
 	if l.Cpus != nil {
-		r.Text("cpus", strconv.FormatFloat(l.GetCpus(), 'f', -1, 64))
+		r.numeral("cpus", strconv.FormatFloat(l.GetCpus(), 'f', -1, 64))
 	}
 	if l.Processes != nil {
-		r.Text("pids", strconv.Itoa(int(l.GetProcesses())))
+		r.numeral("pids", strconv.Itoa(int(l.GetProcesses())))
 	}
 }
 
@@ -127,6 +127,13 @@ func (r *Reader) hosts(key string, list *aiboxv1.HostList) {
 
 func (r *Reader) number(key string, n *int64) {
 	if n != nil {
-		r.Text(key, strconv.FormatInt(*n, 10))
+		r.numeral(key, strconv.FormatInt(*n, 10))
+	}
+}
+
+// numeral reads the digits of a number.
+func (r *Reader) numeral(key, digits string) {
+	if r.err == nil {
+		r.err = r.given.SetNumber(key, digits)
 	}
 }

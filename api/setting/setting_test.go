@@ -70,3 +70,17 @@ func TestTheFirstMistakeIsReported(t *testing.T) {
 		}
 	}
 }
+
+func TestALimitOfARequestIsNotOfferedTheWordOfASetting(t *testing.T) {
+	for want, limits := range map[string]*aiboxv1.Limits{
+		`option "cpus" must be a number from 0 to 65536, not -1`:      {Cpus: proto.Float64(-1)},
+		`option "memory" must be a size from 0 to 1024TiB, not -1MiB`: {MemoryMib: proto.Int64(-1)},
+		`option "cpus" must be a number from 0 to 65536, not 100000`:  {Cpus: proto.Float64(100000)},
+	} {
+		var r Reader
+		r.Limits(limits)
+		if _, err := r.Result(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
