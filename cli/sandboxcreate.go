@@ -136,7 +136,8 @@ func (o *sandboxCreateOptions) request(flags *pflag.FlagSet) (*aiboxv1.CreateSan
 	case "pause":
 		r.OnTimeout = aiboxv1.OnTimeout_ON_TIMEOUT_PAUSE
 	default:
-		return nil, fault.New(fault.Usage, "--on-timeout is destroy or pause, not %q", o.onTimeout)
+		return nil, fault.New(fault.Usage, "--on-timeout is destroy or pause, not %q", o.onTimeout).
+			Hint("leave it out to destroy the sandbox at its timeout")
 	}
 	r.Limits = &aiboxv1.Limits{}
 	if flags.Changed("memory") {
@@ -152,7 +153,8 @@ func (o *sandboxCreateOptions) request(flags *pflag.FlagSet) (*aiboxv1.CreateSan
 		name, rest, ok := strings.Cut(text, ":")
 		path, mode, hasMode := strings.Cut(rest, ":")
 		if !ok || hasMode && mode != "ro" {
-			return nil, fault.New(fault.Usage, "--volume takes NAME:PATH or NAME:PATH:ro, not %q", text)
+			return nil, fault.New(fault.Usage, "--volume takes NAME:PATH or NAME:PATH:ro, not %q", text).
+				Hint("such as --volume cache:/data; `aibox volume ls` lists the volumes")
 		}
 		r.Volumes = append(r.Volumes, &aiboxv1.VolumeMount{Volume: name, Path: path, ReadOnly: hasMode})
 	}
@@ -169,7 +171,8 @@ func (o *sandboxCreateOptions) policy(flags *pflag.FlagSet) (*aiboxv1.NetworkPol
 	if flags.Changed("network") {
 		mode, ok := aiboxv1.NetworkMode_value["NETWORK_MODE_"+strings.ToUpper(o.network)]
 		if !ok || mode == 0 {
-			return nil, fault.New(fault.Usage, "--network is none, local, allowlist or public, not %q", o.network)
+			return nil, fault.New(fault.Usage, "--network is none, local, allowlist or public, not %q", o.network).
+				Hint("leave it out for none, or for allowlist with --allow")
 		}
 		policy.Mode = aiboxv1.NetworkMode(mode)
 	}
@@ -182,16 +185,20 @@ func (o *sandboxCreateOptions) policy(flags *pflag.FlagSet) (*aiboxv1.NetworkPol
 	return policy, nil
 }
 
+// entryExamples has a value of each flag that entries reads.
+var entryExamples = map[string]string{"metadata": "job=7", "set": "disk=20GiB", "env": "CI=1"}
+
 // entries returns KEY=VALUE words as a map.
 func entries(flag string, words []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok || key == "" {
-			return nil, fault.New(fault.Usage, "--%s takes KEY=VALUE, not %q", flag, word)
+			return nil, fault.New(fault.Usage, "--%s takes KEY=VALUE, not %q", flag, word).
+				Hint("such as --%s %s", flag, entryExamples[flag])
 		}
 		if _, twice := all[key]; twice {
-			return nil, fault.New(fault.Usage, "--%s gives %s twice", flag, fmt.Sprintf("%q", key))
+			return nil, fault.New(fault.Usage, "--%s gives %q twice", flag, key).Hint("keep one of them")
 		}
 		all[key] = value
 	}
