@@ -11,7 +11,7 @@ func TestTheSizesOfAQuotaHaveUnits(t *testing.T) {
 	run := volumeApp(t)
 	out, _, err := run("token quota ci --memory 64GiB --disk 512 --upload 2g --snapshots 1TiB")
 	got := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"memory in MiB 65536", "disk in MiB 512", "MiB sent in a day 2048", "MiB of snapshots 1048576"} {
+	for _, want := range []string{"memory 64GiB", "disk 512MiB", "sent in a day 2GiB", "snapshots 1TiB", "tokens of models in a day no limit"} {
 		if err != nil || !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q, %v", want, got, err)
 		}

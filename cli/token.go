@@ -11,6 +11,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/api/store"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -272,13 +273,13 @@ tenant local, which is you, has no limits unless you set them.`,
 				}
 				return table(a.out, "", [][]string{
 					{"sandboxes", bound(now.Sandboxes)},
-					{"memory in MiB", bound(now.Memory)},
+					{"memory", sizeBound(now.Memory)},
 					{"processors", bound(now.CPUs)},
 					{"processes", bound(now.Processes)},
-					{"disk in MiB", bound(now.Disk)},
-					{"MiB sent in a day", bound(now.UploadBytes >> 20)},
+					{"disk", sizeBound(now.Disk)},
+					{"sent in a day", sizeBound(now.UploadBytes >> 20)},
 					{"tokens of models in a day", bound(now.Tokens)},
-					{"MiB of snapshots", bound(now.Snapshots >> 20)},
+					{"snapshots", sizeBound(now.Snapshots >> 20)},
 				})
 			})
 		},
@@ -322,4 +323,12 @@ func bound[T int64 | float64](n T) string {
 		return "no limit"
 	}
 	return fmt.Sprint(n)
+}
+
+// sizeBound is bound for a size in MiB.
+func sizeBound(mib int64) string {
+	if mib == 0 {
+		return bound(mib)
+	}
+	return amount.MiB(mib).String()
 }
