@@ -92,7 +92,7 @@ func (o *topOptions) refresh(ctx context.Context, service *manager.Manager, ids 
 	defer ticks.Stop()
 	const hideCursor, showCursor = "\x1b[?25l", "\x1b[?25h"
 	fmt.Fprint(o.out, hideCursor)
-	defer fmt.Fprint(o.out, showCursor)
+	defer fmt.Fprintln(o.out, showCursor) // the terminal may show ^C on this line
 	for {
 		used, _ := service.Usages(ctx, ids...) // damaged records are reported by `aibox ls`
 		if ctx.Err() != nil {
