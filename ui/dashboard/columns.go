@@ -157,13 +157,27 @@ type layout [columnCount]int
 // leadWidth is the cells before the first column, for the selection and the mark.
 const leadWidth = 2
 
-// leastTask is how narrow the task may get before other columns are hidden.
-const leastTask = 14
+// How narrow the task may get before the columns of numbers are hidden, and before the others
+// are cut or hidden.
+const (
+	roomyTask = 24
+	leastTask = 14
+)
 
-// layoutOf divides a width. The least important columns are hidden first, and the task
-// gets the rest.
-func layoutOf(width int) layout {
+// maxText bounds the measured width of a text, which is more than any fitted column has.
+const maxText = 40
+
+// fitted are the columns that are only as wide as their texts, up to their width in layoutOf. Their
+// texts do not change while a session runs, so that no column moves by itself.
+var fitted = [...]column{bySession, byRepository}
+
+// layoutOf divides a width for texts that have the widths in widest. The least important columns are
+// hidden first, and the task gets the rest.
+func layoutOf(width int, widest *layout) layout {
 	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byCost: 8, byRefused: 8, byCPU: 5, byMemory: 8, byTime: 8}
+	for _, c := range fitted {
+		l[c] = min(l[c], max(widest[c], len(kinds[c].name))+1) // a space, or the arrow
+	}
 	rest := func() int {
 		used := leadWidth
 		for c, w := range l {
@@ -176,11 +190,14 @@ func layoutOf(width int) layout {
 	for _, narrow := range []struct {
 		column column
 		width  int
-	}{{byMemory, 0}, {byCPU, 0}, {byCost, 0}, {byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 11}, {byRepository, 0}, {byChanges, 0}} {
-		if rest() >= leastTask {
-			break
+		task   int // the width of the task from which the column keeps its width
+	}{
+		{byMemory, 0, roomyTask}, {byCPU, 0, roomyTask}, {byCost, 0, roomyTask}, {byRefused, 0, roomyTask}, {byTokens, 0, roomyTask},
+		{byRepository, 12, leastTask}, {bySession, 12, leastTask}, {byChanges, 11, leastTask}, {byRepository, 0, leastTask}, {byChanges, 0, leastTask},
+	} {
+		if rest() < narrow.task {
+			l[narrow.column] = min(l[narrow.column], narrow.width)
 		}
-		l[narrow.column] = narrow.width
 	}
 	l[byTask] = max(0, rest())
 	return l

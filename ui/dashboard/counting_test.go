@@ -68,7 +68,7 @@ func TestTheChangesOfARunningSessionSoFarAreShown(t *testing.T) {
 		p.Press("down")
 		p.countAll()
 		p.Sees("12 files +340 -7 so far")
-		if layoutOf(p.m.listWidth())[byChanges] > 0 {
+		if p.m.list.layout(p.m.listWidth())[byChanges] > 0 {
 			p.Sees("~12 +340 -7")
 		}
 		p.Show("one that is counted")

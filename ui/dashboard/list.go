@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"aibox/internal/paths"
 	"aibox/session"
@@ -75,7 +76,11 @@ type list struct {
 	reversed bool
 	grouping grouping
 	marked   map[session.ID]bool
+	widest   layout // of the texts in the fitted columns
 }
+
+// layout returns the columns of the list at a width.
+func (l *list) layout(width int) layout { return layoutOf(width, &l.widest) }
 
 // arrange rebuilds the rows from all sessions. The selected session stays selected; if it
 // is gone, the one in its place is selected.
@@ -87,6 +92,7 @@ func (l *list) arrange(all []summary.Summary, filter summary.Filter) {
 			kept = append(kept, &all[i])
 		}
 	}
+	l.measure(kept)
 	slices.SortStableFunc(kept, l.compare)
 	l.rows = l.rows[:0]
 	heading := -1 // the row of the last one
@@ -102,6 +108,17 @@ func (l *list) arrange(all []summary.Summary, filter summary.Filter) {
 	}
 	if l.index() < 0 {
 		l.selectNear(max(0, was))
+	}
+}
+
+// measure stores the widths of the texts in the fitted columns.
+func (l *list) measure(of []*summary.Summary) {
+	l.widest = layout{}
+	for _, c := range fitted {
+		for _, b := range of {
+			_, width := cut(kinds[c].text(time.Time{}, b), maxText)
+			l.widest[c] = max(l.widest[c], width)
+		}
 	}
 }
 

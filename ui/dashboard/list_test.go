@@ -76,7 +76,7 @@ func TestEveryScreenFrom80ColumnsShowsTheChanges(t *testing.T) {
 		m := Model{width: width}
 		for _, preview := range []bool{false, true} {
 			m.preview.on = preview
-			if layoutOf(m.listWidth())[byChanges] == 0 {
+			if m.list.layout(m.listWidth())[byChanges] == 0 {
 				t.Errorf("%d columns, preview %v: the changes are hidden", width, preview)
 			}
 		}
@@ -116,4 +116,16 @@ func TestAFilterWithAnUnknownStateNamesTheStatesOnTheScreen(t *testing.T) {
 	p.Press("esc", "/")
 	p.Type("state:runni")
 	p.DoesNotSee("is not a state")
+}
+
+func TestTheTaskGetsTheRoomThatOtherColumnsDoNotNeed(t *testing.T) {
+	for width, least := range map[int]int{66: 16, 80: 15, 110: 27, 120: 27} {
+		short, long := layout{bySession: 11, byRepository: 9}, layout{bySession: 16, byRepository: 40}
+		if got := layoutOf(width, &short); got[byTask] < least || got[bySession] != 12 {
+			t.Errorf("%d columns: %v", width, got)
+		}
+		if got := layoutOf(width, &long); got[byTask] < leastTask || got[bySession] < 12 {
+			t.Errorf("%d columns, with long names: %v", width, got)
+		}
+	}
 }

@@ -42,7 +42,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 		return nil
 	}
 	if msg.Y == frame.HeadRows {
-		layout := layoutOf(m.listWidth())
+		layout := m.list.layout(m.listWidth())
 		if by, hit := layout.at(msg.X - leadWidth); hit {
 			m.list.sortBy(by)
 			m.arrange()

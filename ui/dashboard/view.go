@@ -118,7 +118,7 @@ func (m *Model) body() []string {
 	case len(m.list.rows) == 0:
 		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  no session matches the filter; esc clears it", width, "…")))
 	default:
-		layout := layoutOf(width)
+		layout := m.list.layout(width)
 		out = append(out, m.list.names(m.theme, &layout))
 		for i := m.list.top; i < min(len(m.list.rows), m.list.top+height); i++ {
 			out = append(out, m.list.row(m.theme, m.now(), &m.list.rows[i], &layout, width))
@@ -143,7 +143,7 @@ func (m *Model) visible() []*summary.Summary {
 		return nil
 	}
 	var visible []*summary.Summary
-	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
+	if layout := m.list.layout(m.listWidth()); layout[byChanges] > 0 {
 		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
 			if r.brief != nil {
 				visible = append(visible, r.brief)

@@ -235,3 +235,18 @@ func FuzzKeys(f *testing.F) {
 		p.ActRandomly(rand.New(rand.NewPCG(seed, 1)), 200, []string{"enter", "x", "n", "c", "y", "esc", "tab", "up", "down", "pgdown", "home", "end"})
 	})
 }
+
+func TestATemplateIsShownInFullAtEveryWidth(t *testing.T) {
+	of := used()
+	of.all[1].Spec.Sandbox = &session.SandboxSpec{Template: "a-template-x"}
+	for _, width := range []int{80, 100, 110, 120, 200} {
+		p := newUser(t, of, "", width, 24)
+		p.Sees("a-template-x") // the pane shows another snapshot
+	}
+}
+
+func TestNamesGetTheRoomThatOtherColumnsLeave(t *testing.T) {
+	for _, width := range []int{80, 200} {
+		newUser(t, used(), "", width, 24).Sees("before the update")
+	}
+}

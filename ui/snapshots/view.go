@@ -17,13 +17,16 @@ import (
 
 // The measures of the screen, in cells.
 const (
-	headingRows = 1 // the names of the columns
-	noteRows    = 1
-	beside      = 110 // from this width on the selected snapshot is beside the list
-	paneHeight  = 8   // below the list, without its rule
-	idWidth     = 21
-	nameWidth   = 14
-	factWidth   = 10
+	headingRows   = 1 // the names of the columns
+	noteRows      = 1
+	beside        = 110 // from this width on the selected snapshot is beside the list
+	paneHeight    = 8   // below the list, without its rule
+	idWidth       = 21
+	templateWidth = 12
+	leastList     = 70 // beside the selected snapshot
+	leastName     = 14
+	mostName      = 40
+	factWidth     = 10
 )
 
 func (m *Model) wide() bool { return m.width >= beside }
@@ -45,9 +48,15 @@ func (m *Model) paneRows() int { return max(0, min(paneHeight, m.bodyHeight()-he
 
 func (m *Model) listWidth() int {
 	if m.wide() {
-		return m.width*3/5 - frame.PaneGap
+		return max(leastList, m.width*3/5-frame.PaneGap)
 	}
 	return m.width
+}
+
+// nameWidth returns the width of names: the room that the other columns leave.
+func (m *Model) nameWidth() int {
+	const others = 2 + idWidth + 2 + 2 + 8 + 2 + 5 + 2 + templateWidth
+	return max(leastName, min(m.listWidth()-others, mostName))
 }
 
 // View returns the screen.
@@ -122,7 +131,7 @@ func (m *Model) list() []string {
 func (m *Model) line(mark, id, name, size, age, template string) string {
 	out := mark + frame.Pad(id, idWidth) + "  "
 	if m.listWidth() >= 60 {
-		out += frame.Pad(name, nameWidth) + "  "
+		out += frame.Pad(name, m.nameWidth()) + "  "
 	}
 	out += strings.Repeat(" ", max(0, 8-ansi.StringWidth(size))) + size + "  " + frame.Pad(age, 5) + "  " + template
 	return ansi.Truncate(out, m.listWidth(), "…")
@@ -138,11 +147,11 @@ func template(s *snapshot.Snapshot) string {
 
 // choices returns the running sandboxes.
 func (m *Model) choices(width int) []string {
-	out := []string{m.theme.Faint.Render(ansi.Truncate("  "+frame.Pad("SANDBOX", idWidth)+"  "+frame.Pad("NAME", nameWidth)+"  TEMPLATE", width, "…"))}
+	out := []string{m.theme.Faint.Render(ansi.Truncate("  "+frame.Pad("SANDBOX", idWidth)+"  "+frame.Pad("NAME", m.nameWidth())+"  TEMPLATE", width, "…"))}
 	from, to := m.choice.cursor.Window()
 	for i := from; i < to; i++ {
 		b := &m.sandboxes[i]
-		row := cursor.Here(i == m.choice.cursor.At()) + " " + frame.Pad(string(b.ID), idWidth) + "  " + frame.Pad(termtext.Escape(b.Task), nameWidth) + "  " + termtext.Escape(b.Template)
+		row := cursor.Here(i == m.choice.cursor.At()) + " " + frame.Pad(string(b.ID), idWidth) + "  " + frame.Pad(termtext.Escape(b.Task), m.nameWidth()) + "  " + termtext.Escape(b.Template)
 		if i == m.choice.cursor.At() {
 			row = m.theme.Selected.Render(frame.Pad(row, width))
 		}
