@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"aibox/app/doctor"
-	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
@@ -131,7 +129,7 @@ func (o *doctorOptions) proveByLines(ctx context.Context, quiet bool) (*doctor.P
 
 func (o *doctorOptions) printFindings(r doctorReport) {
 	var rows [][]string
-	for _, f := range withMissingImagesAsOne(r.Findings) {
+	for _, f := range doctor.MissingImagesAsOne(r.Findings) {
 		mark := o.term.good("✓")
 		switch f.State {
 		case doctor.Warning:
@@ -149,25 +147,4 @@ func (o *doctorOptions) printFindings(r doctorReport) {
 	if len(r.Fixed) > 0 {
 		fmt.Fprintf(o.out, "\nfixed: %s\n", strings.Join(r.Fixed, ", "))
 	}
-}
-
-// withMissingImagesAsOne replaces the findings of images that are not baked by one, in the
-// place of the first, if there are several: no user needs every agent's image.
-func withMissingImagesAsOne(findings []doctor.Finding) []doctor.Finding {
-	missing := func(f doctor.Finding) bool { return f.Image != "" && f.Detail == bakery.Missing.String() }
-	var names []string
-	for _, f := range findings {
-		if missing(f) {
-			names = append(names, f.Image)
-		}
-	}
-	if len(names) < 2 {
-		return findings
-	}
-	first := slices.IndexFunc(findings, missing)
-	one := findings[first]
-	one.Name, one.Fix = "images", "aibox bake NAME, for an agent that you use"
-	one.Detail = fmt.Sprintf("%d are not baked: %s", len(names), strings.Join(names, ", "))
-	rest := slices.DeleteFunc(slices.Clone(findings), missing)
-	return slices.Insert(rest, first, one)
 }

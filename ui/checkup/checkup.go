@@ -141,6 +141,14 @@ func (c *Checkup) Running(part doctor.Part) bool {
 
 // Rows returns the findings so far, in the order of the checks.
 func (c *Checkup) Rows() []Row {
+	return c.rows(func(findings []doctor.Finding) []doctor.Finding { return findings })
+}
+
+// Summary is Rows as a list shows them, with one row for all images that are not baked.
+func (c *Checkup) Summary() []Row { return c.rows(doctor.MissingImagesAsOne) }
+
+// rows returns the findings so far, those of each check changed by summarize.
+func (c *Checkup) rows(summarize func([]doctor.Finding) []doctor.Finding) []Row {
 	if c.now == nil {
 		return nil
 	}
@@ -153,7 +161,7 @@ func (c *Checkup) Rows() []Row {
 				findings = []doctor.Finding{{Name: check.Name, Part: check.Part}}
 			}
 		}
-		for _, f := range findings {
+		for _, f := range summarize(findings) {
 			rows = append(rows, Row{f, !c.now.ended[i]})
 		}
 	}

@@ -131,7 +131,7 @@ func (m *Model) reportFixed() {
 // arrange updates the rows. The row that the user chose stays selected; until the user
 // chooses one, the worst is.
 func (m *Model) arrange() {
-	m.rows = m.checkup.Rows()
+	m.rows = m.checkup.Summary()
 	m.proof.resize(m.width, m.bodyHeight())
 	m.cursor.Fit(len(m.rows), m.listHeight())
 	worst, place := 0, 0

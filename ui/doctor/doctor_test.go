@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/app/doctor"
+	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/internal/probe"
 	"aibox/session"
@@ -170,6 +171,22 @@ func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 	goTo(p, "image codex")
 	p.Press("enter")
 	if !slices.Equal(m.baked, []string{"codex"}) || !slices.Equal(p.Asked, []page.Request{page.Images{}}) {
+		t.Errorf("baked %v, asked %+v", m.baked, p.Asked)
+	}
+}
+
+func TestImagesThatAreNotBakedAreOneRowThatLeadsToThem(t *testing.T) {
+	m := sample()
+	m.checks = []doctor.Check{check(doctor.Images,
+		doctor.Finding{Name: "image base", State: doctor.OK, Detail: "fresh", Image: "base"},
+		doctor.Finding{Name: "image amp", State: doctor.Warning, Detail: bakery.Missing.String(), Fix: "aibox bake amp", Image: "amp", Agent: true, Part: doctor.Images},
+		doctor.Finding{Name: "image qwen", State: doctor.Warning, Detail: bakery.Missing.String(), Fix: "aibox bake qwen", Image: "qwen", Agent: true, Part: doctor.Images})}
+	p := newUser(t, m, 120, 40)
+	p.Sees("1 warning · 1 ok")
+	p.Sees("2 are not baked: amp, qwen")
+	goTo(p, "images")
+	p.Press("enter")
+	if len(m.baked) > 0 || !slices.Equal(p.Asked, []page.Request{page.Images{}}) {
 		t.Errorf("baked %v, asked %+v", m.baked, p.Asked)
 	}
 }

@@ -35,7 +35,7 @@ func (m *Model) enableKeys() {
 	if bad {
 		_, root = row.RootCommand()
 	}
-	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command || root))
+	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || isImages(row) || command || root))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.server.SetEnabled(!m.proving && isModel(row))
 	m.keys.again.SetEnabled(!m.proving)
@@ -47,6 +47,12 @@ func (m *Model) enableKeys() {
 
 // isModel reports whether a row is about the model server.
 func isModel(row *checkup.Row) bool { return row != nil && !row.Running && row.Part == doctor.Model }
+
+// isImages reports whether a row is about several images, of which the user can bake any on their
+// own screen.
+func isImages(row *checkup.Row) bool {
+	return row.Part == doctor.Images && row.State != doctor.OK && row.Image == "" && row.Fix != ""
+}
 
 // setUpHelps reports whether the setup fixes any row.
 func (m *Model) setUpHelps() bool {
@@ -113,6 +119,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) fix(row *checkup.Row) tea.Cmd {
 	if row.FixedByBuild() {
 		m.machine.Bake(row.Image)
+		return page.Ask(page.Images{})
+	}
+	if isImages(row) {
 		return page.Ask(page.Images{})
 	}
 	if command, root := row.RootCommand(); root {

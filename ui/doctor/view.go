@@ -67,7 +67,12 @@ func (m *Model) head() string {
 	if m.proving {
 		return m.theme.Title.Render("This machine") + " · proof of isolation"
 	}
-	found := m.checkup.Findings()
+	var found []doctor.Finding
+	for _, row := range m.rows {
+		if !row.Running {
+			found = append(found, row.Finding)
+		}
+	}
 	parts := []string{m.theme.Title.Render("This machine")}
 	if n := doctor.Count(found, doctor.Missing); n > 0 {
 		parts = append(parts, m.theme.Bad.Render(fmt.Sprintf("%d missing", n)))
@@ -151,6 +156,8 @@ func (m *Model) pane(width, height int) []string {
 			add("enter bakes it: "+row.Fix, m.theme.Key)
 		case own:
 			add("enter runs: "+row.Fix, m.theme.Key)
+		case isImages(row):
+			add("enter shows the images: "+row.Fix, m.theme.Key)
 		case root:
 			add("enter asks, then runs: "+row.Fix, m.theme.Key)
 		default:
