@@ -165,6 +165,11 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 		m.note.Say("", m.delivery.takeMessage(msg, m.now()))
 	case delivered:
 		return m.showDelivered(msg)
+	case page.Returned: // from sending the work back
+		m.note.Say(msg.Text, msg.Err)
+		return m.findContinuation()
+	case continued:
+		return m.leaveContinued(msg)
 	case commented:
 		m.showComment(msg)
 	case printed:

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,21 @@ func TestWorkIsSentBackWithTheRejectionsAsFeedback(t *testing.T) {
 	p = newUser(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
 	if p.Press("S"); len(p.Asked) > 0 {
 		t.Errorf("discarded work is sent back: %v", p.Asked)
+	}
+}
+
+func TestTheReviewOfContinuedWorkIsLeft(t *testing.T) {
+	p, services := open(t)
+	p.Press("S")
+	p.Send(page.Returned{Err: errors.New("nothing was sent back")})
+	p.Sees("nothing was sent back")
+	if len(p.Asked) != 1 {
+		t.Fatalf("asked for %v", p.Asked)
+	}
+	services.continuedBy = "0bbbb-codex"
+	p.Send(page.Returned{})
+	if want := (page.Close{Text: string(p.m.session.ID) + " was continued by 0bbbb-codex, which has its work"}); len(p.Asked) != 2 || p.Asked[1] != want {
+		t.Errorf("asked for %#v", p.Asked)
 	}
 }
 

@@ -1,6 +1,9 @@
 package changes
 
 import (
+	"fmt"
+
+	"aibox/session"
 	"aibox/session/summary"
 	"aibox/ui/page"
 
@@ -26,4 +29,28 @@ func (m *Model) sendBack() tea.Cmd {
 		}
 		return page.SendBack{ID: id}
 	}
+}
+
+// continued brings the id of the session that continues this one; empty for none.
+type continued struct{ by session.ID }
+
+// findContinuation finds out whether another session continues this one.
+func (m *Model) findContinuation() tea.Cmd {
+	services, id := m.services, m.session.ID
+	return func() tea.Msg {
+		found, err := services.Find(string(id))
+		if err != nil {
+			return continued{} // what the user does next reports it
+		}
+		return continued{found.State.ContinuedBy}
+	}
+}
+
+// leaveContinued leaves the screen if another session continues this one: its work is reviewed
+// there, and nothing can be accepted here.
+func (m *Model) leaveContinued(msg continued) tea.Cmd {
+	if msg.by == "" {
+		return nil
+	}
+	return page.Leave(fmt.Sprintf("%s was continued by %s, which has its work", m.session.ID, msg.by), nil)
 }

@@ -47,6 +47,8 @@ type recorded struct {
 	draft    *decision.Saved // as stored
 	unread   error
 	target   accept.Target // remembered
+
+	continuedBy session.ID
 }
 
 func (r *recorded) LastTarget(string) accept.Target { return r.target }
@@ -104,7 +106,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: cmp.Or(r.agent, "codex"), Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: cmp.Or(r.agent, "codex"), Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review, ContinuedBy: r.continuedBy}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
