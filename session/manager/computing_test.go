@@ -121,13 +121,13 @@ func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	d.must(d.store.Write("00001-a", session.StateFile, session.State{Phase: session.Running, Workspace: ws, Started: session.Now()}))
-	d.must(d.store.WriteLive("00001-a", session.Live{Tokens: session.Tokens{Input: 3}, Refused: []session.Refusal{{Target: "x", Times: 2}}}))
+	d.must(d.store.WriteLive("00001-a", session.Live{Tokens: session.Tokens{Input: 3}, Refused: []session.Refusal{{Target: "x", Times: 2}}, Egress: session.Egress{Allowed: 4, Up: 5}}))
 	d.noDocker = errors.New("no Docker here")
 	_, err := d.Repair(t.Context())
 	d.must(err)
 	record, err := d.store.Load("00001-a")
 	d.must(err)
-	if r := record.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 {
+	if r := record.State.Result; r == nil || r.Tokens.Input != 3 || len(r.Refused) != 1 || r.Egress != (session.Egress{Allowed: 4, Up: 5}) {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(d.store.Dir("00001-a"), "live.json")); err == nil {

@@ -387,7 +387,7 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 		result.ExitCode, result.Signal, result.Fault = end.ExitCode, end.Signal, end.Fault
 	}
 	live, known := s.store.LastLive(record.ID)
-	result.Tokens, result.Models, result.Refused = live.Tokens, live.Models, live.Refused
+	result.Tokens, result.Models, result.Refused, result.Egress = live.Tokens, live.Models, live.Refused, live.Egress
 	result.Tokens.Lost = !known && record.HasModel()
 	if !record.IsSandbox() {
 		result.Changes.Unknown = diedSupervising
