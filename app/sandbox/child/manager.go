@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +24,6 @@ import (
 // Sessions are the use cases that the manager needs; see manager.Manager.
 type Sessions interface {
 	Load(id session.ID) (session.Session, error)
-	Live(id session.ID) (session.Live, error)
 	SetNetwork(ctx context.Context, id session.ID, lists session.NetworkLists, reason string) error
 	StopWithin(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error)
 	Kill(ctx context.Context, id session.ID, reason string) (session.Session, error)
@@ -41,6 +41,7 @@ type Manager struct {
 	closed   bool
 	children map[*child]bool
 	refused  int
+	created  int            // sandboxes that have a record
 	work     sync.WaitGroup // starts and goroutines that follow sandboxes; added to only before the end
 }
 
@@ -103,7 +104,7 @@ func (m *Manager) start(ctx context.Context, l session.Launch, step func(session
 		return "", err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && c.id == "" { // otherwise follow returns the resources at the end
 			m.leave(c, session.Share{})
 		}
 		m.work.Done()
@@ -128,6 +129,9 @@ func (m *Manager) start(ctx context.Context, l session.Launch, step func(session
 	l.Spec.Sandbox.Parent, l.Client = &parent, parent.Supervisor
 	record := l.RecordID
 	l.RecordID = func(ctx context.Context, id session.ID) error {
+		m.mu.Lock()
+		m.created++
+		m.mu.Unlock()
 		m.host.Record(audit.SandboxCreated, eventOf(&l.Spec, id))
 		if record == nil {
 			return nil
@@ -144,6 +148,10 @@ func (m *Manager) start(ctx context.Context, l session.Launch, step func(session
 	return id, nil
 }
 
+// maxCreated is the maximum number of sandboxes that a session creates, because each leaves a
+// record and events in logs after its end.
+const maxCreated = 1000
+
 // admit reserves a place for a sandbox.
 func (m *Manager) admit() (*child, error) {
 	spec := m.host.Spec()
@@ -156,6 +164,9 @@ func (m *Manager) admit() (*child, error) {
 	case len(m.children) >= most:
 		return nil, fault.New(fault.Limit, "the session can have %s of its own at once, and has them", amount.Of(most, "sandbox")).
 			Hint("destroy one with destroy_sandbox")
+	case m.created >= maxCreated:
+		return nil, fault.New(fault.Limit, "the session has created %d sandboxes of its own, the maximum", m.created).
+			Hint("use one sandbox for several commands")
 	}
 	c := new(child)
 	m.children[c] = true
@@ -190,7 +201,8 @@ func (m *Manager) keep(ctx context.Context, c *child, id session.ID) error {
 	return m.narrow(ctx, id)
 }
 
-// follow waits for the end of a sandbox, and returns its resources.
+// follow waits for the end of a sandbox, and returns its resources. A sandbox that cannot be
+// ended keeps them.
 func (m *Manager) follow(c *child) {
 	defer m.work.Done()
 	event := session.OwnSandbox{Sandbox: c.id}
@@ -199,20 +211,29 @@ func (m *Manager) follow(c *child) {
 	if err != nil {
 		reason = fmt.Sprintf("it cannot be followed: %v", err)
 	}
+	spent := spentBy(&found)
 	if found.State.Phase != session.Ended && !errors.Is(err, fs.ErrNotExist) {
-		if found, err = m.sessions.Kill(context.Background(), c.id, reason); err != nil {
-			event.Reason = err.Error()
+		err = m.patiently(func() error { found, err = m.sessions.Kill(context.Background(), c.id, reason); return err })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			event.Reason = fmt.Sprintf("it cannot be ended: %v", err)
+			m.host.Record(audit.SandboxEnded, event)
+			return
 		}
 	}
 	if r := found.State.Result; r != nil && r.Fault != nil {
 		event.Reason = r.Fault.Message
 	}
-	var spent session.Share
-	if live, err := m.sessions.Live(c.id); err == nil {
-		spent.Upload, spent.Download = live.Egress.Up, live.Egress.Down
-	}
 	m.host.Record(audit.SandboxEnded, event)
 	m.leave(c, spent)
+}
+
+// spentBy returns the traffic of a sandbox whose supervisor has ended. If the supervisor did not
+// record all of it, the whole share counts as spent.
+func spentBy(s *session.Session) session.Share {
+	if s.State.Phase != session.Ended || s.State.Result == nil {
+		return session.Share{Upload: math.MaxInt64, Download: math.MaxInt64}
+	}
+	return session.Share{Upload: s.State.Result.Egress.Up, Download: s.State.Result.Egress.Down}
 }
 
 // awaitEnd waits until the supervisor of a sandbox has ended, and returns the last record.

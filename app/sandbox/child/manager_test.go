@@ -88,6 +88,7 @@ type sessions struct {
 	all     map[session.ID]session.Session
 	ends    []session.ID
 	stuck   bool // sandboxes do not end when they are stopped
+	immune  bool // nor when they are killed
 	refuses bool // the network cannot be changed
 	fails   int  // how often Load fails
 	loaded  chan struct{}
@@ -115,8 +116,6 @@ func (s *sessions) Load(id session.ID) (session.Session, error) {
 	}
 	return found, nil
 }
-
-func (s *sessions) Live(session.ID) (session.Live, error) { return session.Live{}, nil }
 
 func (s *sessions) SetNetwork(_ context.Context, id session.ID, lists session.NetworkLists, _ string) error {
 	s.mu.Lock()
@@ -147,6 +146,9 @@ func (s *sessions) Kill(_ context.Context, id session.ID, _ string) (session.Ses
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.all[id]
+	if s.immune {
+		return session.Session{}, errors.New("it cannot be killed")
+	}
 	if found.State.Phase != session.Ended {
 		found.State.Phase = session.Ended
 		s.all[id] = found
@@ -182,6 +184,7 @@ type fixture struct {
 	sessions *sessions
 	launched []session.Launch
 	dead     bool // sandboxes whose supervisor has died
+	returned []session.Share // what followed sandboxes have spent of their shares
 	start    sandbox.Launch
 }
 
@@ -448,7 +451,7 @@ func TestAPlaceIsFreeWhenItsSandboxHasEnded(t *testing.T) {
 
 // followed follows a sandbox, with no pauses, until the channel is closed.
 func (f *fixture) followed(id session.ID) <-chan struct{} {
-	c := &child{id: id}
+	c := &child{id: id, giveBack: func(spent session.Share) { f.returned = append(f.returned, spent) }}
 	f.children[c], f.tryPause = true, 0
 	f.work.Add(1)
 	done := make(chan struct{})
@@ -487,6 +490,82 @@ func TestASandboxWhoseRecordCannotBeReadIsEnded(t *testing.T) {
 	<-f.followed(f.sessions.put(session.Spec{}, false, os.Getpid()))
 	if len(f.sessions.ends) != 1 || len(f.children) != 0 {
 		t.Errorf("ended are %v, %d places", f.sessions.ends, len(f.children))
+	}
+}
+
+// The counters of a supervisor that has died may be old, and a sandbox could spend the same share
+// again and again if a share came back whose use is not known.
+func TestOnlyTrafficThatASandboxHasNotUsedIsGivenBack(t *testing.T) {
+	const share = 10 << 20
+	ended := session.State{Phase: session.Ended, Result: &session.Result{Egress: session.Egress{Up: 3, Down: 4}}}
+	for name, c := range map[string]struct {
+		state    session.State
+		dead     bool
+		up, down int64
+	}{
+		"it has ended":              {state: ended, dead: true, up: 3, down: 4},
+		"it has ended in no record": {state: session.State{Phase: session.Ended}, dead: true, up: share, down: share},
+		"its supervisor has died":   {state: session.State{Phase: session.Running}, dead: true, up: share, down: share},
+		"it cannot be followed":     {state: session.State{Phase: session.Running}, up: share, down: share},
+		"its record is gone":        {up: share, down: share},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture()
+			id := f.sessions.put(session.Spec{}, c.dead, os.Getpid())
+			found := f.sessions.all[id]
+			found.State.Phase, found.State.Result = c.state.Phase, c.state.Result
+			f.sessions.all[id] = found
+			switch {
+			case c.state.Phase == "":
+				delete(f.sessions.all, id)
+			case !c.dead:
+				f.sessions.fails = tries
+			}
+			<-f.followed(id)
+			if len(f.returned) != 1 || min(f.returned[0].Upload, share) != c.up || min(f.returned[0].Download, share) != c.down {
+				t.Errorf("it counts as %+v", f.returned)
+			}
+		})
+	}
+}
+
+func TestASandboxThatCannotBeEndedKeepsItsShare(t *testing.T) {
+	f := newFixture()
+	f.sessions.immune = true
+	<-f.followed(f.sessions.put(session.Spec{}, true, os.Getpid()))
+	if len(f.returned) != 0 || len(f.children) != 1 {
+		t.Errorf("%+v is given back, %d places are taken", f.returned, len(f.children))
+	}
+}
+
+// A sandbox whose policy cannot be narrowed after its start keeps its share until it has ended.
+func TestASandboxThatCannotBeKeptHasItsShareUntilItsEnd(t *testing.T) {
+	f := newFixture()
+	f.sessions.refuses, f.sessions.stuck, f.sessions.immune = true, true, true
+	narrowing := f.Limit(func(_ context.Context, l session.Launch, _ func(session.Step)) (session.ID, error) {
+		f.host.mu.Lock()
+		f.host.policy = policyOf("allowlist", nil, nil)
+		f.host.mu.Unlock()
+		return f.sessions.put(l.Spec, false, os.Getpid()), nil
+	})
+	l := f.plain()
+	l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org"}
+	if _, err := narrowing(t.Context(), l, func(session.Step) {}); err == nil {
+		t.Fatal("it reaches a host that its session does not reach")
+	}
+	if len(f.children) != 1 || f.host.lent.Memory == 0 {
+		t.Errorf("%d places and %d bytes of memory are taken while it runs", len(f.children), f.host.lent.Memory)
+	}
+}
+
+func TestASessionCreatesALimitedNumberOfSandboxes(t *testing.T) {
+	f := newFixture()
+	f.created = maxCreated - 1
+	if _, err := f.launch(t, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.launch(t, nil); fault.KindOf(err) != fault.Limit || !strings.Contains(err.Error(), "1000") {
+		t.Errorf("another one: %v", err)
 	}
 }
 
