@@ -69,10 +69,9 @@ func (spec *Spec) ProcessShares() (own, each int) {
 // Share is the part of its session's limits that a sandbox created by the agent uses while
 // it runs, in bytes. 0 means none.
 type Share struct {
-	Memory   int64
-	Disk     int64
-	Upload   int64 // to allowed hosts
-	Download int64 // from allowed hosts
+	Memory int64
+	Disk   int64
+	netguard.Traffic
 }
 
 // Host is a running session whose agent creates sandboxes. It is safe for concurrent use.

@@ -30,8 +30,9 @@ type budget struct {
 
 	mu    sync.Mutex
 	total [2]int64
-	lent  [2]int64 // to proxies of other sandboxes
 	hosts map[netguard.Host]*[2]int64
+
+	lent, lentPerHost [2]int64 // to proxies of other sandboxes
 }
 
 // maxHosts is how many hosts are counted by themselves. The hosts after that share one
@@ -100,7 +101,7 @@ func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int6
 		}
 	}
 	if perHost > 0 {
-		if left = min(left, perHost-counters[d]); left <= 0 {
+		if left = min(left, perHost-counters[d]-b.lentPerHost[d]); left <= 0 {
 			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %d bytes for %s", d, perHost, host).withHint(raise("egress-" + d.String() + "-host"))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
 )
 
@@ -59,11 +60,11 @@ func (s *ownSandboxes) Lend(want session.Share) (granted session.Share, giveBack
 		return session.Share{}, nil, err
 	}
 	granted = session.Share{Memory: want.Memory}
-	if granted.Upload, granted.Download, err = s.lendTraffic(want.Upload, want.Download); err != nil {
+	if granted.Traffic, err = s.lendTraffic(want.Traffic); err != nil {
 		return session.Share{}, nil, err
 	}
 	if granted.Disk, err = s.lendDisk(want.Disk); err != nil {
-		s.returnTraffic(granted.Upload, granted.Download)
+		s.returnTraffic(granted.Traffic)
 		return session.Share{}, nil, err
 	}
 	s.loans.lent.Memory += granted.Memory
@@ -76,7 +77,7 @@ func (s *ownSandboxes) Lend(want session.Share) (granted session.Share, giveBack
 			if granted.Disk > 0 {
 				s.loans.folder.change(granted.Disk)
 			}
-			s.returnTraffic(max(0, granted.Upload-spent.Upload), max(0, granted.Download-spent.Download))
+			s.returnTraffic(unused(granted.Traffic, spent.Traffic))
 		})
 	}, nil
 }
@@ -107,28 +108,41 @@ func (s *ownSandboxes) checkMemory(want int64) error {
 }
 
 // lendTraffic takes bytes from the budgets of the session's proxy.
-func (s *ownSandboxes) lendTraffic(upload, download int64) (up, down int64, err error) {
+func (s *ownSandboxes) lendTraffic(want netguard.Traffic) (lent netguard.Traffic, err error) {
 	s.policy.mu.Lock()
 	proxy := s.policy.proxy
 	s.policy.mu.Unlock()
-	if proxy == nil || upload == 0 && download == 0 {
-		return 0, 0, nil
+	if proxy == nil || want == (netguard.Traffic{}) {
+		return netguard.Traffic{}, nil
 	}
-	up, down = proxy.Lend(upload, download)
-	if up < min(upload, leastTraffic) || down < min(download, leastTraffic) {
-		proxy.Return(up, down)
-		return 0, 0, fault.New(fault.Limit, "the session has used up what it can send to allowed hosts, or receive from them").
-			Hint("create the sandbox without a network")
+	lent = proxy.Lend(want)
+	for _, one := range [][2]int64{
+		{lent.Upload, want.Upload}, {lent.Download, want.Download},
+		{lent.UploadPerHost, want.UploadPerHost}, {lent.DownloadPerHost, want.DownloadPerHost},
+	} {
+		if one[0] < min(one[1], leastTraffic) {
+			proxy.Return(lent)
+			return netguard.Traffic{}, fault.New(fault.Limit, "the session has used up what it can send to allowed hosts, or receive from them").
+				Hint("create the sandbox without a network")
+		}
 	}
-	return up, down, nil
+	return lent, nil
 }
 
-func (s *ownSandboxes) returnTraffic(upload, download int64) {
+func (s *ownSandboxes) returnTraffic(unused netguard.Traffic) {
 	s.policy.mu.Lock()
 	proxy := s.policy.proxy
 	s.policy.mu.Unlock()
 	if proxy != nil {
-		proxy.Return(upload, download)
+		proxy.Return(unused)
+	}
+}
+
+// unused returns the part of lent traffic that was not spent.
+func unused(lent, spent netguard.Traffic) netguard.Traffic {
+	return netguard.Traffic{
+		Upload: max(0, lent.Upload-spent.Upload), Download: max(0, lent.Download-spent.Download),
+		UploadPerHost: max(0, lent.UploadPerHost-spent.UploadPerHost), DownloadPerHost: max(0, lent.DownloadPerHost-spent.DownloadPerHost),
 	}
 }
 

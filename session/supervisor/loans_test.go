@@ -6,6 +6,7 @@ import (
 	"aibox/config"
 	"aibox/internal/diskuse"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/runtime/limit"
 	"aibox/runtime/limit/limittest"
 	"aibox/session"
@@ -61,5 +62,23 @@ func TestASessionWithoutLimitsLendsWithoutLimits(t *testing.T) {
 	}
 	if s.memoryLeft() != 0 {
 		t.Error("it has a limit of memory")
+	}
+}
+
+// Its sandboxes together send no more to a host than the session may.
+func TestTheShareForAHostStaysLentAsFarAsItIsSpent(t *testing.T) {
+	s := lender(t)
+	s.policy.proxy = &fakeProxy{leftPerHost: 8 << 20}
+	want := session.Share{Traffic: netguard.Traffic{Upload: 4 << 20, UploadPerHost: 4 << 20}}
+	for _, sent := range []int64{4 << 20, 3 << 20, 4 << 20} {
+		granted, giveBack, err := s.Lend(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = min(sent, granted.UploadPerHost)
+		giveBack(session.Share{Traffic: netguard.Traffic{Upload: sent, UploadPerHost: sent}})
+	}
+	if _, _, err := s.Lend(want); fault.KindOf(err) != fault.Limit {
+		t.Errorf("after 8 MiB, more can be sent to a host: %v", err)
 	}
 }

@@ -27,17 +27,22 @@ type fakeProxy struct {
 
 	mu   sync.Mutex
 	open []netguard.Destination
+
+	leftPerHost int64 // of the budget for uploads to each host
 }
 
 func (p *fakeProxy) Authority() []byte { return nil }
 
 func (p *fakeProxy) HostKeys([]netguard.Destination) []string { return nil }
 
-func (p *fakeProxy) Lend(upload, download int64) (uploaded, downloaded int64) {
-	return upload, download
+func (p *fakeProxy) Lend(wanted netguard.Traffic) netguard.Traffic {
+	lent := wanted
+	lent.UploadPerHost = min(lent.UploadPerHost, p.leftPerHost)
+	p.leftPerHost -= lent.UploadPerHost
+	return lent
 }
 
-func (p *fakeProxy) Return(upload, download int64) {}
+func (p *fakeProxy) Return(unused netguard.Traffic) { p.leftPerHost += unused.UploadPerHost }
 
 func (p *fakeProxy) Transferred() int64 { return 0 }
 

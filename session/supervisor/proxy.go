@@ -27,8 +27,8 @@ type Proxy interface {
 	Transferred() int64
 	// Lend takes at most the requested bytes from the budgets, for the proxy of another
 	// sandbox, and returns their number. Return gives back unused bytes.
-	Lend(upload, download int64) (uploaded, downloaded int64)
-	Return(upload, download int64)
+	Lend(wanted netguard.Traffic) netguard.Traffic
+	Return(unused netguard.Traffic)
 	// HostKeys returns the user's known host keys of these SSH servers, as lines of
 	// known_hosts.
 	HostKeys(servers []netguard.Destination) []string

@@ -211,7 +211,10 @@ func (m *Manager) boundTime(spec *session.Spec) error {
 func shareOf(spec *session.Spec) session.Share {
 	share := session.Share{Memory: spec.Memory.Bytes(), Disk: spec.Disk.Bytes()}
 	if spec.Mode().HasProxy() {
-		share.Upload, share.Download = spec.EgressUpload.Bytes(), spec.EgressDownload.Bytes()
+		share.Traffic = netguard.Traffic{
+			Upload: spec.EgressUpload.Bytes(), Download: spec.EgressDownload.Bytes(),
+			UploadPerHost: spec.EgressUploadHost.Bytes(), DownloadPerHost: spec.EgressDownloadHost.Bytes(),
+		}
 	}
 	return share
 }
@@ -221,7 +224,10 @@ func take(spec *session.Spec, granted session.Share) {
 	for _, limit := range []struct {
 		setting *amount.MiB
 		granted int64
-	}{{&spec.Disk, granted.Disk}, {&spec.EgressUpload, granted.Upload}, {&spec.EgressDownload, granted.Download}} {
+	}{
+		{&spec.Disk, granted.Disk}, {&spec.EgressUpload, granted.Upload}, {&spec.EgressDownload, granted.Download},
+		{&spec.EgressUploadHost, granted.UploadPerHost}, {&spec.EgressDownloadHost, granted.DownloadPerHost},
+	} {
 		if limit.granted > 0 {
 			*limit.setting = min(*limit.setting, amount.MiB(max(1, limit.granted>>20)))
 		}

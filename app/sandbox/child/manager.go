@@ -18,6 +18,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
 )
 
@@ -228,12 +229,14 @@ func (m *Manager) follow(c *child) {
 }
 
 // spentBy returns the traffic of a sandbox whose supervisor has ended. If the supervisor did not
-// record all of it, the whole share counts as spent.
+// record all of it, the whole share counts as spent. The record does not say to which hosts it
+// went, so it can all have gone to one.
 func spentBy(s *session.Session) session.Share {
-	if s.State.Phase != session.Ended || s.State.Result == nil {
-		return session.Share{Upload: math.MaxInt64, Download: math.MaxInt64}
+	sent, received := int64(math.MaxInt64), int64(math.MaxInt64)
+	if s.State.Phase == session.Ended && s.State.Result != nil {
+		sent, received = s.State.Result.Egress.Up, s.State.Result.Egress.Down
 	}
-	return session.Share{Upload: s.State.Result.Egress.Up, Download: s.State.Result.Egress.Down}
+	return session.Share{Traffic: netguard.Traffic{Upload: sent, Download: received, UploadPerHost: sent, DownloadPerHost: received}}
 }
 
 // awaitEnd waits until the supervisor of a sandbox has ended, and returns the last record.

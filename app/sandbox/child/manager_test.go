@@ -35,6 +35,8 @@ type host struct {
 	lent   session.Share // the part of the spec's limits that is lent
 	events []audit.Type
 	refuse error
+
+	traffic, wanted netguard.Traffic // what is lent in place of what is wanted, unless it is zero
 }
 
 func (h *host) Spec() session.Spec { return h.spec }
@@ -61,7 +63,12 @@ func (h *host) Lend(want session.Share) (session.Share, func(session.Share), err
 		return session.Share{}, nil, fault.New(fault.Limit, "no memory is left")
 	}
 	h.lent.Memory += want.Memory
-	return want, func(session.Share) {
+	h.wanted = want.Traffic
+	granted := want
+	if h.traffic != (netguard.Traffic{}) {
+		granted.Traffic = h.traffic
+	}
+	return granted, func(session.Share) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.lent.Memory -= want.Memory
@@ -183,7 +190,7 @@ type fixture struct {
 	host     *host
 	sessions *sessions
 	launched []session.Launch
-	dead     bool // sandboxes whose supervisor has died
+	dead     bool            // sandboxes whose supervisor has died
 	returned []session.Share // what followed sandboxes have spent of their shares
 	start    sandbox.Launch
 }
@@ -435,6 +442,22 @@ func TestAnAgentHasNoMoreSandboxesAtOnceThanItsSessionPermits(t *testing.T) {
 	}
 }
 
+func TestASandboxIsLimitedToTheTrafficThatIsLentToIt(t *testing.T) {
+	f := newFixture()
+	f.host.traffic = netguard.Traffic{Upload: 2 << 20, Download: 3 << 20, UploadPerHost: 1 << 20, DownloadPerHost: 4 << 20}
+	if _, err := f.launch(t, func(l *session.Launch) {
+		l.Spec.Network, l.Spec.Allow, l.Spec.EgressDownloadHost = "allowlist", []string{"example.org"}, 10
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if run := f.launched[0].Spec.Run; run.EgressUpload != 2 || run.EgressDownload != 3 || run.EgressUploadHost != 1 || run.EgressDownloadHost != 4 {
+		t.Errorf("%+v", run)
+	}
+	if want := (netguard.Traffic{Upload: 10 << 20, Download: 100 << 20, UploadPerHost: 4 << 20, DownloadPerHost: 10 << 20}); f.host.wanted != want {
+		t.Errorf("it borrows %+v", f.host.wanted)
+	}
+}
+
 // A sandbox whose supervisor has died is ended, and its place and its memory can be used
 // again.
 func TestAPlaceIsFreeWhenItsSandboxHasEnded(t *testing.T) {
@@ -522,8 +545,12 @@ func TestOnlyTrafficThatASandboxHasNotUsedIsGivenBack(t *testing.T) {
 				f.sessions.fails = tries
 			}
 			<-f.followed(id)
-			if len(f.returned) != 1 || min(f.returned[0].Upload, share) != c.up || min(f.returned[0].Download, share) != c.down {
-				t.Errorf("it counts as %+v", f.returned)
+			if len(f.returned) != 1 {
+				t.Fatalf("the share is given back %d times", len(f.returned))
+			}
+			spent := f.returned[0]
+			if min(spent.Upload, share) != c.up || min(spent.Download, share) != c.down || spent.UploadPerHost != spent.Upload || spent.DownloadPerHost != spent.Download {
+				t.Errorf("it counts as %+v", spent)
 			}
 		})
 	}
