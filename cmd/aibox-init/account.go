@@ -35,11 +35,11 @@ func setUpAccount(root string, account *lifeline.Account) (*identity, error) {
 		if err := confine(root, user, account.Folders); err != nil {
 			return nil, fmt.Errorf("taking away write access: %w", err)
 		}
-	} else if err := makeOwned(filepath.Join(root, user.home), user); err != nil {
+	} else if err := makeOwned(root, user.home, user); err != nil {
 		return nil, err
 	}
 	for _, folder := range account.Folders {
-		if err := makeOwned(filepath.Join(root, folder), user); err != nil {
+		if err := makeOwned(root, folder, user); err != nil {
 			return nil, err
 		}
 	}
@@ -90,22 +90,26 @@ func prependLine(root, name, line string) error {
 }
 
 // makeOwned makes a folder if it does not exist, and gives it to a user. Nothing else runs in
-// the sandbox, so the path cannot change meanwhile.
-func makeOwned(path string, user *identity) error {
+// the sandbox, so the path cannot change meanwhile. But it can lead through a volume, in which an
+// earlier sandbox may have left a link to a folder of the system.
+func makeOwned(root, folder string, user *identity) error {
+	path := root
+	for name := range strings.SplitSeq(strings.Trim(folder, "/"), "/") {
+		path = filepath.Join(path, name)
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%q cannot be given to a user, because the path has a symlink", folder)
+		}
+	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
-	return os.Chown(path, int(user.uid), int(user.gid))
+	return os.Lchown(path, int(user.uid), int(user.gid))
 }
 
 // confine removes a user's write access to everything in the root file system except folders
 // and /tmp: files of the user are given to root, and files that all users can write lose that
 // permission.
 func confine(root string, user *identity, folders []string) error {
-	var top unix.Stat_t
-	if err := unix.Lstat(root, &top); err != nil {
-		return err
-	}
 	allowed := map[string]bool{filepath.Join(root, "tmp"): true}
 	for _, folder := range folders {
 		allowed[filepath.Join(root, folder)] = true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,37 @@ func TestAUserIsAddedBeforeOthersWithItsID(t *testing.T) {
 	}
 	if own, err := findAccount(root, "node"); err != nil || own.home != "/home/node" {
 		t.Error(own, err)
+	}
+}
+
+// A volume can hold what an untrusted user of an earlier sandbox has put there: a link in the place
+// of a folder that the next sandbox gives to its user.
+func TestNoFolderIsGivenToAUserThroughALink(t *testing.T) {
+	user := &identity{uid: uint32(os.Getuid()), gid: uint32(os.Getgid())}
+	root := t.TempDir()
+	for _, folder := range []string{"/etc/deep", "/data"} {
+		if err := os.MkdirAll(root+folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(root+"/etc", root+"/data/link"), os.Symlink(root+"/missing", root+"/data/dangling")); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"/data/link", "/data/link/deep", "/data/link/made", "/data/dangling"} {
+		if err := makeOwned(root, folder, user); err == nil {
+			t.Errorf("%s is given to the user", folder)
+		}
+	}
+	if _, err := os.Lstat(root + "/etc/made"); err == nil {
+		t.Error("a folder was made behind the link")
+	}
+	for _, folder := range []string{"/data", "/data/new/deep", "/", "/data/"} {
+		if err := makeOwned(root, folder, user); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	if info, err := os.Stat(root + "/data/new/deep"); err != nil || !info.IsDir() {
+		t.Error(err)
 	}
 }
 

@@ -62,7 +62,7 @@ func makeFolder(path string, user *identity, account *lifeline.Account) error {
 	if user == nil || account.Confine {
 		return os.MkdirAll(path, 0o755)
 	}
-	return makeOwned(path, user)
+	return makeOwned("/", path, user)
 }
 
 // endIdle ends all processes of a sandbox without an agent, and reports its end.

@@ -40,6 +40,9 @@ func repositoryNames() []control {
 		{name: "no name that git never checks out", file: "workspace/names.go", text: `strings.SplitSeq(e.Path, "/")`, off: `strings.SplitSeq("x", "/")`, tests: outside},
 		{name: "no name that could be taken for .git", file: "workspace/names.go", text: `if likeDotGit(e.Path) {`, off: `if false {`, tests: outside},
 		{name: "no symlink in the place of .gitmodules", file: "workspace/names.go", text: `path.Base(e.Path)`, off: `path.Base(e.Path)+"x"`, tests: outside},
+		{name: "no folder in a sandbox is given to a user through a symlink", file: "cmd/aibox-init/account.go", text: `info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf(`, off: `false {
+			return fmt.Errorf(`, tests: "TestNoFolderIsGivenToAUserThroughALink"},
 		{name: "no folder is made through a symlink", file: "workspace/copy.go", text: `above, err := openDir(root, folderOf(dir))`, off: `above, err := unix.Openat(root, folderOf(dir), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)`, tests: outside},
 	}
 }

@@ -508,6 +508,28 @@ func TestAVolumeOutlivesItsSandboxes(t *testing.T) {
 	}
 }
 
+// The user of a sandbox owns the folders with write access, so a link in place of one of them, left
+// in a volume by an earlier sandbox, must not give it a folder of the system.
+func TestALinkInAVolumeGivesNoFolderOfTheSystemToTheUser(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.sandboxes()
+	s.must(sandboxCall{Do: "volume", Tenant: "acme", Name: "data"}, nil)
+	s.volumes = []string{"data"}
+	mounts := []session.VolumeMount{{Volume: "data", Path: "/data"}}
+	one := s.create(sandbox.Request{Volumes: mounts})
+	s.sh(one.ID, "ln -s /etc /data/folder && mkdir /data/plain")
+	s.must(sandboxCall{Do: "destroy", Tenant: "acme", ID: one.ID}, nil)
+	for folder, starts := range map[string]bool{"/data/folder": false, "/data/plain": true} {
+		request := sandbox.Request{Tenant: "acme", Volumes: mounts, Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{folder}}}}
+		var made sandbox.Sandbox
+		failed := s.call(sandboxCall{Do: "create", Request: request}, &made)
+		if (failed.Kind == "") != starts || !starts && !strings.Contains(failed.Error, "symlink") {
+			t.Errorf("%s: %+v, %+v", folder, failed, made.ID)
+		}
+	}
+}
+
 func TestAKilledSupervisorLeavesNothingOfASandbox(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
