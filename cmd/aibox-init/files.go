@@ -78,7 +78,8 @@ func (fs *fileServers) open(o lifeline.OpenFiles, failed func(lifeline.DialFaile
 	}
 }
 
-// pass passes a connection to the process of a user. A process that was killed is replaced.
+// pass passes a connection to the process of a user. A process that was killed is replaced, and
+// one that takes no more connections, so that init never waits for a process that the agent stopped.
 func (fs *fileServers) pass(conn *net.TCPConn, user *identity) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -91,6 +92,7 @@ func (fs *fileServers) pass(conn *net.TCPConn, user *identity) error {
 		if findErr != nil {
 			return findErr
 		}
+		_ = server.conn.SetWriteDeadline(time.Now().Add(helperTime))
 		controlErr := raw.Control(func(fd uintptr) {
 			_, _, err = server.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil)
 		})

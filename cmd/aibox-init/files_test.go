@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,5 +80,47 @@ func TestUnknownUserOfFilesIsRefused(t *testing.T) {
 	}
 	if failed := decode[lifeline.DialFailed](t, f); failed.ID != 5 || !failed.Refused || !strings.Contains(failed.Error, "no user") {
 		t.Errorf("%+v", failed)
+	}
+}
+
+// The agent can stop the process. Nothing then takes the connections, and init must neither wait
+// for it nor keep from ending.
+func TestAStoppedProcessForFilesIsReplaced(t *testing.T) {
+	r := newReaper()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGCHLD)
+	defer signal.Stop(signals)
+	go r.run(signals)
+	stopped, err := startHelper(r, unix.SOCK_SEQPACKET, nil, filesCommand, "", "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(stopped.pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := stopped.conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for full := error(nil); full == nil; {
+		if err := raw.Control(func(fd uintptr) { full = unix.Sendmsg(int(fd), []byte{0}, nil, nil, unix.MSG_DONTWAIT) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers := newFileServers(r, nil)
+	servers.all = []*fileServer{{helper: stopped}}
+	defer servers.end()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := servers.pass(conn.(*net.TCPConn), nil); err != nil || len(servers.all) != 1 || servers.all[0].pid == stopped.pid {
+		t.Errorf("%+v, %v", servers.all, err)
 	}
 }

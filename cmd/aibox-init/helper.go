@@ -4,12 +4,17 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // helperSocket is the descriptor of a helper's connection to init.
 const helperSocket = 3
+
+// helperTime is how long a helper may take to accept what init sends. The agent may have stopped
+// or killed it.
+const helperTime = time.Second
 
 // helper is a process with init's own program that does a part of its work. It leads its
 // own session, and has only a variable of Go's runtime in its environment, if any, and

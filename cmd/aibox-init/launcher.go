@@ -16,9 +16,6 @@ import (
 const (
 	// launcherCommand makes init wait for the program that it executes.
 	launcherCommand = "launcher"
-	// launcherTime is how long a launcher may take to accept a program. The agent may have
-	// stopped or killed it.
-	launcherTime = time.Second
 	// launcherPause is how long after the start of a program the next launcher is started,
 	// to leave the processors to the program's first steps. If the program ends earlier, it
 	// starts at once.
@@ -102,7 +99,7 @@ func newLauncher(r *reaper) (*launcher, error) {
 // has ended, and has executed nothing.
 func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	defer l.conn.Close()
-	if err := l.conn.SetDeadline(time.Now().Add(launcherTime)); err != nil {
+	if err := l.conn.SetDeadline(time.Now().Add(helperTime)); err != nil {
 		return err
 	}
 	err := l.send(program, streams)
