@@ -28,6 +28,16 @@ type Queue struct {
 // IsQueued reports whether the session waits for its turn to start. False proves nothing.
 func (s Store) IsQueued(id ID) bool { return s.storedPhase(id) == Queued }
 
+// QueuedFor returns what a session waits for before it starts; empty if it is not queued. Empty
+// proves nothing.
+func (s Store) QueuedFor(id ID) Resource {
+	var state State
+	if !s.IsQueued(id) || s.Read(id, StateFile, &state) != nil || state.Queue == nil {
+		return ""
+	}
+	return state.Queue.For
+}
+
 // queuePosition returns the place of a queued session in the queue, from 1.
 func (s Store) queuePosition(id ID) int {
 	ids, _ := s.IDs()

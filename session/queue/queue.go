@@ -34,8 +34,9 @@ const lockTimeout = 10 * time.Second
 type Wait struct {
 	session.Queue
 
-	// behind are the sessions for whose end it waits, and whether each of them is queued too.
-	behind map[session.ID]bool
+	// behind are the sessions for whose end it waits, and what each of them waits for itself;
+	// empty if it runs.
+	behind map[session.ID]session.Resource
 	short  bool // the machine has too little available memory
 }
 
@@ -145,19 +146,20 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
 			Hint("give it less with --memory")
 	}
-	var running, earlier, sandboxes []session.ID // earlier are those in the queue that start first
+	var running, sandboxes []session.ID
+	var earlier []*member // those in the queue that start first
 	var used int64
-	for _, other := range others {
-		switch {
+	for i := range others {
+		switch other := &others[i]; {
 		case other.sandbox:
 			sandboxes, used = append(sandboxes, other.id), used+other.memory
 		case other.queue == nil:
 			running, used = append(running, other.id), used+other.memory
-		case other.id < id && startsBefore(&other, limit, memory):
-			earlier = append(earlier, other.id)
+		case other.id < id && startsBefore(other, limit, memory):
+			earlier = append(earlier, other)
 		}
 	}
-	wait := &Wait{Queue: session.Queue{Since: session.Now()}, behind: map[session.ID]bool{}}
+	wait := &Wait{Queue: session.Queue{Since: session.Now()}, behind: map[session.ID]session.Resource{}}
 	switch free := machine.total - used; {
 	case limit > 0 && len(running) >= limit:
 		wait.For = session.ForPlace
@@ -176,14 +178,15 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 		return nil, nil
 	}
 	if len(earlier) > 0 { // the last one of them will start first
-		wait.behind[earlier[len(earlier)-1]] = true
+		last := earlier[len(earlier)-1]
+		wait.behind[last.id] = last.queue.For
 		return wait, nil
 	}
 	if wait.For == session.ForMemory {
 		running = append(running, sandboxes...)
 	}
 	for _, id := range running {
-		wait.behind[id] = false
+		wait.behind[id] = ""
 	}
 	return wait, nil
 }
@@ -211,9 +214,10 @@ func reservedMemory(spec *session.Spec) int64 {
 // be fast, because queued sessions call it all the time.
 func (w *Wait) Unchanged(store session.Store) bool {
 	first := true // first among those in the queue
-	for id, queued := range w.behind {
-		first = first && !queued
-		if store.Ended(id) || !session.IsLocked(store.Dir(id)) || store.IsQueued(id) != queued {
+	for id, resource := range w.behind {
+		first = first && resource == ""
+		// A session that begins to wait for something else may let this one pass.
+		if store.Ended(id) || !session.IsLocked(store.Dir(id)) || store.QueuedFor(id) != resource {
 			return false
 		}
 	}

@@ -1,10 +1,12 @@
 package queue
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/session"
 )
 
@@ -75,5 +77,38 @@ func TestASessionThatNeedsMoreMemoryThanTheMachineHasIsRefusedWithTheNumbers(t *
 	_, err := decideTurn("00009-a", 0, 9*gib, nil, machineMemory{total: 8 * gib})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "9216 MiB, and this machine has 8192 MiB") || len(fault.Hints(err)) == 0 {
 		t.Errorf("%v, %q", err, fault.Hints(err))
+	}
+}
+
+// The later session starts now, and not only when the earlier one starts.
+func TestASessionNoticesThatTheEarlierOneWaitsForSomethingElse(t *testing.T) {
+	store := session.NewStore(paths.Dirs{State: t.TempDir()})
+	const earlier session.ID = "00001-a"
+	if err := os.MkdirAll(store.Dir(earlier), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	held, err := store.Lock(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	waitFor := func(what session.Resource) *session.Queue {
+		queue := &session.Queue{For: what, Text: "x"}
+		if err := store.WriteState(earlier, session.State{Phase: session.Queued, Queue: queue}); err != nil {
+			t.Fatal(err)
+		}
+		return queue
+	}
+	others := []member{{id: earlier, memory: gib, queue: waitFor(session.ForMemory)}}
+	wait, err := decideTurn("00002-a", 0, gib, others, machineMemory{total: 8 * gib, available: 8 * gib})
+	if err != nil || wait == nil {
+		t.Fatalf("it does not wait: %v", err)
+	}
+	if !wait.Unchanged(store) {
+		t.Error("it decides again although nothing has changed")
+	}
+	waitFor(session.ForPlace)
+	if wait.Unchanged(store) {
+		t.Error("it still waits for a session that it may pass")
 	}
 }
