@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/internal/fault"
@@ -233,6 +234,60 @@ func TestCodeEndsAtItsTimeLimit(t *testing.T) {
 	time.AfterFunc(100*time.Millisecond, cancel)
 	if _, err := r.Run(ctx, "x", Request{Language: Bash, Code: "sleep 1000"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled run: %v", err)
+	}
+}
+
+// pausedHost has a sandbox that was paused while code ran: nothing that is sent to it arrives.
+type pausedHost struct {
+	runs, kept chan struct{}
+	sent       []int // signals
+}
+
+func (h *pausedHost) StartProcess(context.Context, session.ID, process.Request) (process.Info, error) {
+	return process.Info{ID: 1}, nil
+}
+
+func (h *pausedHost) Processes(context.Context, session.ID) ([]process.Info, error) {
+	return []process.Info{{ID: 1, Argv: argvOf(Bash, modeKeep)}}, nil
+}
+
+func (h *pausedHost) ProcessInput(context.Context, session.ID, int, io.Reader, bool) error {
+	return nil
+}
+
+func (h *pausedHost) ReadProcess(ctx context.Context, _ session.ID, _ int, _ uint64, _ func(process.Frame) error) (process.Exit, error) {
+	close(h.runs)
+	select {
+	case <-ctx.Done():
+	case <-h.kept:
+	}
+	return process.Exit{}, ctx.Err()
+}
+
+func (h *pausedHost) SignalProcess(_ context.Context, _ session.ID, _, signal int) error {
+	if h.sent = append(h.sent, signal); len(h.sent) == 1000 {
+		close(h.kept) // the caller would wait as long as the sandbox is paused
+	}
+	return nil
+}
+
+func TestCancelingARunInAPausedSandboxKeepsNoCaller(t *testing.T) {
+	for name, request := range map[string]Request{"alone": {Language: Bash, Code: "x"}, "in a context": {Context: contextPrefix + "1", Code: "x"}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &pausedHost{runs: make(chan struct{}), kept: make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-h.runs
+				cancel()
+			}()
+			request.Timeout = time.Hour
+			if _, err := NewRunner(h).Run(ctx, "x", request); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if killed := len(h.sent) - 1; killed < 0 || slices.Index(h.sent, int(syscall.SIGKILL)) != killed {
+				t.Errorf("%s: it was sent the signals %v", name, h.sent)
+			}
+		})
 	}
 }
 

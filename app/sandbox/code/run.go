@@ -31,6 +31,9 @@ const (
 	// repeated, because an interrupt before the code runs is ignored.
 	interruptGrace = 3 * time.Second
 	interruptEvery = 300 * time.Millisecond
+	// killGrace is the time that killed code has to end. After it, a caller that has gone is
+	// not kept: in a paused sandbox, code ends only when the sandbox is resumed.
+	killGrace = 3 * time.Second
 	// startTime is the time limit for an interpreter to become ready for a context.
 	startTime = time.Minute
 	// lingerTime is the time after which code without a caller is ended.
@@ -184,8 +187,9 @@ func (x *execution) runKept(ctx context.Context, code string, kept process.Info)
 }
 
 // read reads the output up to both answers, or to the end of the process. At the time
-// limit, and when ctx ends, it sends a signal, and in the end kills the process. The exit
-// is nil if the process still runs.
+// limit, and when ctx ends, it sends a signal, and in the end kills the process. It then waits
+// for the end of the process, but after the end of ctx only for killGrace. The exit is nil if
+// the process still runs.
 func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (*process.Exit, error) {
 	for i, out := range []*Output{&x.stdout, &x.stderr} {
 		x.answers[i] = newSplitter(x.nonce, func(p []byte) { out.keep(p, x.limit) })
@@ -193,12 +197,23 @@ func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (
 			x.answers[i].awaitBegin(x.nonce, from == 1)
 		}
 	}
-	reading := context.WithoutCancel(ctx)
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	over := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		x.endAtLimit(ctx, over, signal)
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-over:
+		case <-time.After(killGrace):
+			stop()
+		}
 	}()
 	exit, err := x.processes.ReadProcess(reading, x.session, x.number, from, x.visit)
 	close(over)
@@ -240,7 +255,8 @@ func (x *execution) visit(frame process.Frame) error {
 	return nil
 }
 
-// endAtLimit ends the code at its time limit, or when ctx ends, unless over is closed before.
+// endAtLimit ends the code at its time limit, or when ctx ends, unless over is closed before. It
+// returns when over is closed, or the process was sent SIGKILL.
 func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal unix.Signal) {
 	late := time.NewTimer(x.timeout)
 	defer late.Stop()
@@ -256,7 +272,10 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 		if time.Since(began) > interruptGrace {
 			signal = unix.SIGKILL
 		}
-		_ = x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // the process may have ended
+		err := x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // the process may have ended
+		if err == nil && signal == unix.SIGKILL {
+			return // in a paused sandbox, more signals would only fill its connection
+		}
 		select {
 		case <-over:
 			return
