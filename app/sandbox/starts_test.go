@@ -3,16 +3,18 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"aibox/session"
 )
 
-func TestOnlySomeSandboxesStartAtTheSameTime(t *testing.T) {
-	limit := startsPerProcessor * runtime.NumCPU()
+func TestOnlySomeSandboxesOfATenantStartAtTheSameTime(t *testing.T) {
+	limit := ownStartsPerProcessor * runtime.NumCPU()
 	var starting, most atomic.Int64
 	var once sync.Once
 	full, proceed := make(chan struct{}), make(chan struct{})
@@ -45,4 +47,50 @@ func TestOnlySomeSandboxesStartAtTheSameTime(t *testing.T) {
 	if most.Load() != int64(limit) {
 		t.Errorf("%d started at the same time, not %d", most.Load(), limit)
 	}
+}
+
+// of returns a launch of a tenant.
+func of(tenant session.Tenant) session.Launch {
+	return session.Launch{Spec: session.Spec{Sandbox: &session.SandboxSpec{Tenant: tenant}}}
+}
+
+// One tenant restores large snapshots, which takes long, and wants to restore many more.
+func TestATenantDoesNotWaitForTheStartsOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		var mu sync.Mutex
+		started := map[session.Tenant]int{}
+		launch := limitStarts(func(_ context.Context, l session.Launch, _ func(session.Step)) (session.ID, error) {
+			mu.Lock()
+			started[l.Spec.Sandbox.Tenant]++
+			mu.Unlock()
+			<-proceed
+			return "", nil
+		}, newTurns(6, 4))
+		starts := func(tenant session.Tenant, n int) {
+			for range n {
+				go func() { _, _ = launch(t.Context(), of(tenant), nil) }()
+			}
+			synctest.Wait()
+		}
+		check := func(want map[session.Tenant]int) {
+			t.Helper()
+			if mu.Lock(); !maps.Equal(started, want) {
+				t.Errorf("started are %v, not %v", started, want)
+			}
+			mu.Unlock()
+		}
+		starts("many", 100)
+		starts("few", 1)
+		check(map[session.Tenant]int{"many": 4, "few": 1})
+		starts("more", 100)
+		check(map[session.Tenant]int{"many": 4, "few": 1, "more": 1})
+		starts("new", 1)
+		proceed <- struct{}{}
+		synctest.Wait()
+		check(map[session.Tenant]int{"many": 4, "few": 1, "more": 1, "new": 1})
+		close(proceed)
+		synctest.Wait()
+		check(map[session.Tenant]int{"many": 100, "few": 1, "more": 100, "new": 1})
+	})
 }
