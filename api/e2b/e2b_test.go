@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -191,6 +192,24 @@ func TestTheInsideOfASandboxNeedsItsOwnToken(t *testing.T) {
 	fake.revoked["token-a"] = true
 	if status, _ := call(t, front, "GET", "/e2b/files?path=/secret", "", inside(a)...); status != http.StatusUnauthorized {
 		t.Errorf("after the caller's token was revoked: %d", status)
+	}
+}
+
+func TestAWatcherWhoseEventsNobodyFetchesKeepsAFewMegabytes(t *testing.T) {
+	w := &watcher{}
+	for _, fetched := range []bool{false, true} { // what was fetched does not count
+		size, count := 0, 0
+		for err := error(nil); err == nil && count < maxWatcherEvents; count++ {
+			event := &filesystempb.FilesystemEvent{Name: strings.Repeat("x", 4000)}
+			size += proto.Size(event)
+			err = w.add(event)
+		}
+		if count < 400 || size > 3<<20 {
+			t.Errorf("it keeps %d events with %d bytes (fetched: %v)", count, size, fetched)
+		}
+		if events, err := w.take(); err != nil || len(events) != count-1 {
+			t.Errorf("%d of %d events: %v", len(events), count-1, err)
+		}
 	}
 }
 

@@ -173,6 +173,32 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
+func TestACallerWithManyTokensEndsNoURLsOfOthers(t *testing.T) {
+	tokens := newTokens(make([]byte, KeySize))
+	signed := func(token string) signed {
+		sum := sha256.Sum256([]byte("/x:read::" + token))
+		return signed{path: "/x", operation: "read", signature: signaturePrefix + base64.RawStdEncoding.EncodeToString(sum[:])}
+	}
+	check := func(name, token string, valid bool) {
+		t.Helper()
+		if _, _, err := tokens.verify(signed(token), "", time.Now()); (err == nil) != valid {
+			t.Errorf("the URL of %s: %v", name, err)
+		}
+	}
+	few := tokens.issue(forInside, "a", "few")
+	oldest := tokens.issue(forInside, "b0", "many")
+	for i := range maxIssued {
+		tokens.issue(forInside, "b"+strconv.Itoa(i), "many")
+	}
+	late := tokens.issue(forInside, "c", "late")
+	check("an early caller", few, true)
+	check("a late caller", late, true)
+	check("the caller with many, its first one", oldest, false)
+	if len(tokens.issued) != maxIssued {
+		t.Errorf("%d tokens of %d callers are kept", len(tokens.issued), len(tokens.of))
+	}
+}
+
 // Everyone can send a signature, and there can be many tokens, so each must cost little: the check
 // holds up all others.
 func TestASignatureOfALongPathNeedsLittleMemoryForEachToken(t *testing.T) {

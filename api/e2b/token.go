@@ -38,13 +38,13 @@ var errToken = errors.New("the access token is not valid for this sandbox")
 type tokens struct {
 	seal, nonce []byte
 
-	mu     sync.Mutex
-	issued map[string]string // ids of sandboxes by their tokens for the inside
-	order  []string          // of these, oldest first
+	mu     sync.RWMutex        // verify, which everyone can call, only reads
+	issued map[string]string   // ids of sandboxes by their tokens for the inside
+	of     map[string][]string // these tokens by their callers, oldest first
 }
 
 func newTokens(key []byte) *tokens {
-	return &tokens{seal: derive(key, "seal"), nonce: derive(key, "nonce"), issued: map[string]string{}}
+	return &tokens{seal: derive(key, "seal"), nonce: derive(key, "nonce"), issued: map[string]string{}, of: map[string][]string{}}
 }
 
 func derive(key []byte, label string) []byte {
@@ -79,25 +79,46 @@ func (t *tokens) issue(p purpose, sandbox, caller string) string {
 	nonce := mac.Sum(nil)[:aead.NonceSize()]
 	token := base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, []byte(caller), bound(p, sandbox)))
 	if p == forInside {
-		t.remember(token, sandbox)
+		t.remember(token, sandbox, caller)
 	}
 	return token
 }
 
-// remember keeps a token to check URLs that are signed with it, since their signature is a
-// hash of it.
-func (t *tokens) remember(token, sandbox string) {
+// remember keeps a caller's token to check URLs that are signed with it, since their signature is
+// a hash of it. If there are too many, it forgets the oldest one of the caller with the most: a
+// caller that creates many sandboxes ends no URLs of others.
+func (t *tokens) remember(token, sandbox, caller string) {
+	t.mu.RLock()
+	_, ok := t.issued[token]
+	t.mu.RUnlock()
+	if ok {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.issued[token]; ok {
 		return
 	}
-	if len(t.order) == maxIssued {
-		delete(t.issued, t.order[0])
-		t.order = t.order[1:]
+	if len(t.issued) == maxIssued {
+		t.forgetOne(caller)
 	}
 	t.issued[token] = sandbox
-	t.order = append(t.order, token)
+	t.of[caller] = append(t.of[caller], token)
+}
+
+// forgetOne forgets the oldest token of the caller with the most, which is the given one if others
+// have as many. t.mu is held.
+func (t *tokens) forgetOne(most string) {
+	for caller, own := range t.of {
+		if len(own) > len(t.of[most]) {
+			most = caller
+		}
+	}
+	own := t.of[most]
+	delete(t.issued, own[0])
+	if t.of[most] = own[1:]; len(own) == 1 {
+		delete(t.of, most)
+	}
 }
 
 // open returns the caller's token that is sealed in a token.
@@ -115,7 +136,7 @@ func (t *tokens) open(p purpose, sandbox, token string) (caller string, err erro
 		return "", errToken
 	}
 	if p == forInside {
-		t.remember(token, sandbox)
+		t.remember(token, sandbox, string(plain))
 	}
 	return string(plain), nil
 }
@@ -150,8 +171,8 @@ func (t *tokens) verify(s signed, sandbox string, now time.Time) (id, token stri
 	// Hashed once: everyone can send a long path, and there can be many tokens.
 	prefix := sha256.New()
 	prefix.Write([]byte(s.path + ":" + s.operation + ":" + s.user + ":"))
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	for candidate, of := range t.issued {
 		if sandbox != "" && sandbox != of {
 			continue

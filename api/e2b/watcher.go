@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/e2b/filesystempb"
@@ -17,6 +18,7 @@ const (
 	maxWatchers          = 1024
 	maxWatchersOfSandbox = 64
 	maxWatcherEvents     = 10_000
+	maxWatcherBytes      = 2 << 20 // of these events: their paths can be long
 )
 
 // watchers are the watches whose events callers fetch. They end with their sandbox, and
@@ -37,6 +39,7 @@ type watcher struct {
 
 	mu     sync.Mutex
 	events []*filesystempb.FilesystemEvent
+	bytes  int   // of events
 	err    error // why it has ended
 }
 
@@ -128,7 +131,7 @@ func (w *watchers) remove(id, sandbox string) error {
 func (w *watcher) add(event *filesystempb.FilesystemEvent) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.events) == maxWatcherEvents {
+	if w.bytes += proto.Size(event); len(w.events) == maxWatcherEvents || w.bytes > maxWatcherBytes {
 		return connect.NewError(connect.CodeDataLoss, errors.New("the watcher's events were not fetched in time: list the directory, and create another watcher"))
 	}
 	w.events = append(w.events, event)
@@ -156,7 +159,7 @@ func (w *watcher) take() ([]*filesystempb.FilesystemEvent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	events := w.events
-	w.events = nil
+	w.events, w.bytes = nil, 0
 	if len(events) == 0 {
 		return nil, w.err
 	}

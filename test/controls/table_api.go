@@ -6,6 +6,7 @@ func tenants() []control {
 	const starting = "TestATenantDoesNotWaitForTheStartsOfAnother"
 	return []control{
 		{name: "a tenant starts only some sandboxes at once", file: starts, text: `of < t.own && `, off: ``, tests: starting},
+		{name: "a caller with many tokens ends no signed URLs of others", file: "api/e2b/token.go", text: `len(own) > len(t.of[most])`, off: `len(own) < len(t.of[most])`, tests: "TestACallerWithManyTokensEndsNoURLsOfOthers"},
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
 	}
 }
