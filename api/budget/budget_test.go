@@ -12,7 +12,7 @@ import (
 const mib = 1 << 20
 
 func TestATenantReservesItsPartOfTheBudgetUntilItsCallsEnd(t *testing.T) {
-	b := New(5*mib, 3*mib)
+	b := New("the answers that %s collects at once", 5*mib, 3*mib)
 	call := func(tenant session.Tenant) (context.Context, func()) { return b.With(t.Context(), tenant) }
 	first, end := call("a")
 	second, endSecond := call("a")
@@ -50,7 +50,7 @@ func TestATenantReservesItsPartOfTheBudgetUntilItsCallsEnd(t *testing.T) {
 }
 
 func TestAReservationCannotOverflow(t *testing.T) {
-	b := New(3*mib, 3*mib)
+	b := New("%s", 3*mib, 3*mib)
 	ctx, end := b.With(t.Context(), "a")
 	defer end()
 	if err := Reserve(ctx, mib); err != nil {
@@ -58,5 +58,27 @@ func TestAReservationCannotOverflow(t *testing.T) {
 	}
 	if err := Reserve(ctx, 1<<63-1); err == nil {
 		t.Error("it was accepted")
+	}
+}
+
+func TestACallReservesWhatIsMissingToANumber(t *testing.T) {
+	b := New("%s", 3*mib, 3*mib)
+	c := b.Call("a")
+	for _, step := range []struct {
+		bytes int64
+		fits  bool
+		all   int64
+	}{{2 * mib, true, 2 * mib}, {1 * mib, true, 2 * mib}, {3 * mib, true, 3 * mib}, {3*mib + 1, false, 3 * mib}} {
+		if err := c.ReserveAll(step.bytes); (err == nil) != step.fits || b.all != step.all {
+			t.Errorf("%d bytes: %v; %d are reserved", step.bytes, err, b.all)
+		}
+	}
+	c.Release()
+	if err := c.Reserve(3 * mib); err != nil {
+		t.Errorf("what was released cannot be reserved: %v", err)
+	}
+	var none *Call
+	if err := none.Reserve(1 << 40); err != nil {
+		t.Errorf("a call without a budget: %v", err)
 	}
 }

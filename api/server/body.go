@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"aibox/api/budget"
 )
 
 // bodyReader ends a request whose body stops arriving, or is too large. Nothing is read once its
@@ -17,6 +19,8 @@ type bodyReader struct {
 	control *http.ResponseController
 	stall   time.Duration
 	limit   int64 // bytes; 0: none
+	// messages has what was read; nil if the handler keeps only pieces of it.
+	messages *budget.Call
 	// keepDeadline says that there is a deadline until the end of the body, also between reads:
 	// before net/http sends an answer of HTTP/1, it reads the rest of a small body itself.
 	keepDeadline bool
@@ -55,6 +59,10 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	isEnded := b.endRead(errors.Is(err, io.EOF))
+	if full := b.messages.Reserve(int64(n)); full != nil {
+		b.failed = full
+		return 0, full
+	}
 	switch {
 	case !errors.Is(err, os.ErrDeadlineExceeded):
 		return n, err

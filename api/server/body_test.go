@@ -86,3 +86,13 @@ func TestARefusedWriteIsAnsweredAndReadsNoFurtherWhileItsClientSendsNothing(t *t
 		})
 	}
 }
+
+func TestABodyThatStopsArrivingIsATimeoutInEveryProtocol(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{Stall: 100 * time.Millisecond} })
+	for _, path := range []string{"/v1/sandboxes", "/aibox.v1.Sandboxes/Create"} {
+		got := s.answerTo("POST " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + bearer(s.token("a")) + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		if got.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("%s: %s", path, got.Status)
+		}
+	}
+}

@@ -110,8 +110,8 @@ func earlyError(header http.Header, body []byte) (code connect.Code, message str
 
 // causeOf returns the error behind one that connect has reported.
 func causeOf(r *http.Request, code connect.Code, message string) error {
-	if body, ok := r.Body.(*bodyReader); ok && body.failed != nil {
-		return body.failed
+	if failure := requestOf(r.Context()).bodyFailure(); failure != nil {
+		return failure
 	}
 	found := failInvalid
 	if i := slices.IndexFunc(failures, func(f failure) bool { return f.code == code }); i >= 0 {

@@ -12,6 +12,8 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/budget"
+	"aibox/internal/fault"
 )
 
 // interceptor checks the right of each call of the schema, records it, and gives its error
@@ -24,6 +26,10 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		var response connect.AnyResponse
 		message, _ := r.Any().(proto.Message)
 		err := i.call(ctx, r.Spec(), func() string { return subject(message) }, func() (err error) {
+			// It can be larger than what has arrived, which may be compressed.
+			if err := requestOf(ctx).messages().ReserveAll(int64(proto.Size(message))); err != nil {
+				return err
+			}
 			if err := checkKnown(message); err != nil {
 				return err
 			}
@@ -42,19 +48,29 @@ func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) conn
 // WrapStreamingHandler implements connect.Interceptor.
 func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		first := &firstMessage{StreamingHandlerConn: conn}
+		first := &firstMessage{StreamingHandlerConn: conn, messages: requestOf(ctx).messages()}
 		return i.call(ctx, conn.Spec(), func() string { return first.subject }, func() error { return next(ctx, first) })
 	}
 }
 
-// firstMessage remembers the subject of the first message of a call.
+// firstMessage remembers the subject of the first message of a call. Of a stream, it counts each
+// message until the next one is wanted.
 type firstMessage struct {
 	connect.StreamingHandlerConn
-	subject string
+	subject  string
+	messages *budget.Call
 }
 
 func (f *firstMessage) Receive(message any) error {
-	if err := f.StreamingHandlerConn.Receive(message); err != nil {
+	if f.Spec().StreamType&connect.StreamTypeClient != 0 { // a single message is used until the call ends
+		f.messages.Release()
+	}
+	err := f.StreamingHandlerConn.Receive(message)
+	var full *fault.Fault
+	if errors.As(err, &full) { // of the body
+		return full
+	}
+	if err != nil {
 		return err
 	}
 	m, ok := message.(proto.Message)
@@ -63,6 +79,9 @@ func (f *firstMessage) Receive(message any) error {
 	}
 	if f.subject == "" {
 		f.subject = subject(m)
+	}
+	if err := f.messages.ReserveAll(int64(proto.Size(m))); err != nil {
+		return err
 	}
 	return checkKnown(m)
 }

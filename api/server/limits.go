@@ -24,6 +24,10 @@ type Limits struct {
 	Connections int           // default 1,024
 	Calls       int           // at once; default 1,024
 	TenantCalls int           // of one tenant at once; default 256
+	// What messages that have arrived can have at once, in bytes, until their calls end or ask for
+	// the next one.
+	Messages       int64 // default 1 GiB
+	TenantMessages int64 // of one tenant; default 256 MiB
 	// What answers that are collected before they are sent can have at once, in bytes. With the
 	// defaults, all calls of Exec that do not ask for more output than usual fit.
 	Answers       int64 // default 2 GiB
@@ -35,6 +39,7 @@ func (l Limits) withDefaults() Limits {
 		Message: cmp.Or(l.Message, 4<<20), Header: cmp.Or(l.Header, 32<<10), HeaderTime: cmp.Or(l.HeaderTime, 10*time.Second),
 		Stall: cmp.Or(l.Stall, time.Minute), Idle: cmp.Or(l.Idle, 2*time.Minute), Connections: cmp.Or(l.Connections, 1024),
 		Calls: cmp.Or(l.Calls, 1024), TenantCalls: cmp.Or(l.TenantCalls, 256),
+		Messages: cmp.Or(l.Messages, 1<<30), TenantMessages: cmp.Or(l.TenantMessages, 256<<20),
 		Answers: cmp.Or(l.Answers, 2<<30), TenantAnswers: cmp.Or(l.TenantAnswers, 512<<20),
 	}
 }

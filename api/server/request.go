@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/api/auth"
+	"aibox/api/budget"
 	"aibox/session"
 )
 
@@ -20,10 +21,27 @@ type request struct {
 	caller auth.Caller
 	host   string // the Host header
 	tls    bool
+	body   *bodyReader // nil if it has none
 	// intercepted says that the call has passed the checks of connect.
 	intercepted bool
 	recorded    atomic.Bool // something about it is in the record
 	failure     error       // the last one that WriteError has written
+}
+
+// messages are the bytes of the body that are in memory; nil if they are not limited.
+func (r *request) messages() *budget.Call {
+	if r.body == nil {
+		return nil
+	}
+	return r.body.messages
+}
+
+// bodyFailure returns why the body could not be read to its end, if a limit is the reason.
+func (r *request) bodyFailure() error {
+	if r.body == nil {
+		return nil
+	}
+	return r.body.failed
 }
 
 type requestKey struct{}

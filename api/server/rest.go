@@ -18,11 +18,17 @@ func restErrors(handler http.Handler) http.Handler {
 		if out.status == 0 {
 			return
 		}
+		of := requestOf(r.Context())
 		shown, status := shape(out.status, out.body)
-		if shown.Kind == failLimit.kind && !requestOf(r.Context()).intercepted { // as in causeOf
+		switch failure := of.bodyFailure(); {
+		case of.intercepted:
+		case failure != nil && describe(failure) != failTooLarge:
+			cause, found := toError(r.Context(), failure)
+			shown, status = cause, found.status
+		case shown.Kind == failLimit.kind: // as in causeOf
 			shown.Kind, status = failTooLarge.kind, failTooLarge.status
 		}
-		shown.Id = requestID(r.Context())
+		shown.Id = of.id
 		writeError(w, status, shown)
 	})
 }

@@ -153,6 +153,7 @@ func (s *Server) guard(route Route) http.Handler {
 				body.limit = 2 * s.options.Limits.Message // the message's own limit is checked when it is read
 			}
 			r.Body = body
+			requestOf(r.Context()).body = body
 			defer body.end()
 		}
 		begin := time.Now()
@@ -216,11 +217,26 @@ func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
+	defer s.limitMessages(route, r, caller.Tenant)()
 	valid, end := s.whileValid(r.Context(), caller)
 	defer end()
 	ctx, free := s.answers.With(valid, caller.Tenant)
 	defer free()
 	route.Handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// limitMessages makes the messages of a request count until release is called. The body of an upload
+// of another kind is never in memory as a whole.
+func (s *Server) limitMessages(route *Route, r *http.Request, tenant session.Tenant) (release func()) {
+	body := requestOf(r.Context()).body
+	if body == nil || route.Upload {
+		return func() {}
+	}
+	body.messages = s.messages.Call(tenant)
+	return func() {
+		body.end() // a goroutine of the handler may still read
+		body.messages.Release()
+	}
 }
 
 // refuse records a refusal and writes it.

@@ -50,6 +50,7 @@ type Server struct {
 	calls    *callLimit
 	entered  *callLimit // requests of Enter, whose calls count among the others
 	answers  *budget.Budget
+	messages *budget.Budget
 	services []string // full names
 	started  time.Time
 	front    http.Handler // the handler that Serve serves
@@ -63,7 +64,12 @@ func New(o Options) (*Server, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits), answers: budget.New(o.Limits.Answers, o.Limits.TenantAnswers), started: time.Now(), recheck: recheck}
+	s := &Server{
+		options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), started: time.Now(), recheck: recheck,
+		calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits),
+		answers:  budget.New("the answers that %s collects at once", o.Limits.Answers, o.Limits.TenantAnswers),
+		messages: budget.New("the messages that %s receives at once", o.Limits.Messages, o.Limits.TenantMessages),
+	}
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)

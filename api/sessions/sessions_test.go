@@ -100,7 +100,7 @@ func TestPartsAreAcceptedIntoABundleThatChangesNothingInTheRepository(t *testing
 func TestAnswersWithChangesTakeFromTheBudgetOfTheTenant(t *testing.T) {
 	f := newFixture(t)
 	f.ended("00001-codex", map[string]string{"a.txt": edited})
-	f.budget = budget.New(1<<30, 1<<20)
+	f.budget = budget.New("the answers that %s collects at once", 1<<30, 1<<20)
 	ann, ctx := f.as("ann"), bounded(t)
 	_, changes := ann.Changes(ctx, ask(&aiboxv1.SessionChangesRequest{SessionId: "00001-codex"}))
 	_, diff := ann.Diff(ctx, ask(&aiboxv1.SessionDiffRequest{SessionId: "00001-codex"}))
