@@ -36,8 +36,11 @@ type block struct {
 // result encodes the answer.
 func (a *answer) result() *mcp.CallToolResult {
 	facts, err := json.Marshal(a.facts)
-	if err != nil || len(facts) > maxFacts {
-		return failure(fmt.Errorf("the answer cannot be encoded (%d bytes): %w", len(facts), err))
+	if err == nil && len(facts) > maxFacts {
+		err = fmt.Errorf("it has %d bytes, and %d is the limit", len(facts), maxFacts)
+	}
+	if err != nil {
+		return failure(fmt.Errorf("the answer cannot be encoded: %w", err))
 	}
 	text := string(facts)
 	if a.next != "" {

@@ -70,12 +70,7 @@ func (t *sessionTools) listChanges(ctx context.Context, _ *call, in listChangesI
 	facts := factsOfChanges(&changes)
 	var list strings.Builder
 	if in.From == 0 {
-		for _, note := range changes.Set.Notes {
-			list.WriteString("note: " + note + "\n")
-		}
-		for _, refused := range changes.Set.Refused[:min(len(changes.Set.Refused), 20)] {
-			fmt.Fprintf(&list, "cannot be accepted: %s: %s\n", refused.Path, refused.Reason)
-		}
+		list.WriteString(describeSet(changes.Set))
 	}
 	for i := in.From; i < len(changes.Set.Changes); i++ {
 		text := describeChange(&changes.Set.Changes[i])
@@ -91,6 +86,22 @@ func (t *sessionTools) listChanges(ctx context.Context, _ *call, in listChangesI
 		made.next = "Call read_diff to read the changes of files, hunk by hunk."
 	}
 	return made, nil
+}
+
+// describeSet describes what of a change set is no change, in lines. It leaves room for changes: an
+// agent chooses the paths, and could otherwise fill the answer.
+func describeSet(set *review.ChangeSet) string {
+	var lines []string
+	for _, note := range set.Notes {
+		lines = append(lines, "note: "+note)
+	}
+	for _, refused := range set.Refused[:min(len(set.Refused), 20)] {
+		lines = append(lines, fmt.Sprintf("cannot be accepted: %s: %s", refused.Path, refused.Reason))
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return bounded(strings.Join(lines, "\n"), maxData/2) + "\n"
 }
 
 // describeChange describes a changed file, and each of its risks in a line.

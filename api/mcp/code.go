@@ -82,9 +82,9 @@ func (t sandboxTools) runCode(ctx context.Context, c *call, in runCodeInput) (*a
 		},
 		data: outputs(ran.GetStdout(), ran.GetStderr()),
 	}
-	for source, text := range map[string]string{"the result of the code": ran.GetResult(), "the error of the code": ran.GetError()} {
-		if text != "" {
-			made.data = append(made.data, block{source, bounded(text, maxData)})
+	for _, b := range []block{{"the result of the code", ran.GetResult()}, {"the error of the code", ran.GetError()}} {
+		if b.text != "" {
+			made.data = append(made.data, block{b.source, bounded(b.text, maxData)})
 		}
 	}
 	return made, nil

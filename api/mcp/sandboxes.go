@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -131,9 +132,13 @@ type sandboxFacts struct {
 	Ends     *time.Time `json:"ends,omitempty"`
 	Network  string     `json:"network"`
 	Allow    []string   `json:"allow,omitempty"`
+	More     int        `json:"more_allowed,omitempty"` // hosts that are not listed
 	User     string     `json:"user,omitempty"`
 	Dir      string     `json:"dir,omitempty"`
 }
+
+// maxHosts is the maximum number of hosts that an answer lists of a sandbox.
+const maxHosts = 20
 
 func factsOfSandbox(s *aiboxv1.Sandbox) sandboxFacts {
 	facts := sandboxFacts{
@@ -144,6 +149,9 @@ func factsOfSandbox(s *aiboxv1.Sandbox) sandboxFacts {
 	if s.GetExpireTime() != nil {
 		ends := s.GetExpireTime().AsTime()
 		facts.Ends = &ends
+	}
+	if hosts := facts.Allow; len(hosts) > maxHosts {
+		facts.Allow, facts.More = hosts[:maxHosts], len(hosts)-maxHosts
 	}
 	return facts
 }
@@ -191,9 +199,20 @@ func (t sandboxTools) list(ctx context.Context, c *call, _ struct{}) (*answer, e
 	}
 	facts := struct {
 		Sandboxes []sandboxFacts `json:"sandboxes"`
+		More      int            `json:"more,omitempty"` // sandboxes that are not listed
 	}{Sandboxes: []sandboxFacts{}}
-	for _, s := range all[:min(len(all), maxSandboxes)] {
-		facts.Sandboxes = append(facts.Sandboxes, factsOfSandbox(s))
+	size := 0
+	for i, s := range all {
+		one := factsOfSandbox(s)
+		encoded, err := json.Marshal(one)
+		if err != nil {
+			return nil, err
+		}
+		if size += len(encoded) + 1; i == maxSandboxes || size > maxFacts-1<<10 {
+			facts.More = len(all) - i
+			break
+		}
+		facts.Sandboxes = append(facts.Sandboxes, one)
 	}
 	return &answer{facts: facts}, nil
 }
