@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -36,12 +37,22 @@ func TestTheMessagesOfATenantTakeABoundedAmountOfMemory(t *testing.T) {
 	ids := map[session.Tenant]string{"a": s.sandbox("a"), "b": s.sandbox("b")}
 	stdin := make([]byte, large)
 	text := fmt.Sprintf(`{"argv":["true"],"stdin":%q}`, strings.Repeat("A", large))
+	// settle waits for the ends of calls that are answered.
+	settle := func() {
+		for running := 1; running > 0; runtime.Gosched() {
+			s.Server.calls.mu.Lock()
+			running = s.Server.calls.all
+			s.Server.calls.mu.Unlock()
+		}
+	}
 	exec := func(tenant session.Tenant, options ...connect.ClientOption) error {
+		defer settle()
 		client := aiboxv1connect.NewProcessesClient(http.DefaultClient, s.url, append(options, tokenOf(tokens[tenant]))...)
 		_, err := client.Exec(t.Context(), connect.NewRequest(&aiboxv1.ExecRequest{SandboxId: ids[tenant], Argv: []string{"true"}, Stdin: stdin}))
 		return err
 	}
 	upload := func(pieces int, options ...connect.ClientOption) error {
+		defer settle()
 		out := aiboxv1connect.NewFilesClient(http.DefaultClient, s.url, options...).Write(t.Context())
 		out.RequestHeader().Set("Authorization", "Bearer "+tokens["a"])
 		for range pieces {
@@ -69,6 +80,7 @@ func TestTheMessagesOfATenantTakeABoundedAmountOfMemory(t *testing.T) {
 		if fits && got.status != http.StatusOK || !fits && (got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "try again when other calls have ended")) {
 			t.Errorf("REST, which should fit %v: %d %s", fits, got.status, got.body)
 		}
+		settle()
 	}
 	check(true)
 	if err := others.Reserve(most - large/2); err != nil {
