@@ -28,7 +28,7 @@ func (a *App) Sandboxes(sessions *manager.Manager) (*sandbox.Service, error) {
 		Secrets:  run.ReadSecrets, CheckAddresses: a.DecideAddresses,
 		ModelKeys: a.ModelKeys, NamedImage: a.NamedImage,
 	}
-	service.Launch = service.ClaimOr(sessions.Launch)
+	service.Launch = service.ClaimOr(sandbox.LimitStarts(sessions.Launch)) // a claim waits for no start
 	return service, nil
 }
 

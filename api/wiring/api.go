@@ -85,7 +85,7 @@ func Open(ctx context.Context, c Config) (*API, error) {
 	enforcer.Volumes, enforcer.Trees = sandboxes.Volumes.Bytes, trees.Bytes
 	enforcer.Snapshots, sandboxes.SnapshotRoom = sandboxes.Snapshots.Bytes, enforcer.SnapshotRoom
 	sandboxes.Defaults = s.Store.Defaults
-	sandboxes.Launch = enforcer.Limit(sandbox.LimitStarts(sandboxes.Launch))
+	sandboxes.Launch = enforcer.Limit(sandboxes.Launch)
 	key, err := s.Store.Key(ctx, "ports")
 	if err != nil {
 		return nil, errors.Join(err, s.Store.Close())
