@@ -24,6 +24,7 @@ type preview struct {
 
 	loading session.ID // the session being loaded; empty for none
 	again   bool       // there was more output since then
+	stale   bool       // its summary has changed since then
 	answers page.Latest
 	watch   *outputWatch // nil while the selected session does not run
 	outputs page.Latest
@@ -50,10 +51,14 @@ const tailBytes = 16 << 10
 
 // load loads the selected session. b is nil if there is none.
 func (p *preview) load(b *summary.Summary) tea.Cmd {
-	if b == nil || !p.on || p.loading == b.ID {
+	if b == nil || !p.on {
 		return p.watchOutput(b)
 	}
-	p.loading, p.again = b.ID, false
+	if p.loading == b.ID {
+		p.stale = true
+		return p.watchOutput(b)
+	}
+	p.loading, p.again, p.stale = b.ID, false, false
 	sessions, of, read := p.sessions, *b, p.reader(b)
 	return p.answers.Replace(func() tea.Msg {
 		found, err := sessions.Find(string(of.ID))
@@ -115,7 +120,10 @@ func (p *preview) take(msg previewLoaded, b *summary.Summary) tea.Cmd {
 	} else {
 		p.id, p.session, p.changes, p.output, p.known = msg.id, msg.session, msg.changes, msg.output, msg.err == nil
 	}
-	if p.again {
+	switch {
+	case p.stale:
+		return tea.Batch(p.watchOutput(b), p.load(b))
+	case p.again:
 		return p.loadTail(b)
 	}
 	return p.watchOutput(b)

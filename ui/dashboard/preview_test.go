@@ -2,11 +2,43 @@ package dashboard
 
 import (
 	"testing"
+	"time"
 
 	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/summary"
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
 )
+
+// A session that ends while only its output is loaded is loaded as a whole afterwards.
+func TestASessionThatEndsWhileItsOutputIsLoadedShowsItsFiles(t *testing.T) {
+	b := summary.Summary{ID: "0aaaa-shell", Phase: session.Running}
+	p := preview{ctx: t.Context(), sessions: service{&fakeSessions{briefs: []summary.Summary{b}}}, on: true, id: b.ID, known: true, watch: &outputWatch{id: b.ID, stop: func() {}}}
+	output := p.loadTail(&b)
+	b.Phase, b.Changed, b.Files = session.Ended, true, 1
+	if cmd := p.load(&b); cmd != nil {
+		t.Fatal("two loads at the same time")
+	}
+	deadline := time.Now().Add(time.Minute)
+	for pending := []tea.Cmd{output}; len(pending) > 0 && time.Now().Before(deadline); pending = pending[1:] {
+		if pending[0] == nil {
+			continue
+		}
+		msg, _ := page.Current(pending[0]())
+		switch msg := msg.(type) {
+		case tea.BatchMsg:
+			pending = append(pending, msg...)
+		case previewLoaded:
+			pending = append(pending, p.take(msg, &b))
+		}
+	}
+	if p.changes == nil {
+		t.Error("the files are not shown")
+	}
+}
 
 func TestTheModelIsNamedInWords(t *testing.T) {
 	for _, c := range []struct {
