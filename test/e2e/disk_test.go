@@ -58,10 +58,11 @@ func (d *disk) unmount() {
 	})
 }
 
-// fill uses all free space.
+// fill uses all free space. The pieces get smaller step by step, because a session that notices the
+// nearly full disk ends before it is full.
 func (d *disk) fill() {
 	d.m.t.Helper()
-	for _, piece := range []string{"1M", "512"} {
+	for _, piece := range []string{"1M", "64K", "4K", "512"} {
 		d.m.exec("dd", "if=/dev/zero", "of="+d.filler()+piece, "bs="+piece, "count=64K")
 	}
 }
