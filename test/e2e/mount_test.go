@@ -110,7 +110,7 @@ func TestAMountIsPartOfWhatFollowsASession(t *testing.T) {
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"run", "--resume", o.ID, "--", "true"}, {"rerun", o.ID}, {"fork", o.ID}, {"verify", o.ID}} {
+	for _, args := range [][]string{{"run", "--resume", o.ID, "--", "true"}, {"rerun", o.ID}, {"fork", o.ID, "--", "true"}, {"verify", o.ID}} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, folder+"\" does not exist") || !strings.Contains(o.stderr, "--mount=") {
 			t.Errorf("%v without the folder: %s", args, o)
 		}

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aibox/runtime"
 )
 
 // A supervisor that was stopped (SIGSTOP) accepts connections and never answers. Commands
@@ -22,7 +24,7 @@ func TestAStoppedSupervisorBlocksNoCommand(t *testing.T) {
 	if err := syscall.Kill(r.State.Supervisor.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(r.State.Supervisor.PID, syscall.SIGKILL) })
+	t.Cleanup(func() { _ = runtime.KillProcess(r.State.Supervisor) }) // not another process with its PID
 	for _, w := range watchers {
 		if code := w.wait(); code != 3 || !strings.Contains(w.stderr.String(), "aibox stop --force "+id) {
 			t.Errorf("who watches ends with %d and %q", code, w.stderr.String())
