@@ -44,8 +44,11 @@ func TestLentBytesPerHostAreTakenFromTheBudgetOfEachHost(t *testing.T) {
 		hosts = append(hosts, host)
 	}
 	p := &Proxy{budget: newBudget(Budgets{UploadPerHost: 100})}
-	p.budget.reserve(hosts[0], up, 40)
-	p.budget.reserve(hosts[1], up, 10)
+	for i, bytes := range []int64{40, 10} {
+		if got, refused := p.budget.reserve(hosts[i], up, bytes); refused != nil || got != bytes {
+			t.Fatalf("%d bytes are granted: %v", got, refused)
+		}
+	}
 	if lent := p.Lend(netguard.Traffic{UploadPerHost: 50, DownloadPerHost: 1000}); lent.UploadPerHost != 50 || lent.DownloadPerHost != 1000 {
 		t.Errorf("%+v is lent", lent)
 	}

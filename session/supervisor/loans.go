@@ -117,8 +117,10 @@ func (s *ownSandboxes) lendTraffic(want netguard.Traffic) (lent netguard.Traffic
 	}
 	lent = proxy.Lend(want)
 	for _, one := range [][2]int64{
-		{lent.Upload, want.Upload}, {lent.Download, want.Download},
-		{lent.UploadPerHost, want.UploadPerHost}, {lent.DownloadPerHost, want.DownloadPerHost},
+		{lent.Upload, want.Upload},
+		{lent.Download, want.Download},
+		{lent.UploadPerHost, want.UploadPerHost},
+		{lent.DownloadPerHost, want.DownloadPerHost},
 	} {
 		if one[0] < min(one[1], leastTraffic) {
 			proxy.Return(lent)

@@ -192,8 +192,16 @@ func layoutOf(width int, widest *layout) layout {
 		width  int
 		task   int // the width of the task from which the column keeps its width
 	}{
-		{byMemory, 0, roomyTask}, {byCPU, 0, roomyTask}, {byCost, 0, roomyTask}, {byRefused, 0, roomyTask}, {byTokens, 0, roomyTask},
-		{byRepository, 12, leastTask}, {bySession, 12, leastTask}, {byChanges, 11, leastTask}, {byRepository, 0, leastTask}, {byChanges, 0, leastTask},
+		{byMemory, 0, roomyTask},
+		{byCPU, 0, roomyTask},
+		{byCost, 0, roomyTask},
+		{byRefused, 0, roomyTask},
+		{byTokens, 0, roomyTask},
+		{byRepository, 12, leastTask},
+		{bySession, 12, leastTask},
+		{byChanges, 11, leastTask},
+		{byRepository, 0, leastTask},
+		{byChanges, 0, leastTask},
 	} {
 		if rest() < narrow.task {
 			l[narrow.column] = min(l[narrow.column], narrow.width)

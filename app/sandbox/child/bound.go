@@ -225,8 +225,11 @@ func take(spec *session.Spec, granted session.Share) {
 		setting *amount.MiB
 		granted int64
 	}{
-		{&spec.Disk, granted.Disk}, {&spec.EgressUpload, granted.Upload}, {&spec.EgressDownload, granted.Download},
-		{&spec.EgressUploadHost, granted.UploadPerHost}, {&spec.EgressDownloadHost, granted.DownloadPerHost},
+		{&spec.Disk, granted.Disk},
+		{&spec.EgressUpload, granted.Upload},
+		{&spec.EgressDownload, granted.Download},
+		{&spec.EgressUploadHost, granted.UploadPerHost},
+		{&spec.EgressDownloadHost, granted.DownloadPerHost},
 	} {
 		if limit.granted > 0 {
 			*limit.setting = min(*limit.setting, amount.MiB(max(1, limit.granted>>20)))
