@@ -75,7 +75,7 @@ type appKeys struct {
 
 func newApp(ctx context.Context, r Request) *app {
 	a := &app{
-		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor, job: currentJob, query: newTerminalQuery(),
+		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor, job: currentJob, query: newTerminalQuery(queryWait),
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("search all commands", ":", "ctrl+k"),
 			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit; cancels a question or a text first", "ctrl+c"),

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,39 +15,32 @@ const queryWait = time.Second
 // its background color, or until queryWait after the start. An answer that comes later would be
 // printed at the user's shell prompt, or be read by the command that has the terminal then.
 type terminalQuery struct {
-	sent     time.Time
-	answered chan struct{} // closed at the answer
-
-	// Only the program's loop uses the following.
-	known    bool // answered is closed
-	quitting bool
+	over     <-chan struct{} // closed when the terminal has answered, or will not
+	answered func()          // closes over
+	quitting bool            // only the program's loop uses it
 }
 
-// newTerminalQuery is the query of a program that starts now.
-func newTerminalQuery() *terminalQuery {
-	return &terminalQuery{sent: time.Now(), answered: make(chan struct{})}
+// newTerminalQuery is the query of a program that starts now. It waits for the answer at most for
+// wait.
+func newTerminalQuery(wait time.Duration) *terminalQuery {
+	ctx, answered := context.WithTimeout(context.Background(), wait)
+	return &terminalQuery{over: ctx.Done(), answered: answered}
 }
 
 // wait returns when the terminal has answered, or will not.
-func (q *terminalQuery) wait() {
-	select {
-	case <-q.answered:
-	case <-time.After(queryWait - time.Since(q.sent)):
-	}
-}
+func (q *terminalQuery) wait() { <-q.over }
 
 // filter passes on every message except an early request to quit. It calls quit later to repeat
 // that request.
 func (q *terminalQuery) filter(msg tea.Msg, quit func()) tea.Msg {
 	switch msg.(type) {
 	case tea.BackgroundColorMsg:
-		if !q.known {
-			q.known = true
-			close(q.answered)
-		}
+		q.answered()
 	case tea.QuitMsg:
-		if q.known || time.Since(q.sent) >= queryWait {
+		select {
+		case <-q.over:
 			return msg
+		default:
 		}
 		if !q.quitting {
 			q.quitting = true

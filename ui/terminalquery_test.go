@@ -11,8 +11,7 @@ import (
 func TestTheUIWaitsForTheTerminalsAnswerBeforeItEnds(t *testing.T) {
 	quits := make(chan struct{}, 10)
 	quit := func() { quits <- struct{}{} }
-	early := newTerminalQuery()
-	early.sent = early.sent.Add(time.Hour)
+	early := newTerminalQuery(time.Hour)
 	if msg := early.filter(tea.QuitMsg{}, quit); msg != nil {
 		t.Fatalf("a request to quit before the answer is passed on: %v", msg)
 	}
@@ -30,7 +29,7 @@ func TestATerminalThatNeverAnswersKeepsTheUIForAMomentOnly(t *testing.T) {
 		begin := time.Now()
 		quits := make(chan struct{}, 10)
 		quit := func() { quits <- struct{}{} }
-		silent := newTerminalQuery()
+		silent := newTerminalQuery(queryWait)
 		if msg := silent.filter(tea.QuitMsg{}, quit); msg != nil {
 			t.Fatalf("a request to quit before the answer is passed on: %v", msg)
 		}
