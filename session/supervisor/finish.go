@@ -45,7 +45,11 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
 		result.Left, result.Commits = out.exit.Left, boundCommits(out.exit.Commits)
 	}
-	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
+	end := map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault}
+	if spec := s.launch.Spec.Sandbox; spec != nil {
+		end["template"] = spec.Template
+	}
+	s.audit(audit.AgentEnded, end)
 
 	_ = s.line.Close()
 	// Let the sandbox end by itself before the daemon removes it: a kill by the daemon takes

@@ -178,6 +178,7 @@ func layoutOf(width int, widest *layout) layout {
 	for _, c := range fitted {
 		l[c] = min(l[c], max(widest[c], len(kinds[c].name))+1) // a space, or the arrow
 	}
+	session := l[bySession]
 	rest := func() int {
 		used := leadWidth
 		for c, w := range l {
@@ -207,6 +208,7 @@ func layoutOf(width int, widest *layout) layout {
 			l[narrow.column] = min(l[narrow.column], narrow.width)
 		}
 	}
+	l[bySession] = min(session, l[bySession]+max(0, rest()-leastTask)) // what hiding the others made room for
 	l[byTask] = max(0, rest())
 	return l
 }

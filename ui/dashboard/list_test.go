@@ -129,3 +129,10 @@ func TestTheTaskGetsTheRoomThatOtherColumnsDoNotNeed(t *testing.T) {
 		}
 	}
 }
+
+func TestAHiddenColumnLeavesTheSessionItsWholeName(t *testing.T) {
+	long := layout{bySession: 14, byRepository: 40}
+	if got := layoutOf(70, &long); got[byRepository] != 0 || got[bySession] != 15 || got[byTask] < leastTask {
+		t.Errorf("%v", got)
+	}
+}

@@ -81,6 +81,9 @@ func describe(e audit.Event) (logEntry, bool) {
 	case audit.StopRequested:
 		h.text = d.Reason
 	case audit.AgentEnded:
+		if d.Template != "" {
+			return h, false // the sandbox has no agent, and its removal follows
+		}
 		h.text = fmt.Sprintf("the agent ended with exit code %d", d.Exit)
 		if d.Signal != 0 {
 			h.text = fmt.Sprintf("the agent was killed by signal %d", d.Signal)

@@ -25,6 +25,7 @@ func TestEventsAreDescribedInEscapedText(t *testing.T) {
 		{audit.AgentStarted, `{"agent":"sandbox","template":"code"}`, "·", "the sandbox is ready"},
 		{audit.AgentEnded, `{"exit_code":3}`, "·", "the agent ended with exit code 3"},
 		{audit.AgentEnded, `{"exit_code":-1,"signal":9}`, "·", "the agent was killed by signal 9"},
+		{audit.AgentEnded, `{"exit_code":143,"signal":15,"template":"code"}`, "·", ""},
 		{audit.ChangesComputed, `{"files":1,"added":2,"deleted":3}`, "·", "1 file changed, +2 -3"},
 		{audit.ChangesComputed, `{"files":0}`, "·", "no changes"},
 		{audit.SandboxDestroyed, ``, "·", "the sandbox was removed"},
