@@ -207,7 +207,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	}
 	meant := spelling.Nearest(args[0], names)
 	for _, name := range synonyms[args[0]] {
-		if slices.Contains(names, name) {
+		if command, _, _ := strings.Cut(name, " "); slices.Contains(names, command) {
 			meant = name
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
@@ -28,6 +29,7 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		"config get timeout":                  `did you mean "show"?`,
 		"status":                              `did you mean "ls"?`,
 		"merge 0dq4f":                         `did you mean "accept"?`,
+		"resume 0dq4f":                        `did you mean "run --resume"?`,
 		"token rm abc":                        `did you mean "revoke"?`,
 		"open 0dq4f 99999":                    "`aibox open 0dq4f` lists the ports on which programs in the sandbox listen",
 		"sandbox start":                       `did you mean "create"?`,
@@ -62,6 +64,9 @@ func TestEachSynonymNamesCommands(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			names[sub.Name()] = true
+			flag := func(f *pflag.Flag) { names[sub.Name()+" --"+f.Name] = true }
+			sub.Flags().VisitAll(flag)
+			sub.PersistentFlags().VisitAll(flag)
 			walk(sub)
 		}
 	}

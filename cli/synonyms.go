@@ -1,15 +1,18 @@
 package cli
 
 // synonyms maps names that commands have in other tools to the names they have here. An
-// unknown command that is one of them gets the other as a suggestion, where it exists.
+// unknown command that is one of them gets the other as a suggestion, where it exists. A
+// name may be followed by a flag.
 var synonyms = map[string][]string{
 	"apply":    {"accept"},
 	"build":    {"bake"},
 	"check":    {"doctor", "verify"},
 	"clean":    {"gc"},
+	"commit":   {"accept"},
 	"connect":  {"attach"},
-	"continue": {"run"},
+	"continue": {"run --resume", "resume"},
 	"delete":   {"rm", "revoke"},
+	"destroy":  {"rm"},
 	"drop":     {"discard"},
 	"get":      {"show"},
 	"init":     {"doctor"},
@@ -22,7 +25,7 @@ var synonyms = map[string][]string{
 	"prune":    {"gc"},
 	"remove":   {"rm", "revoke"},
 	"restore":  {"recover"},
-	"resume":   {"run"},
+	"resume":   {"run --resume"},
 	"rm":       {"revoke"},
 	"setup":    {"doctor"},
 	"start":    {"run", "create"},
