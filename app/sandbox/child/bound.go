@@ -3,6 +3,7 @@ package child
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,10 +77,28 @@ func (m *Manager) checkKind(l *session.Launch) error {
 		return fault.New(fault.Refused, "a sandbox that an agent creates reaches no model").Hint("leave out the network, or use allowlist")
 	case len(spec.Secret) > 0 || len(spec.SSHAgent) > 0 || len(l.Injected) > 0 || len(l.Secrets) > 0 || l.Login != "":
 		return fault.New(fault.Refused, "a sandbox that an agent creates gets no secrets")
+	case hasOtherSettings(&spec.Run):
+		return fault.New(fault.Refused, "a sandbox that an agent creates can have only limits and a network policy within those of its session")
 	case len(spec.Inspect) > 0 || len(spec.InferenceTools) > 0 || spec.Ask || spec.Sandboxes > 0:
 		return fault.New(fault.Refused, "a sandbox that an agent creates has no inspected hosts, no server-side tools, no questions and no sandboxes of its own")
 	}
 	return nil
+}
+
+// hasOtherSettings reports whether a sandbox has a setting that this package neither bounds
+// nor knows to be harmless, such as one that was added later.
+func hasOtherSettings(run *config.Run) bool {
+	known := config.Run{
+		Network: run.Network, Allow: run.Allow, Deny: run.Deny, EgressUpload: run.EgressUpload, EgressDownload: run.EgressDownload,
+		EgressUploadHost: run.EgressUploadHost, EgressDownloadHost: run.EgressDownloadHost,
+		Memory: run.Memory, CPUs: run.CPUs, Pids: run.Pids, Disk: run.Disk, Timeout: run.Timeout, AllowDegraded: run.AllowDegraded,
+		// These only restrict the sandbox, or are for a model, which it does not reach.
+		Image: run.Image, Env: run.Env, AskTimeout: run.AskTimeout, IdleTimeout: run.IdleTimeout,
+		MaxUpload: run.MaxUpload, MaxTokens: run.MaxTokens, MaxCost: run.MaxCost, ModelTimeout: run.ModelTimeout,
+		// These have refusals of their own.
+		Inspect: run.Inspect, InferenceTools: run.InferenceTools, Secret: run.Secret, SSHAgent: run.SSHAgent, Ask: run.Ask, Sandboxes: run.Sandboxes,
+	}
+	return !reflect.DeepEqual(run, &known)
 }
 
 // boundNetwork restricts a sandbox to destinations that the policy outer also allows, or

@@ -285,6 +285,8 @@ func TestASandboxThatExceedsItsSessionIsRefused(t *testing.T) {
 		"an inspection":           func(l *session.Launch) { l.Spec.Inspect = []string{"example.org"} },
 		"server-side tools":       func(l *session.Launch) { l.Spec.InferenceTools = []string{"web-search"} },
 		"questions":               func(l *session.Launch) { l.Spec.Ask = true },
+		"a mount":                 func(l *session.Launch) { l.Spec.Mount = []string{"/etc:/mnt"} },
+		"a setting of workspaces": func(l *session.Launch) { l.Spec.Hide = []string{"!.env"} },
 		"sandboxes of its own":    func(l *session.Launch) { l.Spec.Sandboxes = 1 },
 		"a volume":                func(l *session.Launch) { l.Spec.Sandbox.Volumes = []session.VolumeMount{{Volume: "v", Path: "/v"}} },
 		"a pause":                 func(l *session.Launch) { l.Spec.Sandbox.OnTimeout = session.Pause },
