@@ -9,6 +9,7 @@ func ownSandboxes() []control {
 		{name: "no sandbox of an agent for another tenant", file: bound, text: ` || own.Tenant != m.Tenant():`, off: `:`, tests: exceeds},
 		{name: "no sandbox of an agent has a volume", file: bound, text: `case len(own.Volumes) > 0:`, off: `case false:`, tests: exceeds},
 		{name: "no sandbox of an agent reaches a model", file: bound, text: `case spec.HasModel() || len(l.Keys) > 0:`, off: `case false:`, tests: exceeds},
+		{name: "no sandbox of an agent has a setting that nothing bounds", file: bound, text: `case hasOtherSettings(&spec.Run):`, off: `case false:`, tests: exceeds},
 		{name: "no sandbox of an agent reaches another host", file: bound, text: `len(dropped) > 0 {`, off: `false {`, tests: exceeds},
 		{name: "no sandbox of an agent exceeds a limit", file: bound, text: `(limit.asks == 0 || limit.asks > limit.bound)`, off: `false`, tests: exceeds},
 		{name: "no sandbox of an agent outlives its session's time", file: bound, text: `if spec.Timeout == 0 || time.Duration(spec.Timeout) > left {`, off: `if false {`, tests: "TestNoSandboxReachesMoreThanItsSession"},
