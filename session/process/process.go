@@ -112,7 +112,9 @@ type Info struct {
 	PID     int       `json:"pid,omitempty"` // inside the sandbox; 0 if it could not be run
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Exit    *Exit     `json:"exit,omitempty"` // nil while it runs
-	Output  int64     `json:"output"`         // number of bytes in its output
-	Frames  uint64    `json:"frames"`         // number of the last frame
+	// Ran is how long it has run, without pauses of its sandbox; 0 once it has ended.
+	Ran    time.Duration `json:"ran,omitempty"`
+	Exit   *Exit         `json:"exit,omitempty"` // nil while it runs
+	Output int64         `json:"output"`         // number of bytes in its output
+	Frames uint64        `json:"frames"`         // number of the last frame
 }

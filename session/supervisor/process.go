@@ -401,6 +401,9 @@ func (p *running) reserved() int64 {
 func (p *running) info() process.Info {
 	p.mu.Lock()
 	info := p.information
+	if p.ran && info.Ended.IsZero() {
+		info.Ran = p.clock.now() - p.began
+	}
 	p.mu.Unlock()
 	info.Frames, info.Output = p.record.Sizes()
 	info.Argv = slices.Clone(info.Argv)

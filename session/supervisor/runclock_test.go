@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"path/filepath"
@@ -66,6 +67,27 @@ func TestAPausedSandboxKeepsTheTimeOfItsProcesses(t *testing.T) {
 	}
 	if err := p.resume(t.Context()); err != nil || isPaused() {
 		t.Errorf("the clock stands still after a pause (%v)", err)
+	}
+}
+
+func TestAProcessReportsTheTimeForWhichItHasRunWithoutPauses(t *testing.T) {
+	ps, _ := connected(t)
+	begin(t, ps, sh("exec sleep 1000"))
+	ps.clock.mu.Lock()
+	ps.clock.begin = ps.clock.begin.Add(-time.Hour)
+	ps.clock.mu.Unlock()
+	ps.clock.pause()
+	first := ps.List()[0].Ran
+	if again := ps.List()[0].Ran; first < time.Hour || first > time.Hour+time.Minute || again != first {
+		t.Errorf("it has run for %v, and in the same pause for %v", first, again)
+	}
+	ps.clock.resume()
+	if err := ps.Signal(1, 9); err != nil {
+		t.Fatal(err)
+	}
+	read(t, ps, 1, io.Discard)
+	if ran := ps.List()[0].Ran; ran != 0 {
+		t.Errorf("it has ended, and still runs for %v", ran)
 	}
 }
 

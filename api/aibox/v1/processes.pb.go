@@ -1734,7 +1734,7 @@ type RunCodeRequest struct {
 	Env map[string]string `protobuf:"bytes,5,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The working folder. Empty: that of the sandbox. Not with a context.
 	Dir string `protobuf:"bytes,6,opt,name=dir,proto3" json:"dir,omitempty"`
-	// The code is ended after this time. Absent: 1 minute.
+	// The code is ended after this time, in which pauses of the sandbox do not count. Absent: 1 minute.
 	Timeout *durationpb.Duration `protobuf:"bytes,7,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// How many bytes of each output are returned, up to 16 MiB. 0: 1 MiB.
 	MaxOutputBytes int64 `protobuf:"varint,8,opt,name=max_output_bytes,json=maxOutputBytes,proto3" json:"max_output_bytes,omitempty"`

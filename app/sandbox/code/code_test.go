@@ -291,6 +291,65 @@ func TestCancelingARunInAPausedSandboxKeepsNoCaller(t *testing.T) {
 	}
 }
 
+// clockHost has a sandbox in which one process runs until it is killed. It is paused for a while, and
+// no time of the process passes then.
+type clockHost struct {
+	began  time.Time
+	before time.Duration    // the time for which the process had run before
+	pause  [2]time.Duration // the pause, after began
+	killed chan struct{}
+}
+
+func (h *clockHost) ran() time.Duration {
+	since := time.Since(h.began)
+	return h.before + since - (min(since, h.pause[1]) - min(since, h.pause[0]))
+}
+
+func (h *clockHost) StartProcess(context.Context, session.ID, process.Request) (process.Info, error) {
+	return process.Info{ID: 1, Ran: h.ran()}, nil
+}
+
+func (h *clockHost) Processes(context.Context, session.ID) ([]process.Info, error) {
+	return []process.Info{{ID: 1, Argv: argvOf(Bash, modeKeep), Ran: h.ran()}}, nil
+}
+
+func (h *clockHost) ProcessInput(context.Context, session.ID, int, io.Reader, bool) error { return nil }
+
+func (h *clockHost) ReadProcess(context.Context, session.ID, int, uint64, func(process.Frame) error) (process.Exit, error) {
+	<-h.killed
+	return process.Exit{Code: 137, Signal: 9}, nil
+}
+
+func (h *clockHost) SignalProcess(_ context.Context, _ session.ID, _, signal int) error {
+	if signal == int(syscall.SIGKILL) {
+		close(h.killed)
+	}
+	return nil
+}
+
+func TestNoTimeOfCodePassesDuringAPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		request Request
+		before  time.Duration
+		end     time.Duration // of the code that is sent SIGKILL at once, or after interrupts
+	}{
+		"alone":        {Request{Language: Bash, Code: "x"}, 0, time.Hour + time.Minute},
+		"in a context": {Request{Context: contextPrefix + "1", Code: "x"}, 24 * time.Hour, time.Hour + time.Minute + interruptGrace},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &clockHost{began: time.Now(), before: c.before, pause: [2]time.Duration{20 * time.Second, time.Hour + 20*time.Second}, killed: make(chan struct{})}
+			c.request.Timeout = time.Minute
+			result, err := NewRunner(h).Run(t.Context(), "x", c.request)
+			if err != nil || result.Status != TimedOut {
+				t.Errorf("%s: %+v, %v", name, result, err)
+			}
+			if took := time.Since(h.began); took < c.end || took > c.end+time.Second {
+				t.Errorf("%s: it ended after %v, and its time was over after %v", name, took, c.end)
+			}
+		})
+	}
+}
+
 func TestContextKeepsVariables(t *testing.T) {
 	r, _ := newHost(t)
 	steps := map[Language][][2]string{

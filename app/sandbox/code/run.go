@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 	// repeated, because an interrupt before the code runs is ignored.
 	interruptGrace = 3 * time.Second
 	interruptEvery = 300 * time.Millisecond
+	// pausedEvery is the least time between two looks at how long code has run, when its sandbox was
+	// paused.
+	pausedEvery = 500 * time.Millisecond
 	// killGrace is the time that killed code has to end. After it, a caller that has gone is
 	// not kept: in a paused sandbox, code ends only when the sandbox is resumed.
 	killGrace = 3 * time.Second
@@ -83,6 +87,11 @@ func (r *Runner) Run(ctx context.Context, id session.ID, request Request) (Resul
 		if len(findings) > 0 && request.Validation == Refuse {
 			return Result{}, fault.New(fault.Refused, "the code is refused: %w", &RefusedError{findings})
 		}
+		if request.Context != "" { // the time limit of the code does not include the validation
+			if kept, err = r.findContext(ctx, id, request.Context); err != nil {
+				return Result{}, err
+			}
+		}
 	}
 	x := &execution{
 		processes: r.processes, session: id, nonce: newNonce(), language: request.Language,
@@ -112,7 +121,8 @@ type execution struct {
 	limit     int64  // limit of each output
 	input     []byte // input of the code
 
-	number         int // number of the process
+	number         int           // number of the process
+	ran            time.Duration // how long the process had run before
 	stdout, stderr Output
 	answers        [2]*splitter
 	timedOut       bool
@@ -174,7 +184,7 @@ func (x *execution) start(ctx context.Context, place Place) (process.Info, error
 
 // runKept runs code in a context.
 func (x *execution) runKept(ctx context.Context, code string, kept process.Info) (Result, error) {
-	x.number = kept.ID
+	x.number, x.ran = kept.ID, kept.Ran
 	began := time.Now()
 	if err := x.processes.ProcessInput(ctx, x.session, x.number, requestOf(x.nonce, x.mode, code), false); err != nil {
 		return Result{}, err
@@ -258,14 +268,8 @@ func (x *execution) visit(frame process.Frame) error {
 // endAtLimit ends the code at its time limit, or when ctx ends, unless over is closed before. It
 // returns when over is closed, or the process was sent SIGKILL.
 func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal unix.Signal) {
-	late := time.NewTimer(x.timeout)
-	defer late.Stop()
-	select {
-	case <-over:
+	if isOver := x.awaitLimit(ctx, over); isOver {
 		return
-	case <-late.C:
-		x.timedOut = true
-	case <-ctx.Done():
 	}
 	sending := context.WithoutCancel(ctx)
 	for began := time.Now(); ; {
@@ -282,6 +286,35 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 		case <-time.After(interruptEvery):
 		}
 	}
+}
+
+// awaitLimit returns at the time limit, when ctx ends, or when over is closed, which it reports. No time
+// passes while the sandbox is paused.
+func (x *execution) awaitLimit(ctx context.Context, over <-chan struct{}) (isOver bool) {
+	for left := x.timeout; ; left = max(left, pausedEvery) {
+		select {
+		case <-over:
+			return true
+		case <-time.After(left):
+		case <-ctx.Done():
+			return false
+		}
+		if left = x.timeLeft(ctx); left <= 0 {
+			x.timedOut = true
+			return false
+		}
+	}
+}
+
+// timeLeft returns how long the code may still run, once its time limit has passed on this machine's
+// clock. Without an answer of the session it is 0.
+func (x *execution) timeLeft(ctx context.Context) time.Duration {
+	all, err := x.processes.Processes(ctx, x.session)
+	i := slices.IndexFunc(all, func(p process.Info) bool { return p.ID == x.number && p.Ran > 0 })
+	if err != nil || i < 0 {
+		return 0
+	}
+	return x.timeout - (all[i].Ran - x.ran)
 }
 
 // result returns the result. exit is nil if the process still runs.

@@ -1259,7 +1259,7 @@ class RunCodeRequest(Message):
     """The working folder. Empty: that of the sandbox. Not with a context."""
 
     timeout: timedelta | None = optional("timeout", DURATION)
-    """The code is ended after this time. Absent: 1 minute."""
+    """The code is ended after this time, in which pauses of the sandbox do not count. Absent: 1 minute."""
 
     max_output_bytes: int = scalar("maxOutputBytes", INT64)
     """How many bytes of each output are returned, up to 16 MiB. 0: 1 MiB."""

@@ -1133,7 +1133,7 @@ export interface RunCodeRequest {
   env: Record<string, string>;
   /** The working folder. Empty: that of the sandbox. Not with a context. */
   dir: string;
-  /** The code is ended after this time. Absent: 1 minute. */
+  /** The code is ended after this time, in which pauses of the sandbox do not count. Absent: 1 minute. */
   timeout?: number;
   /** How many bytes of each output are returned, up to 16 MiB. 0: 1 MiB. */
   maxOutputBytes: number;
