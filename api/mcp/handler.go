@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -37,8 +38,9 @@ type Handler struct {
 	inner  http.Handler
 	origin *http.CrossOriginProtection
 
-	lock    sync.Mutex // guards servers
-	servers map[string]*mcp.Server
+	lock     sync.Mutex // guards the following fields
+	servers  map[string]*mcp.Server
+	starting map[string]int // requests of each tenant whose session is not in its server yet
 }
 
 // ServeHTTP implements http.Handler.
@@ -55,12 +57,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request is not authenticated", http.StatusUnauthorized)
 		return
 	}
-	switch id := r.Header.Get(sessionHeader); {
-	case id != "" && !h.owns(tenant, id):
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		release, ok := h.reserve(tenant)
+		if !ok {
+			http.Error(w, "this tenant has too many sessions of the protocol", http.StatusTooManyRequests)
+			return
+		}
+		defer release()
+		r.Body = startingBody{r.Body, release}
+	} else if !h.owns(tenant, id) {
 		http.Error(w, "there is no such session", http.StatusNotFound)
-		return
-	case id == "" && h.isFull(tenant):
-		http.Error(w, "this tenant has too many sessions of the protocol", http.StatusTooManyRequests)
 		return
 	}
 	h.inner.ServeHTTP(w, r)
@@ -68,7 +75,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) prepare() {
 	_, _ = rand.Read(h.key[:])
-	h.servers, h.origin = map[string]*mcp.Server{}, http.NewCrossOriginProtection()
+	h.servers, h.starting, h.origin = map[string]*mcp.Server{}, map[string]int{}, http.NewCrossOriginProtection()
 	h.inner = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		tenant, ok := h.Tenant(r)
 		if !ok {
@@ -95,13 +102,40 @@ func (h *Handler) server(tenant string) *mcp.Server {
 	return server
 }
 
-// isFull reports whether the tenant has the maximum number of sessions.
-func (h *Handler) isFull(tenant string) bool {
-	count := 0
-	for range h.server(tenant).Sessions() {
+// reserve reserves a place for a session that a request may begin, unless the tenant has the
+// maximum number of sessions. release gives the place back; only its first call counts.
+func (h *Handler) reserve(tenant string) (release func(), ok bool) {
+	server := h.server(tenant)
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	count := h.starting[tenant]
+	for range server.Sessions() {
 		count++
 	}
-	return count >= maxSessions
+	if count >= maxSessions {
+		return nil, false
+	}
+	h.starting[tenant]++
+	return sync.OnceFunc(func() {
+		h.lock.Lock()
+		defer h.lock.Unlock()
+		if h.starting[tenant]--; h.starting[tenant] == 0 {
+			delete(h.starting, tenant)
+		}
+	}), true
+}
+
+// startingBody is the body of a request that may begin a session. The inner handler reads it only when
+// its server has that session, which then counts itself.
+type startingBody struct {
+	io.ReadCloser
+	release func() // of the reserved place
+}
+
+// Read implements io.Reader.
+func (b startingBody) Read(p []byte) (int, error) {
+	b.release()
+	return b.ReadCloser.Read(p)
 }
 
 // newID makes the id of a session of a tenant: random text and a code over it and the tenant.

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -28,6 +30,75 @@ func TestNoWebPageCanUseTheServer(t *testing.T) {
 		answer := httptest.NewRecorder()
 		if h.ServeHTTP(answer, request); answer.Code != c.want {
 			t.Errorf("%s: %s: %d instead of %d", c.name, c.value, answer.Code, c.want)
+		}
+	}
+}
+
+// begin is the body of a request that begins a session of the protocol.
+const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+
+// beginRequest returns a request that begins a session.
+func beginRequest(ctx context.Context, body string) *http.Request {
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://aibox.example/mcp", strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	return request
+}
+
+func TestATenantsSessionsThatBeginAtOnceKeepToTheirLimit(t *testing.T) {
+	const more = 3
+	var lock sync.Mutex
+	together := make(chan struct{})
+	came := 0 // requests that were refused or are about to begin a session
+	arrive := func() {
+		lock.Lock()
+		defer lock.Unlock()
+		if came++; came == maxSessions+more {
+			close(together)
+		}
+	}
+	h := &Handler{Config: func(string) Config { return Config{Version: "1"} }}
+	type requestKey struct{}
+	h.Tenant = func(r *http.Request) (string, bool) {
+		// The first call comes before the limit is checked, the next one after it.
+		calls := r.Context().Value(requestKey{}).(*int)
+		*calls++
+		if *calls == 2 {
+			arrive()
+			<-together
+		}
+		return "a", true
+	}
+	answers := make(chan *httptest.ResponseRecorder, maxSessions+more)
+	var all sync.WaitGroup
+	for range maxSessions + more {
+		all.Go(func() {
+			answer := httptest.NewRecorder()
+			h.ServeHTTP(answer, beginRequest(context.WithValue(t.Context(), requestKey{}, new(int)), begin))
+			if answer.Code == http.StatusTooManyRequests {
+				arrive()
+			}
+			answers <- answer
+		})
+	}
+	all.Wait()
+	close(answers)
+	codes := map[int]int{}
+	for answer := range answers {
+		codes[answer.Code]++
+	}
+	if codes[http.StatusOK] != maxSessions || codes[http.StatusTooManyRequests] != more {
+		t.Errorf("requests by the status of their answers: %v", codes)
+	}
+	for session := range h.server("a").Sessions() {
+		_ = session.Close()
+		break
+	}
+	for _, body := range []string{"{", begin} { // a request that begins no session keeps no place
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, beginRequest(context.WithValue(t.Context(), requestKey{}, new(int)), body))
+		if answer.Code == http.StatusTooManyRequests {
+			t.Errorf("%q: after the end of a session there is no place for another", body)
 		}
 	}
 }
