@@ -37,6 +37,8 @@ type fixture struct {
 	url  string
 	// budget is what answers can have; nil: any size.
 	budget *budget.Budget
+	// bundle is the maximum size of a bundle in bytes; 0: the default.
+	bundle int
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -58,7 +60,8 @@ func newFixture(t *testing.T) *fixture {
 			Verification: func(session.Session, manager.VerifyRequest) (manager.VerifyRequest, error) {
 				return manager.VerifyRequest{}, nil
 			},
-			Trees: agentsession.Trees{Dir: home + "/trees", InUse: func(string) bool { return false }},
+			Trees:  agentsession.Trees{Dir: home + "/trees", InUse: func(string) bool { return false }},
+			Bundle: f.bundle,
 		}, nil
 	}})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -109,18 +109,19 @@ func (h *Handler) Diff(ctx context.Context, r *connect.Request[aiboxv1.SessionDi
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&aiboxv1.SessionDiffResponse{Patch: patch.Bytes(), Digest: digest}), nil
+	return connect.NewResponse(&aiboxv1.SessionDiffResponse{Patch: patch.kept.Bytes(), Digest: digest}), nil
 }
 
-// boundedPatch is a patch with a maximum size.
-type boundedPatch struct{ bytes.Buffer }
+// boundedPatch is a patch with a maximum size. The buffer is no embedded field, because its
+// ReadFrom, which io.Copy prefers, has no limit.
+type boundedPatch struct{ kept bytes.Buffer }
 
 // Write implements io.Writer.
 func (b *boundedPatch) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxPatch {
+	if b.kept.Len()+len(p) > maxPatch {
 		return 0, fault.New(fault.Limit, "the patch has more than %d MiB", maxPatch>>20).Hint("name some of the paths")
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }
 
 // Accept delivers chosen changes.

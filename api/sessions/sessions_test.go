@@ -2,7 +2,9 @@ package sessions
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,6 +96,19 @@ func TestPartsAreAcceptedIntoABundleThatChangesNothingInTheRepository(t *testing
 	}
 	if _, err := ann.Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex"})); connect.CodeOf(err) == 0 || err == nil {
 		t.Errorf("all is accepted again: %v", err)
+	}
+}
+
+func TestBundlesAndPatchesHaveAMaximumSize(t *testing.T) {
+	f := newFixture(t)
+	f.ended("00001-codex", map[string]string{"a.txt": edited})
+	f.bundle = 10
+	if _, err := f.as("ann").Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex"})); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a bundle of more than 10 bytes: %v", err)
+	}
+	var patch io.Writer = &boundedPatch{} // processes are copied from by io.Copy
+	if _, err := io.Copy(patch, io.LimitReader(rand.Reader, maxPatch+1)); fault.KindOf(err) != fault.Limit {
+		t.Errorf("a patch of more than %d bytes: %v", maxPatch, err)
 	}
 }
 

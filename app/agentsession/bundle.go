@@ -2,12 +2,14 @@ package agentsession
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/review/accept"
@@ -30,17 +32,17 @@ func (s *Service) bundle(ctx context.Context, found *session.Session, done *acce
 	ws := found.State.Workspace
 	switch {
 	case s.Trees.holds(s.Policy.Tenant, found.Repository):
-		return writeBundle(ctx, git.Owned(filepath.Join(found.Repository, ".git")), done.Branch, "")
+		return s.writeBundle(ctx, git.Owned(filepath.Join(found.Repository, ".git")), done.Branch, "")
 	case workspace.IsURL(found.Repository):
-		return writeBundle(ctx, git.Owned(ws.Repo), done.Branch, ws.Head)
+		return s.writeBundle(ctx, git.Owned(ws.Repo), done.Branch, ws.Head)
 	default:
-		return bundleDetached(ctx, ws, done)
+		return s.bundleDetached(ctx, ws, done)
 	}
 }
 
 // bundleDetached bundles a commit that exists only in aibox's own repository. The branch is
 // created in a temporary repository.
-func bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.Result) (_ []byte, err error) {
+func (s *Service) bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.Result) (_ []byte, err error) {
 	release, err := workspace.Hold(ctx, ws.GitDir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
@@ -58,26 +60,27 @@ func bundleDetached(ctx context.Context, ws *workspace.Workspace, done *accept.R
 	if err := repo.Run(ctx, nil, nil, "update-ref", "refs/heads/"+done.Branch, done.Commit); err != nil {
 		return nil, fmt.Errorf("making the branch of the bundle: %s", git.Message(err))
 	}
-	return writeBundle(ctx, repo, done.Branch, done.Common)
+	return s.writeBundle(ctx, repo, done.Branch, done.Common)
 }
 
 // writeBundle bundles a branch without the commits up to known; empty includes all commits.
-func writeBundle(ctx context.Context, repo *git.Repo, branch, known string) ([]byte, error) {
+func (s *Service) writeBundle(ctx context.Context, repo *git.Repo, branch, known string) ([]byte, error) {
 	wanted := []string{"bundle", "create", "--quiet", "-", "refs/heads/" + branch}
 	if known != "" {
 		wanted = append(wanted, "^"+known)
 	}
-	out := &boundedBuffer{most: MaxBundle}
+	out := &boundedBuffer{most: cmp.Or(s.Bundle, MaxBundle)}
 	err := repo.Run(ctx, nil, out, wanted...)
 	if out.full {
-		return nil, fault.New(fault.Limit, "the bundle is larger than %d MiB", MaxBundle>>20).Hint("deliver the changes to a branch, or take them as a patch")
+		return nil, fault.New(fault.Limit, "the bundle is larger than %s", amount.Bytes(int64(out.most))).Hint("deliver the changes to a branch, or take them as a patch")
 	}
-	return out.Bytes(), err
+	return out.kept.Bytes(), err
 }
 
-// boundedBuffer is a buffer with a maximum size.
+// boundedBuffer is a buffer with a maximum size. The inner buffer is no embedded field, because its
+// ReadFrom, which io.Copy prefers, has no limit.
 type boundedBuffer struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 	full bool
 }
@@ -86,9 +89,9 @@ var errBufferFull = errors.New("the buffer is full")
 
 // Write adds data unless the buffer would exceed its size.
 func (b *boundedBuffer) Write(data []byte) (int, error) {
-	if b.Len()+len(data) > b.most {
+	if b.kept.Len()+len(data) > b.most {
 		b.full = true
 		return 0, errBufferFull
 	}
-	return b.Buffer.Write(data)
+	return b.kept.Write(data)
 }

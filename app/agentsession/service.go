@@ -41,6 +41,8 @@ type Service struct {
 	// there is no quota. If it fails, nothing is deleted.
 	Count  func(ctx context.Context, tenant session.Tenant) error
 	Policy Policy
+	// Bundle is the maximum size of a bundle in bytes; 0 means MaxBundle.
+	Bundle int
 }
 
 // Policy restricts the requests of a Service's callers. The zero value is the strictest: it
