@@ -99,6 +99,42 @@ func TestPartsAreAcceptedIntoABundleThatChangesNothingInTheRepository(t *testing
 	}
 }
 
+func TestABundleThatIsTooLargeAcceptsNothing(t *testing.T) {
+	for name, of := range map[string]string{"of the user's repository": "", "of an uploaded tree": "trees/ann/tree-1"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			if of != "" {
+				tree := filepath.Join(f.dirs.Home, of)
+				f.git(f.repo, "clone", "-q", f.repo, tree)
+				f.repo = tree
+			}
+			f.ended("00001-codex", map[string]string{"1.txt": "1\n", "2.txt": "2\n"})
+			ann := f.as("ann")
+			accept := func(bundle int, file string) ([]byte, error) {
+				f.bundle = bundle
+				accepted, err := ann.Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex", Files: []*aiboxv1.FileSelection{{Path: file}}}))
+				if err != nil {
+					return nil, err
+				}
+				return accepted.Msg.GetBundle(), nil
+			}
+			// The first one makes the branch of a tree, and the second one continues it.
+			for round, file := range []string{"1.txt", "2.txt"} {
+				before := f.git(f.repo, "for-each-ref")
+				if _, err := accept(10, file); err == nil || !strings.Contains(err.Error(), "larger than") {
+					t.Errorf("round %d: a bundle of more than 10 bytes: %v", round, err)
+				}
+				if now := f.git(f.repo, "for-each-ref"); now != before {
+					t.Errorf("round %d: the refs are\n%s, and were\n%s", round, now, before)
+				}
+				if bundle, err := accept(0, file); err != nil || len(bundle) == 0 {
+					t.Errorf("round %d: the same changes again: %d bytes, %v", round, len(bundle), err)
+				}
+			}
+		})
+	}
+}
+
 func TestBundlesAndPatchesHaveAMaximumSize(t *testing.T) {
 	f := newFixture(t)
 	f.ended("00001-codex", map[string]string{"a.txt": edited})

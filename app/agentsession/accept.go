@@ -76,25 +76,31 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 			return Accepted{}, err
 		}
 	}
-	done, err := s.Sessions.AcceptSet(ctx, id, changes.Set, accept.Options{
+	options := accept.Options{
 		Choice: choice, Target: target, Branch: request.Branch, Message: message,
 		Verify: s.Sessions.Verifier(changes.Session, verification),
-	})
+	}
+	var bundle []byte
+	if request.Bundle { // without its bundle, nothing is accepted
+		options.Confirm = func(ctx context.Context, done accept.Result) (err error) {
+			if target == accept.ToBundle {
+				done.Branch = request.bundleBranch(id)
+			}
+			bundle, err = s.bundle(ctx, &changes.Session, &done)
+			return err
+		}
+	}
+	done, err := s.Sessions.AcceptSet(ctx, id, changes.Set, options)
 	if errors.Is(err, review.ErrNothing) {
 		return Accepted{}, fault.New(fault.Usage, "%s has no such changes that are not accepted yet", id)
 	}
 	if err != nil {
 		return Accepted{}, err
 	}
-	accepted := Accepted{Result: done}
-	if request.Bundle && done.Files > 0 {
-		if target == accept.ToBundle {
-			done.Branch = request.bundleBranch(id)
-		}
-		if accepted.Bundle, err = s.bundle(ctx, &changes.Session, done); err != nil {
-			return Accepted{}, err
-		}
+	if target == accept.ToBundle && done.Files > 0 {
+		done.Branch = request.bundleBranch(id)
 	}
+	accepted := Accepted{Result: done, Bundle: bundle}
 	accepted.Remaining, err = s.Sessions.Remaining(id, changes.Set)
 	return accepted, err
 }

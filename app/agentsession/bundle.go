@@ -72,7 +72,7 @@ func (s *Service) writeBundle(ctx context.Context, repo *git.Repo, branch, known
 	out := &boundedBuffer{most: cmp.Or(s.Bundle, MaxBundle)}
 	err := repo.Run(ctx, nil, out, wanted...)
 	if out.full {
-		return nil, fault.New(fault.Limit, "the bundle is larger than %s", amount.Bytes(int64(out.most))).Hint("deliver the changes to a branch, or take them as a patch")
+		return nil, fault.New(fault.Limit, "the bundle is larger than %s, so nothing was accepted", amount.Bytes(int64(out.most))).Hint("accept fewer changes at a time, deliver them to a branch, or take them as a patch")
 	}
 	return out.kept.Bytes(), err
 }

@@ -33,6 +33,10 @@ type Options struct {
 	// Verify, if not nil, is called with the tree (in ChangeSet.GitDir) before anything
 	// is delivered; its error ends the accept.
 	Verify func(ctx context.Context, tree string) error
+
+	// Confirm, if not nil, is called with the result of a delivery to a branch or a bundle before
+	// Run returns it; its error undoes the delivery.
+	Confirm func(ctx context.Context, done Result) error
 }
 
 // Prior is the work that earlier accepts of a session delivered.
@@ -151,6 +155,13 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 	accepted.Secrets = redacted
 	d := part.delivery(ctx, ws, cs, opts)
 	d.Message = message
+	if opts.Confirm != nil {
+		d.Confirm = func(ctx context.Context, made *branch.Delivered) error {
+			done := *accepted
+			done.add(made, ws)
+			return opts.Confirm(ctx, done)
+		}
+	}
 	var made *branch.Delivered
 	switch opts.Target {
 	case ToWorktree:

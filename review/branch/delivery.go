@@ -40,6 +40,9 @@ type Delivery struct {
 	DryRun   bool   // stop before the first change of the user's repository
 	Keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
 
+	// Confirm, if not nil, is called when everything is delivered. Its error undoes the delivery.
+	Confirm func(ctx context.Context, made *Delivered) error
+
 	Session string             // names refs of the repository that aibox owns
 	Modules []workspace.Module // whose files tree holds, each one before those in it
 	Joined  string             // with modules: the commit that the work was compared with
@@ -154,7 +157,30 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.Parent, Continued: d.tip != ""}, nil
+	made := &Delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.Parent, Continued: d.tip != ""}
+	if err := d.confirm(ctx, made); err != nil {
+		return nil, errors.Join(err, d.removeBranch(context.WithoutCancel(ctx), made))
+	}
+	return made, nil
+}
+
+func (d *Delivery) confirm(ctx context.Context, made *Delivered) error {
+	if d.Confirm == nil {
+		return nil
+	}
+	return d.Confirm(ctx, made)
+}
+
+// removeBranch undoes createBranch, unless the branch has moved since.
+func (d *Delivery) removeBranch(ctx context.Context, made *Delivered) error {
+	args := []string{"update-ref", "--no-deref", "-d", "refs/heads/" + made.Branch, made.Commit}
+	if d.tip != "" {
+		args = []string{"update-ref", "-m", "aibox accept undone", "--no-deref", "refs/heads/" + made.Branch, d.tip, made.Commit}
+	}
+	if err := d.To.Run(ctx, nil, nil, args...); err != nil {
+		return d.branchError("undoing the branch "+termtext.Escape(made.Branch), err)
+	}
+	return nil
 }
 
 // Detach makes the commit in the repository that aibox owns, and no branch. Nothing in the
@@ -176,7 +202,8 @@ func (d *Delivery) Detach(ctx context.Context) (*Delivered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Delivered{Commit: commit, Tree: plain, Parent: d.Parent, Common: common}, nil
+	made := &Delivered{Commit: commit, Tree: plain, Parent: d.Parent, Common: common}
+	return made, d.confirm(ctx, made)
 }
 
 // commonCommit is the newest commit below the work that the user's repository has; empty
