@@ -38,13 +38,14 @@ type certReader struct {
 	mu    sync.Mutex
 	state string // of the files, when certs were read; empty if they were not, or not from all files
 	certs []Cert
+	left  int // how many more there are
 }
 
 // read collects the host's own authorities: those of the anchor folders and those in the extra
 // bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without the distribution's. Everything that is
-// not a certificate is left out, above all private keys. root is the host's file system. The
-// result is shared and must not be changed.
-func (r *certReader) read(root fs.FS, bundles []string) []Cert {
+// not a certificate is left out, above all private keys. root is the host's file system. left is how
+// many certificates exceed maxCerts. The result is shared and must not be changed.
+func (r *certReader) read(root fs.FS, bundles []string) (certs []Cert, left int) {
 	var own, public []string
 	for _, dir := range anchors {
 		own = append(own, certFiles(root, dir)...)
@@ -62,12 +63,13 @@ func (r *certReader) read(root fs.FS, bundles []string) []Cert {
 	defer r.mu.Unlock()
 	if state := stateOf(root, own) + "\n" + stateOf(root, public); state != r.state {
 		whole := false
-		if r.certs, whole = readCerts(root, own, public); !whole { // such as with too many open files
+		if certs, whole = readCerts(root, own, public); !whole { // such as with too many open files
 			state = ""
 		}
-		r.state = state
+		kept := min(len(certs), maxCerts)
+		r.state, r.certs, r.left = state, certs[:kept], len(certs)-kept
 	}
-	return r.certs
+	return r.certs, r.left
 }
 
 // stateOf describes files: any change of one of them changes the text.
@@ -96,7 +98,7 @@ func readCerts(root fs.FS, own, public []string) (certs []Cert, whole bool) {
 		}
 	}
 	sort.Slice(certs, func(i, j int) bool { return certs[i].Fingerprint < certs[j].Fingerprint })
-	return certs[:min(len(certs), maxCerts)], allOwn && allPublic
+	return certs, allOwn && allPublic
 }
 
 // certFiles lists the files of dir whose names are those of certificates.

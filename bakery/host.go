@@ -1,6 +1,7 @@
 package bakery
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"net"
@@ -43,7 +44,10 @@ func (r *HostReader) Read() Host {
 func (r *HostReader) read(root fs.FS, env func(string) string, home string) Host {
 	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
 	tools := toolconfig.Source{Root: root, Env: env, Home: home}
-	h.Certs = r.certs.read(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
+	var left int
+	if h.Certs, left = r.certs.read(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")}); left > 0 {
+		h.Notes = append(h.Notes, fmt.Sprintf("this machine has %d certificates of its own authorities: images get %d of them, and %d are left out", len(h.Certs)+left, len(h.Certs), left))
+	}
 	h.Registry = h.address(tools.NPM(), "npm's registry setting")
 	h.pip(tools.Pip())
 	h.proxies(env)

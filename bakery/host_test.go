@@ -66,6 +66,23 @@ func TestOnlyAddedCertificateAuthoritiesAreCopied(t *testing.T) {
 	}
 }
 
+func TestCertificatesBeyondTheLimitAreReported(t *testing.T) {
+	bundle := func(count int) map[string]string {
+		var all strings.Builder
+		for serial := range count {
+			all.WriteString(certificate(t, int64(serial)+1))
+		}
+		return map[string]string{"usr/local/share/ca-certificates/all.crt": all.String()}
+	}
+	if h := host(bundle(400), nil); len(h.Certs) != 400 || len(h.Notes) != 0 {
+		t.Errorf("%d certificates, notes %q", len(h.Certs), h.Notes)
+	}
+	h := host(bundle(403), nil)
+	if len(h.Certs) != 400 || len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "3 are left out") {
+		t.Errorf("%d certificates, notes %q", len(h.Certs), h.Notes)
+	}
+}
+
 func TestNpmRegistryComesFromNpmSettings(t *testing.T) {
 	const user, system = "home/me/.npmrc", "etc/npmrc"
 	tests := map[string]struct {
