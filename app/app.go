@@ -17,6 +17,7 @@ import (
 	"aibox/internal/notification"
 	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
+	"aibox/review/risk/secrets"
 	"aibox/session/auditlog"
 	"aibox/session/manager"
 	"aibox/session/snapshot"
@@ -49,7 +50,7 @@ type App struct {
 // New returns an App. watchScan, which may be nil, is called before each scan of a
 // workspace; see manager.Deps.
 func New(watchScan func() (progress func(names int), done func())) *App {
-	return &App{watchScan: watchScan}
+	return &App{watchScan: watchScan, host: bakery.HostReader{HasSecret: secrets.InURL}}
 }
 
 // UseSystemDocker overrides the settings: it selects the system's Docker, or the

@@ -15,3 +15,15 @@ func TestTheClientOfADaemonWithImagesIsOpenedOnce(t *testing.T) {
 		t.Errorf("the same client for another daemon, %v", err)
 	}
 }
+
+func TestBuildsGetNoRegistryWithATokenInItsPath(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	const registry = "https://packages.example/"
+	for path, want := range map[string]string{"npm/": registry + "npm/", "glpat-" + "x7Kq2Vw9Zr4Tn8Ly1Mb6" + "/npm/": ""} {
+		t.Setenv("npm_config_registry", registry+path)
+		host := New(nil).host.Read()
+		if host.Registry != want {
+			t.Errorf("%s: the registry of builds is %q", path, host.Registry)
+		}
+	}
+}

@@ -32,7 +32,13 @@ func ReadHost() Host { return new(HostReader).Read() }
 // HostReader reads the machine's settings any number of times, and certificates, which take
 // the most time, only if they have changed. The zero value is ready for use, and safe for
 // concurrent use.
-type HostReader struct{ certs certReader }
+type HostReader struct {
+	// HasSecret reports whether a URL holds a secret, such as a token in its path; nil means that
+	// none is recognized.
+	HasSecret func(url string) bool
+
+	certs certReader
+}
 
 // Read reads the machine's settings. The certificates in them are shared and must not be
 // changed.
@@ -48,8 +54,9 @@ func (r *HostReader) read(root fs.FS, env func(string) string, home string) Host
 	if h.Certs, left = r.certs.read(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")}); left > 0 {
 		h.Notes = append(h.Notes, fmt.Sprintf("this machine has %d certificates of its own authorities: images get %d of them, and %d are left out", len(h.Certs)+left, len(h.Certs), left))
 	}
-	h.Registry = h.address(tools.NPM(), "npm's registry setting")
-	h.pip(tools.Pip())
+	a := addresses{host: &h, hasSecret: r.HasSecret}
+	h.Registry = a.check(tools.NPM(), "npm's registry setting")
+	h.Pip = a.pip(tools.Pip())
 	h.proxies(env)
 	return h
 }
@@ -57,22 +64,32 @@ func (r *HostReader) read(root fs.FS, env func(string) string, home string) Host
 // addressForm excludes every character that is special to a shell.
 var addressForm = lazyregexp.New(`^[A-Za-z0-9:/._~%-]+$`)
 
-// address returns the address of a package registry. It returns "" and adds a note
-// about the setting if the address holds a password or points to this machine, which a
-// build cannot reach.
-func (h *Host) address(text, setting string) string {
+// addresses checks the addresses of package registries.
+type addresses struct {
+	host      *Host // gets the notes
+	hasSecret func(url string) bool
+}
+
+// check returns the address of a package registry. It returns "" and adds a note about the
+// setting if the address holds a password or a token, or points to this machine, which a build
+// cannot reach.
+func (a addresses) check(text, setting string) string {
 	if text == "" {
 		return ""
 	}
+	why := ""
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !addressForm.MatchString(text):
-		h.Notes = append(h.Notes, setting+" is not a plain http address: images are built without it")
+		why = " is not a plain http address"
 	case loopback(u.Hostname()):
-		h.Notes = append(h.Notes, setting+" points to this machine, which a build cannot reach: images are built without it")
+		why = " points to this machine, which a build cannot reach"
+	case a.hasSecret != nil && a.hasSecret(text):
+		why = " holds a secret, which images would show"
 	default:
 		return text
 	}
+	a.host.Notes = append(a.host.Notes, setting+why+": images are built without it")
 	return ""
 }
 

@@ -114,6 +114,24 @@ func TestNpmRegistryComesFromNpmSettings(t *testing.T) {
 	}
 }
 
+// Build arguments are in an image's history, and in the output of a build that fails.
+func TestARegistryWithASecretInItsAddressIsNotPassed(t *testing.T) {
+	root := fstest.MapFS{}
+	env := map[string]string{
+		"npm_config_registry": "https://a.example/token/npm/", "PIP_INDEX_URL": "https://b.example/simple",
+		"PIP_EXTRA_INDEX_URL": "https://c.example/token/simple https://d.example/simple",
+	}
+	reader := bakery.HostReader{HasSecret: func(url string) bool { return strings.Contains(url, "/token/") }}
+	h := bakery.ReadHostWith(&reader, root, func(name string) string { return env[name] }, "/home/me")
+	want := map[string]string{"PIP_INDEX_URL": "https://b.example/simple", "PIP_EXTRA_INDEX_URL": "https://d.example/simple"}
+	if diff := cmp.Diff(want, h.Pip); diff != "" || h.Registry != "" {
+		t.Errorf("npm's registry is %q, pip's settings differ:\n%s", h.Registry, diff)
+	}
+	if notes := strings.Join(h.Notes, "\n"); len(h.Notes) != 2 || strings.Contains(notes, "token/") {
+		t.Errorf("notes: %q", h.Notes)
+	}
+}
+
 func TestProxyWithAPasswordOrOnThisMachineIsNotPassed(t *testing.T) {
 	h := host(nil, map[string]string{
 		"http_proxy":  "http://proxy.example:3128",

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// pip takes only settings that a build can use and may see: addresses without passwords
-// that do not point to this machine.
-func (h *Host) pip(settings map[string]string) {
-	h.Pip = nil
+// pip returns only the settings of pip that a build can use and may see: addresses without
+// secrets that do not point to this machine.
+func (a addresses) pip(settings map[string]string) map[string]string {
+	var taken map[string]string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		words := strings.Fields(settings[name])
 		switch name {
@@ -20,17 +20,18 @@ func (h *Host) pip(settings map[string]string) {
 				if !strings.Contains(word, "://") {
 					word = "http://" + word
 				}
-				return h.address(word, "pip's proxy") == ""
+				return a.check(word, "pip's proxy") == ""
 			})
 		default:
-			words = slices.DeleteFunc(words, func(word string) bool { return h.address(word, "pip's index") == "" })
+			words = slices.DeleteFunc(words, func(word string) bool { return a.check(word, "pip's index") == "" })
 		}
 		if len(words) == 0 {
 			continue
 		}
-		if h.Pip == nil {
-			h.Pip = map[string]string{}
+		if taken == nil {
+			taken = map[string]string{}
 		}
-		h.Pip[name] = strings.Join(words, " ")
+		taken[name] = strings.Join(words, " ")
 	}
+	return taken
 }

@@ -1,8 +1,12 @@
 package run
 
 import (
+	"maps"
+	"slices"
+
 	"aibox/internal/toolconfig"
 	"aibox/netguard/preset"
+	"aibox/review/risk/secrets"
 	"aibox/session"
 )
 
@@ -29,9 +33,20 @@ func ownRegistries(spec *session.Spec, tools toolconfig.Source) ([]preset.Regist
 			continue
 		}
 		found, _ := preset.Find(name)
-		if registry, ok := found.Registry(read()); ok {
+		if registry, ok := ownRegistry(found, read()); ok {
 			registries = append(registries, registry)
 		}
 	}
 	return registries, nil
+}
+
+// ownRegistry returns the registry of a preset's tool from the user's settings by variable; false
+// if the user has none. A URL with a secret in its path is refused, like one with a password.
+func ownRegistry(p preset.Preset, settings map[string]string) (preset.Registry, bool) {
+	for _, variable := range slices.Sorted(maps.Keys(settings)) {
+		if secrets.InURL(settings[variable]) {
+			return p.SecretIn(variable), true
+		}
+	}
+	return p.Registry(settings)
 }

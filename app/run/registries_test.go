@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -44,5 +45,11 @@ func TestOnlyTheRegistriesOfAllowedPresetsReachASession(t *testing.T) {
 	spec.Network, spec.Allow = "allowlist", []string{"go"}
 	if got, err := ownRegistries(spec, tools); err != nil || len(got) != 1 || got[0].Refused == "" || got[0].Env != nil {
 		t.Errorf("a password: %+v, %v", got, err)
+	}
+	token := "glpat-" + "x7Kq2Vw9Zr4Tn8Ly1Mb6"
+	env["npm_config_registry"] = "https://npm.example.org/" + token + "/"
+	spec.Allow = []string{"npm"}
+	if got, err := ownRegistries(spec, tools); err != nil || len(got) != 1 || got[0].Refused == "" || strings.Contains(got[0].Refused, token) || got[0].Env != nil {
+		t.Errorf("a token in the path: %+v, %v", got, err)
 	}
 }

@@ -52,10 +52,18 @@ func (p Preset) Registry(settings map[string]string) (Registry, bool) {
 	return r, len(r.Env) > 0
 }
 
+// mine begins a refusal. Its argument is the tool.
+const mine = "the registry that this machine's %s is set up for "
+
+// SecretIn is the registry of a user whose setting of the variable holds a secret.
+func (p Preset) SecretIn(variable string) Registry {
+	return Registry{Preset: p.Name, Refused: fmt.Sprintf(mine+
+		"has a password or a key in its URL, which does not enter a sandbox: give the URL without it with --env %s=URL, and add the secret with --secret", p.Name, variable)}
+}
+
 // unfit returns the reason why a sandbox must not get a setting; "" if it can.
 func (p Preset) unfit(variable, value string) string {
-	const mine = "the registry that this machine's %s is set up for "
-	secret := fmt.Sprintf(mine+"has a password or a key in its URL, which does not enter a sandbox: give the URL without it with --env %s=URL, and add the secret with --secret", p.Name, variable)
+	secret := p.SecretIn(variable).Refused
 	if strings.Contains(value, "@") { // also in what is not a valid URL
 		return secret
 	}
