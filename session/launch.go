@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"aibox/internal/probe"
@@ -58,6 +59,20 @@ type Step struct {
 	// Probe is set in the steps of the probes: the probe has begun, or has ended if Done is
 	// set. All begin before the first one ends.
 	Probe *probe.Result `json:"probe,omitempty"`
+}
+
+// The stages from which on programs of the sandbox run. Each is reported before its first program
+// can begin.
+const (
+	StagePresets = "presets" // tools are asked for their hosts
+	StageAgent   = "agent"
+	StageStart   = "start"   // of a sandbox without an agent: the programs of its template begin
+	StageRestore = "restore" // the programs of a snapshot continue
+)
+
+// RunsPrograms reports whether programs of the sandbox may have run once the step is reported.
+func (s *Step) RunsPrograms() bool {
+	return slices.Contains([]string{StagePresets, StageAgent, StageStart, StageRestore}, s.Name)
 }
 
 // LaunchMessage is one line of a starting supervisor's report. Exactly one field

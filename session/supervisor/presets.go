@@ -27,7 +27,7 @@ func (s *sandbox) resolvePresets(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	done := s.report.step("presets")
+	done := s.report.step(session.StagePresets)
 	s.addRegistries(ctx, names)
 	resolved := s.askImage(ctx, names)
 	for i, r := range resolved {

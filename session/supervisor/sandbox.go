@@ -238,12 +238,12 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 			return err
 		}
 	}
-	stage := "agent"
+	stage := session.StageAgent
 	switch {
 	case s.restored != nil:
-		stage = "restore"
+		stage = session.StageRestore
 	case s.launch.Spec.IsSandbox():
-		stage = "start"
+		stage = session.StageStart
 	}
 	done := s.report.step(stage)
 	s.counters.start()

@@ -104,9 +104,14 @@ func (m *Manager) start(ctx context.Context, l session.Launch, step func(session
 	if err != nil {
 		return "", err
 	}
+	ran := false // programs of the sandbox may have run
 	defer func() {
 		if err != nil && c.id == "" { // otherwise follow returns the resources at the end
-			m.leave(c, session.Share{})
+			var spent session.Share
+			if ran { // the record, which had the counters, is gone
+				spent = wholeShare
+			}
+			m.leave(c, spent)
 		}
 		m.work.Done()
 	}()
@@ -139,7 +144,10 @@ func (m *Manager) start(ctx context.Context, l session.Launch, step func(session
 		}
 		return record(ctx, id)
 	}
-	id, err := launch(ctx, l, step)
+	id, err := launch(ctx, l, func(s session.Step) {
+		ran = ran || s.RunsPrograms()
+		step(s)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -228,14 +236,17 @@ func (m *Manager) follow(c *child) {
 	m.leave(c, spent)
 }
 
+// wholeShare is what a sandbox has spent whose traffic is unknown: all of it.
+var wholeShare = session.Share{Traffic: netguard.Traffic{Upload: math.MaxInt64, Download: math.MaxInt64, UploadPerHost: math.MaxInt64, DownloadPerHost: math.MaxInt64}}
+
 // spentBy returns the traffic of a sandbox whose supervisor has ended. If the supervisor did not
 // record all of it, the whole share counts as spent. The record does not say to which hosts it
 // went, so it can all have gone to one.
 func spentBy(s *session.Session) session.Share {
-	sent, received := int64(math.MaxInt64), int64(math.MaxInt64)
-	if s.State.Phase == session.Ended && s.State.Result != nil {
-		sent, received = s.State.Result.Egress.Up, s.State.Result.Egress.Down
+	if s.State.Phase != session.Ended || s.State.Result == nil {
+		return wholeShare
 	}
+	sent, received := s.State.Result.Egress.Up, s.State.Result.Egress.Down
 	return session.Share{Traffic: netguard.Traffic{Upload: sent, Download: received, UploadPerHost: sent, DownloadPerHost: received}}
 }
 

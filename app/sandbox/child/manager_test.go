@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -35,6 +36,7 @@ type host struct {
 	lent   session.Share // the part of the spec's limits that is lent
 	events []audit.Type
 	refuse error
+	spent  []session.Share // of the shares that were given back
 
 	traffic, wanted netguard.Traffic // what is lent in place of what is wanted, unless it is zero
 }
@@ -68,9 +70,10 @@ func (h *host) Lend(want session.Share) (session.Share, func(session.Share), err
 	if h.traffic != (netguard.Traffic{}) {
 		granted.Traffic = h.traffic
 	}
-	return granted, func(session.Share) {
+	return granted, func(spent session.Share) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.spent = append(h.spent, spent)
 		h.lent.Memory -= want.Memory
 	}, nil
 }
@@ -553,6 +556,47 @@ func TestOnlyTrafficThatASandboxHasNotUsedIsGivenBack(t *testing.T) {
 			spent := f.returned[0]
 			if min(spent.Upload, share) != c.up || min(spent.Download, share) != c.down || spent.UploadPerHost != spent.Upload || spent.DownloadPerHost != spent.Download {
 				t.Errorf("it counts as %+v", spent)
+			}
+		})
+	}
+}
+
+// The record of a failed start is gone, and with it the counters of its traffic.
+func TestAStartThatFailsGivesBackOnlyTrafficThatNoProgramCanHaveUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		stages []string
+		used   bool
+	}{
+		"at once":                     {nil, false},
+		"before a program has begun":  {[]string{"network", "sandbox", "probes"}, false},
+		"while tools are asked":       {[]string{"sandbox", session.StagePresets}, true},
+		"when a program has begun":    {[]string{"sandbox", session.StageStart}, true},
+		"when a snapshot's continues": {[]string{"sandbox", session.StageRestore}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture()
+			var seen []string
+			start := f.Limit(func(ctx context.Context, l session.Launch, step func(session.Step)) (session.ID, error) {
+				if err := l.RecordID(ctx, "00001-sandbox"); err != nil {
+					return "", err
+				}
+				for _, stage := range c.stages {
+					step(session.Step{Name: stage})
+				}
+				return "", context.Canceled
+			})
+			if _, err := start(t.Context(), f.plain(), func(s session.Step) { seen = append(seen, s.Name) }); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			if len(f.host.spent) != 1 || len(f.children) != 0 || !slices.Equal(seen, c.stages) {
+				t.Fatalf("it gave back %v, %d places are taken, the caller saw %v", f.host.spent, len(f.children), seen)
+			}
+			want := session.Share{}
+			if c.used {
+				want.Traffic = netguard.Traffic{Upload: math.MaxInt64, Download: math.MaxInt64, UploadPerHost: math.MaxInt64, DownloadPerHost: math.MaxInt64}
+			}
+			if f.host.spent[0] != want {
+				t.Errorf("it counts as %+v", f.host.spent[0])
 			}
 		})
 	}
