@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -209,6 +210,82 @@ func TestAWatcherWhoseEventsNobodyFetchesKeepsAFewMegabytes(t *testing.T) {
 		}
 		if events, err := w.take(); err != nil || len(events) != count-1 {
 			t.Errorf("%d of %d events: %v", len(events), count-1, err)
+		}
+	}
+}
+
+// A client polls: it asks for the last events, and why there are no more, after the end.
+func TestAWatcherThatHasEndedIsKeptForItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatchers()
+		defer w.close()
+		register := func(id, sandbox string) *watcher {
+			t.Helper()
+			added := &watcher{sandbox: sandbox, stop: func() {}}
+			if err := w.register(id, added); err != nil {
+				t.Fatal(id, err)
+			}
+			return added
+		}
+		first := register("first", "a")
+		_ = first.add(&filesystempb.FilesystemEvent{Name: "last"})
+		first.end(nil)
+		time.Sleep(time.Second) // of the synctest bubble, as below
+		second := register("second", "a")
+		second.end(nil)
+		for n := 2; n < maxWatchersOfSandbox; n++ {
+			register(fmt.Sprint(n), "a")
+		}
+		found, err := w.find("first", "a")
+		if err != nil {
+			t.Fatalf("after %d others: %v", maxWatchersOfSandbox-1, err)
+		}
+		if events, err := found.take(); err != nil || len(events) != 1 {
+			t.Errorf("its events: %v, %v", events, err)
+		}
+		for range 2 {
+			if _, err := found.take(); connect.CodeOf(err) != connect.CodeNotFound {
+				t.Errorf("why there are no more: %v", err)
+			}
+		}
+		// If its sandbox needs the place, the one that ended first makes room.
+		register("more", "a")
+		if _, err := w.find("first", "a"); err == nil {
+			t.Error("there are more watchers of a sandbox than the limit")
+		}
+		if _, err := w.find("second", "a"); err != nil {
+			t.Errorf("the place of another one was free: %v", err)
+		}
+		time.Sleep(keepEnded + time.Second)
+		register("other", "b")
+		if _, err := w.find("second", "a"); err == nil || len(w.all) != maxWatchersOfSandbox {
+			t.Errorf("%d watchers are left after the time for which they are kept", len(w.all))
+		}
+		if err := w.register("one", &watcher{sandbox: "a"}); err != nil {
+			t.Error(err)
+		}
+		if err := w.register("too many", &watcher{sandbox: "a"}); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("more watchers that run than the limit: %v", err)
+		}
+	})
+}
+
+func TestAWatcherThatHasEndedMakesRoomForAnotherSandbox(t *testing.T) {
+	w := newWatchers()
+	defer w.close()
+	for n := range maxWatchers {
+		added := &watcher{sandbox: fmt.Sprint(n / maxWatchersOfSandbox), stop: func() {}}
+		if err := w.register(fmt.Sprint(n), added); err != nil {
+			t.Fatal(n, err)
+		}
+		if n == 0 {
+			added.end(nil)
+		}
+	}
+	for n, want := range []connect.Code{0, connect.CodeResourceExhausted} {
+		err := w.register(fmt.Sprint("more", n), &watcher{sandbox: "another"})
+		if (err != nil) != (want != 0) || err != nil && connect.CodeOf(err) != want {
+			t.Errorf("watcher %d: %v", n, err)
 		}
 	}
 }

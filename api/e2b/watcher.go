@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -12,6 +13,10 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/e2b/filesystempb"
 )
+
+// keepEnded is how long a watcher that has ended is kept for its client, which polls, unless its place
+// is needed.
+const keepEnded = 10 * time.Minute
 
 // Limits of watchers, which hold their events until these are fetched.
 const (
@@ -41,6 +46,7 @@ type watcher struct {
 	events []*filesystempb.FilesystemEvent
 	bytes  int   // of events
 	err    error // why it has ended
+	ended  time.Time
 }
 
 func newWatchers() *watchers {
@@ -66,6 +72,7 @@ func (w *watchers) add(ctx context.Context, watch func(ctx context.Context, star
 	started := make(chan struct{})
 	ended := make(chan struct{})
 	w.wg.Go(func() {
+		defer stop()
 		err := watch(own, func() error { close(started); return nil }, added.add)
 		added.end(err)
 		close(ended)
@@ -90,17 +97,33 @@ func (w *watchers) register(id string, added *watcher) error {
 	defer w.mu.Unlock()
 	ofSandbox := 0
 	for id, other := range w.all {
-		if other.ended() {
+		if at := other.endTime(); !at.IsZero() && time.Since(at) > keepEnded {
 			delete(w.all, id)
 		} else if other.sandbox == added.sandbox {
 			ofSandbox++
 		}
 	}
-	if ofSandbox >= maxWatchersOfSandbox || len(w.all) >= maxWatchers {
+	isOf := func(other *watcher) bool { return other.sandbox == added.sandbox }
+	isAny := func(*watcher) bool { return true }
+	if ofSandbox >= maxWatchersOfSandbox && !w.dropEnded(isOf) || len(w.all) >= maxWatchers && !w.dropEnded(isAny) {
 		return connect.NewError(connect.CodeResourceExhausted, errors.New("there are too many watchers: remove those that are not needed"))
 	}
 	w.all[id] = added
 	return nil
+}
+
+// dropEnded removes the watcher that ended first of those that fit. It returns false if none has ended.
+// w.mu is held.
+func (w *watchers) dropEnded(fits func(*watcher) bool) bool {
+	var oldest string
+	var first time.Time
+	for id, one := range w.all {
+		if at := one.endTime(); !at.IsZero() && fits(one) && (oldest == "" || at.Before(first)) {
+			oldest, first = id, at
+		}
+	}
+	delete(w.all, oldest)
+	return oldest != ""
 }
 
 // find returns a watcher of a sandbox.
@@ -138,16 +161,17 @@ func (w *watcher) add(event *filesystempb.FilesystemEvent) error {
 	return nil
 }
 
-func (w *watcher) ended() bool {
+// endTime returns when the watcher ended; zero while it runs.
+func (w *watcher) endTime() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.err != nil
+	return w.ended
 }
 
 func (w *watcher) end(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.err = err
+	w.err, w.ended = err, time.Now()
 	if err == nil {
 		w.err = connect.NewError(connect.CodeNotFound, errors.New("the watched directory is gone"))
 	}
