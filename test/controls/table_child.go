@@ -17,7 +17,10 @@ func ownSandboxes() []control {
 		{name: "no more sandboxes of an agent in all than the maximum", file: manager, text: `case m.created >= maxCreated:`, off: `case false:`, tests: "TestASessionCreatesALimitedNumberOfSandboxes"},
 		{name: "a sandbox that cannot be narrowed ends", file: manager, text: `return m.narrow(ctx, id)`, off: `return nil`, tests: "TestASandboxThatCannotBeKeptHasItsShareUntilItsEnd"},
 		{name: "a running sandbox keeps its share", file: manager, text: `if err != nil && c.id == "" {`, off: `if err != nil {`, tests: "TestASandboxThatCannotBeKeptHasItsShareUntilItsEnd"},
-		{name: "unknown traffic counts as spent", file: manager, text: `sent, received := int64(math.MaxInt64), int64(math.MaxInt64)`, off: `_, sent, received := math.MaxInt64, int64(0), int64(0)`, tests: spent},
+		{name: "unknown traffic counts as spent", file: manager, text: `if s.State.Phase != session.Ended || s.State.Result == nil {
+		return wholeShare`, off: `if s.State.Phase != session.Ended || s.State.Result == nil {
+		return session.Share{}`, tests: spent},
+		{name: "the traffic of a failed start whose programs ran counts as spent", file: manager, text: `ran = ran || s.RunsPrograms()`, off: `ran = false`, tests: "TestAStartThatFailsGivesBackOnlyTrafficThatNoProgramCanHaveUsed"},
 		{name: "a sandbox keeps to the traffic that is lent to it", file: bound, text: `		if limit.granted > 0 {`, off: `		if false {`, tests: "TestASandboxIsLimitedToTheTrafficThatIsLentToIt"},
 		{name: "lent traffic is taken from the budget of each host", file: "netguard/egress/budget.go", text: `perHost-counters[d]-b.lentPerHost[d]`, off: `perHost-counters[d]`, tests: perHost},
 		{name: "no more traffic per host is lent than is left", file: lend, text: `most[up]+b.lentPerHost[up]`, off: `0`, tests: perHost},
