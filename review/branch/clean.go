@@ -306,7 +306,7 @@ func (c *Cleaner) allAttributes(ctx context.Context, plain string) ([]git.Entry,
 // filter before it.
 func fatal(err error) string {
 	last, words := "", ""
-	for line := range strings.Lines(git.Stderr(err)) {
+	for line := range strings.Lines(strings.ReplaceAll(git.Stderr(err), enterFolder, "")) { // shells name the command line
 		line = strings.TrimSpace(line)
 		kind, rest, ok := strings.Cut(line, ": ")
 		switch {

@@ -54,6 +54,10 @@ func (p *cleanDir) isConsented(name string) bool {
 // configuration returns settings of git as environment variables. They make git fail if a
 // filter fails, instead of storing the plain content. In a dry run, Git LFS stores its
 // objects in the temporary folder.
+//
+// Git starts filters in the top of the working tree, which here holds files of the agent. A
+// filter that looks for a program or a library in the current folder, as "python -m" does,
+// would run the agent's. So a shell changes to an empty folder first.
 func (p *cleanDir) configuration() []string {
 	var env []string
 	n := 0
@@ -66,11 +70,24 @@ func (p *cleanDir) configuration() []string {
 			set("filter."+name+".required", "true")
 		}
 	}
+	env = append(env, filterFolder+"="+emptyIn(p.dir))
+	for setting, program := range p.user.Programs {
+		if program != "" {
+			set(setting, enterFolder+program)
+		}
+	}
 	if p.DryRun {
 		set("lfs.storage", filepath.Join(p.dir, "lfs"))
 	}
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
 }
+
+// filterFolder is the variable with the folder that filters start in. In the command line itself,
+// git would replace parts of its name, such as %f.
+const filterFolder = "AIBOX_FILTER_FOLDER"
+
+// enterFolder begins the command line of a filter.
+const enterFolder = `cd "$` + filterFolder + `" || exit 1; `
 
 // setUp holds the commands that configure each filter program.
 var setUp = map[string]string{

@@ -92,7 +92,7 @@ func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 	}
 	dir := filepath.Join(c.GitDir, "aibox", c.Session+".clean-"+strconv.Itoa(os.Getpid()))
 	tree := filepath.Join(dir, "tree")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(tree, 0o700)); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(tree, 0o700), os.Mkdir(emptyIn(dir), 0o700)); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(tree)
@@ -120,6 +120,9 @@ func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 	}
 	return &cleanDir{Cleaner: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
 }
+
+// emptyIn returns the folder in dir that filters start in.
+func emptyIn(dir string) string { return filepath.Join(dir, "empty") }
 
 // blobReader reads the trees' files.
 func (p *cleanDir) blobReader() *git.Blobs {

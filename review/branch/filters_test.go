@@ -251,7 +251,7 @@ func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 	}{
 		{"it fails", "false", "true", fault.Environment, "x.s: clean filter 'crypt' failed"},
 		{"it fails and is not required", "cat >/dev/null; echo no key >&2; exit 3", "false", fault.Environment, "x.s: clean filter 'crypt' failed (no key)"},
-		{"it is not installed", "/nowhere/crypt", "true", fault.Environment, "(cannot fork to run external filter '/nowhere/crypt')"},
+		{"it is not installed", "/nowhere/crypt", "true", fault.Environment, "x.s: clean filter 'crypt' failed (/nowhere/crypt: "},
 		{"it is in the repository", "tools/crypt", "true", fault.Environment, "x.s: clean filter 'crypt' failed"},
 		{"it hangs", "echo $$ > " + process + "; sleep 600", "true", fault.Limit, "did not end within 2s"},
 	} {
@@ -393,6 +393,35 @@ func TestAttributesByTheAgentSelectNoFilter(t *testing.T) {
 	b.Take(cs, review.Choice{All: true, Risky: []string{".gitattributes"}}, nil)
 	if found, _ := filepath.Glob(ran + "*"); len(found) != 1 || !strings.HasSuffix(found[0], "-mine") {
 		t.Errorf("%q ran", found)
+	}
+}
+
+// TestAFilterRunsNoProgramOfTheAgent has a filter whose program is found in the current folder, as a
+// library of "python -m" is. The agent's has CRLF line endings, so that git converts it, too.
+func TestAFilterRunsNoProgramOfTheAgent(t *testing.T) {
+	for _, kind := range []string{"clean", "process"} {
+		t.Run(kind, func(t *testing.T) {
+			b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "* text=auto\n*.nb filter=strip\n", "a.nb": "a\n"})
+			ran := b.InRepo("../ran")
+			reviewtest.GitIn(t, b.Repo, "config", "filter.strip."+kind, "test -e strip.sh && exec sh strip.sh; test "+kind+" = clean && tr a-z A-Z")
+			b.Prepare()
+			b.Write("strip.sh", "touch "+ran+" #\r\ncat #\r\n")
+			b.Write("a.nb", "more\n")
+			accepted, err := accept.Run(t.Context(), b.Workspace, b.Compute(), accept.Options{Choice: review.Choice{All: true}})
+			if _, err := os.Lstat(ran); err == nil {
+				t.Error("the agent's program ran")
+			}
+			if kind == "process" { // which does not speak git's protocol
+				if err == nil {
+					t.Error("a filter that failed does not fail the accept")
+				}
+				return
+			}
+			reviewtest.Must(t, err)
+			if got := reviewtest.GitIn(t, b.Repo, "show", accepted.Branch+":a.nb"); got != "MORE" {
+				t.Errorf("the filter stored %q", got)
+			}
+		})
 	}
 }
 

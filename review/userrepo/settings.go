@@ -26,9 +26,10 @@ type Settings struct {
 	autocrlf   string // "true", "input" or "false"
 	eolCRLF    bool   // core.eol is crlf
 	ignoreCase bool
-	FileMode   bool            // whether the executable bit on disk counts
-	Symlinks   bool            // whether symlinks are kept as such
-	Filters    map[string]bool // by name: those that have a program
+	FileMode   bool              // whether the executable bit on disk counts
+	Symlinks   bool              // whether symlinks are kept as such
+	Filters    map[string]bool   // by name: those that have a program
+	Programs   map[string]string // of the filters, by setting (filter.NAME.clean, filter.NAME.process): a command line for a shell
 
 	sparse     map[string]bool   // marked skip-worktree
 	unmerged   map[string]bool   // in conflict
@@ -97,6 +98,7 @@ func (u *Settings) Read(ctx context.Context, top string) error {
 
 func (u *Settings) ReadConfig(ctx context.Context) error {
 	u.autocrlf, u.FileMode, u.Symlinks, u.Filters = "false", true, true, map[string]bool{}
+	u.Programs = map[string]string{}
 	settings, err := u.Git.Settings(ctx, `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
@@ -121,6 +123,9 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 			filter := strings.TrimPrefix(setting.Name, "filter.")
 			end := strings.LastIndexByte(filter, '.')
 			u.Filters[filter[:end]] = u.Filters[filter[:end]] || value != "" && (yes || filter[end:] != ".required")
+			if filter[end:] != ".required" {
+				u.Programs[setting.Name] = value
+			}
 		}
 	}
 	return nil
