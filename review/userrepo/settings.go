@@ -32,6 +32,7 @@ type Settings struct {
 	Programs   map[string]string // of the filters, by setting (filter.NAME.clean, filter.NAME.process): a command line for a shell
 
 	sparse     map[string]bool   // marked skip-worktree
+	assumed    map[string]bool   // marked assume-unchanged: git does not look for changes there
 	unmerged   map[string]bool   // in conflict
 	Modules    map[string]bool   // submodules
 	caseFolded map[string]string // in lower case: every path of the index and each folder; when ignoreCase
@@ -133,11 +134,12 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 
 // readIndex reads the index and does not write it.
 func (u *Settings) readIndex(ctx context.Context) error {
-	records, err := u.Git.Records(ctx, "ls-files", "-s", "-t", "-z", "--cached")
+	records, err := u.Git.Records(ctx, "ls-files", "-s", "-v", "-z", "--cached")
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read the index of your repository: %s", git.Message(err))
 	}
 	u.sparse, u.unmerged, u.Modules, u.caseFolded = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
+	u.assumed = map[string]bool{}
 	for _, record := range records {
 		meta, path, ok := strings.Cut(record, "\t")
 		fields := strings.Fields(meta)
@@ -149,6 +151,8 @@ func (u *Settings) readIndex(ctx context.Context) error {
 			u.unmerged[path] = true
 		case strings.EqualFold(fields[0], "S"):
 			u.sparse[path] = true
+		case fields[0] == strings.ToLower(fields[0]):
+			u.assumed[path] = true
 		}
 		if git.Mode(fields[1]) == git.Submodule {
 			u.Modules[path] = true
@@ -276,14 +280,17 @@ func (u *Settings) CaseConflict(path string) string {
 	return ""
 }
 
-// ReadUnmodified adds the unmodified files to index, by their paths after prefix.
+// ReadUnmodified adds the files that git finds unmodified to index, by their paths after prefix:
+// not those in which it looks for no changes.
 func (u *Settings) ReadUnmodified(ctx context.Context, prefix string, index map[string]string) error {
 	own, err := u.Git.Index(ctx)
 	if err != nil {
 		return fmt.Errorf("reading your index: %s", git.Message(err))
 	}
 	for path, id := range own {
-		index[prefix+path] = id
+		if !u.assumed[path] {
+			index[prefix+path] = id
+		}
 	}
 	for path, err := range u.Git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
 		if err != nil {

@@ -104,3 +104,22 @@ func TestUserChangesToConvertedFilesAreKeptAndTheHintWorks(t *testing.T) {
 		})
 	}
 }
+
+// TestUserChangesThatGitIgnoresAreKept has the user tell git to assume that the files are unchanged, so
+// that git reports no change of them.
+func TestUserChangesThatGitIgnoresAreKept(t *testing.T) {
+	for name, c := range kept {
+		t.Run(name, func(t *testing.T) {
+			b := reviewtest.NewRepository(t, map[string]string{".gitattributes": c.attributes}).UseCrypt()
+			b.Commit(map[string]string{"kept/old": c.was, "kept/gone": c.was, "kept/same": c.was})
+			reviewtest.GitIn(t, b.Repo, "update-index", "--assume-unchanged", "kept/old", "kept/gone", "kept/same")
+			b.Prepare()
+			b.Write("kept/old", c.now)
+			b.Write("kept/same", c.now)
+			reviewtest.Must(t, os.Remove(b.Path("kept/gone")))
+			b.User("kept/old", c.was+c.was)
+			b.User("kept/gone", c.was+c.was)
+			clashes(b, "kept/gone: you changed it", "kept/old: cannot be merged")
+		})
+	}
+}
