@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type copier struct {
 	from, to int // descriptors of the two tops
 	format   git.Format
 	filemode bool // whether the executable bit on disk counts
+	noLinks  bool // git writes symlinks as files with their targets
 	index    map[string]git.Entry
 	prefix   string // of paths in messages
 	progress func(files int, bytes int64)
@@ -272,6 +274,9 @@ func (c *copier) copyFile(from, to int, path string, buf []byte) (copied, error)
 		result.gone = true
 		return result, nil
 	}
+	if target, ok := c.writtenTarget(fd, path, &st); ok {
+		return c.makeLink(to, name, target, result)
+	}
 	if c.filemode && st.Mode&0o100 != 0 || !c.filemode && c.index[path].Mode == git.Executable {
 		result.Mode = git.Executable
 	}
@@ -285,8 +290,26 @@ func (c *copier) copyLink(from, to int, name string, result copied) (copied, err
 	if err != nil {
 		return result, unreadable(c.prefix+result.Path, err)
 	}
-	result.Mode, result.content = git.Symlink, target[:n]
-	if err := unix.Symlinkat(string(target[:n]), to, name); err != nil {
+	return c.makeLink(to, name, target[:n], result)
+}
+
+// writtenTarget returns the target of a symlink that git has written as a file.
+func (c *copier) writtenTarget(fd int, path string, st *unix.Stat_t) (target []byte, ok bool) {
+	if !c.noLinks || c.index[path].Mode != git.Symlink || st.Size == 0 || st.Size >= unix.PathMax {
+		return nil, false
+	}
+	target = make([]byte, unix.PathMax)
+	n, err := unix.Pread(fd, target, 0)
+	if err != nil || n != int(st.Size) || bytes.IndexByte(target[:n], 0) >= 0 {
+		return nil, false
+	}
+	return target[:n], true
+}
+
+// makeLink makes the copy of a symlink.
+func (c *copier) makeLink(to int, name string, target []byte, result copied) (copied, error) {
+	result.Mode, result.content = git.Symlink, target
+	if err := unix.Symlinkat(string(target), to, name); err != nil {
 		return result, fmt.Errorf("copying symlink %s: %w", termtext.Escape(result.Path), err)
 	}
 	var st unix.Stat_t
@@ -294,8 +317,8 @@ func (c *copier) copyLink(from, to int, name string, result copied) (copied, err
 		return result, err
 	}
 	result.Stat = StatOf(&st)
-	h := c.format.Blob(int64(n))
-	h.Write(target[:n])
+	h := c.format.Blob(int64(len(target)))
+	h.Write(target)
 	result.Raw = string(h.Sum(nil))
 	return result, nil
 }

@@ -107,7 +107,7 @@ func (s *source) openModule(ctx context.Context, path, recorded, workspaces stri
 		if err != nil {
 			return nil, "", err
 		}
-		m.settings.fileMode = own.fileMode
+		m.settings.fileMode, m.settings.noLinks = own.fileMode, own.noLinks
 	}
 	if m.head, err = m.git.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
 		if ctx.Err() != nil {

@@ -182,7 +182,7 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 	defer unix.Close(to)
 	count := &counter{now: Progress{Stage: "copying", Total: len(p.list.visible)}, relay: p.req.Progress}
 	c := &copier{
-		from: from, to: to, format: p.src.format, filemode: p.src.settings.fileMode,
+		from: from, to: to, format: p.src.format, filemode: p.src.settings.fileMode, noLinks: p.src.settings.noLinks,
 		index: p.list.index, prefix: p.src.prefix, progress: count.add, keys: p.hidesKeys,
 	}
 	if p.files, err = c.copyTree(ctx, p.list.visible); err != nil {

@@ -92,6 +92,39 @@ func TestChangesThatTheUserHidFromGitAreCopiedButNotRecorded(t *testing.T) {
 	}
 }
 
+// On a disk without symlinks git writes their targets into files, which are no change.
+func TestSymlinksOfADiskWithoutThemAreSymlinks(t *testing.T) {
+	repo := repository(t)
+	for link, target := range map[string]string{"same": "a.txt", "other": "a.txt", "empty": "a.txt", "long": "a.txt"} {
+		if err := os.Symlink(target, repo+"/"+link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gitIn(t, repo, "add", "-A")
+	gitIn(t, repo, "commit", "-qm", "links")
+	gitIn(t, repo, "config", "core.symlinks", "false")
+	gitIn(t, repo, "rm", "-q", "--cached", "same", "other", "empty", "long")
+	gitIn(t, repo, "reset", "-q", "--hard")
+	if status := gitIn(t, repo, "status", "--porcelain"); status != "" {
+		t.Fatalf("git prints\n%s", status)
+	}
+	if ws := prepared(t, repo); ws.Uncommitted != "" {
+		t.Errorf("recorded as uncommitted work:\n%s", gitIn(t, ws.GitDir, "diff-tree", "-r", ws.Head, ws.Uncommitted))
+	}
+	write(t, repo+"/other", "dir/b.txt")
+	write(t, repo+"/empty", "") // which no symlink can be
+	write(t, repo+"/long", strings.Repeat("x", 5000))
+	ws := prepared(t, repo)
+	for link, want := range map[string]string{"same": "a.txt", "other": "dir/b.txt"} {
+		if got, err := os.Readlink(ws.Path + "/" + link); got != want {
+			t.Errorf("%s leads to %q: %v", link, got, err)
+		}
+	}
+	if got := gitIn(t, ws.GitDir, "diff-tree", "-r", "--name-status", ws.Head, ws.BaseTree); got != "T\tempty\nT\tlong\nM\tother" {
+		t.Errorf("uncommitted work:\n%s", got)
+	}
+}
+
 func TestAFileThatIsNotCheckedOutIsLeftOutAndNoted(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "update-index", "--skip-worktree", "a.txt")

@@ -13,13 +13,14 @@ import (
 type settings struct {
 	who      git.Signature // the user's name and e-mail; aibox's where they are not set
 	fileMode bool          // modes of files count
+	noLinks  bool          // git writes symlinks as files with their targets
 	excludes string        // the file of the user's own ignore rules; empty for git's default
 }
 
 // readSettings reads them with one process.
 func readSettings(ctx context.Context, repo *git.Repo) (settings, error) {
 	s := settings{who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}, fileMode: true}
-	found, err := repo.Settings(ctx, `^(user\.(name|email)|core\.(filemode|excludesfile))$`)
+	found, err := repo.Settings(ctx, `^(user\.(name|email)|core\.(filemode|symlinks|excludesfile))$`)
 	if err != nil {
 		return s, fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 	}
@@ -27,6 +28,8 @@ func readSettings(ctx context.Context, repo *git.Repo) (settings, error) {
 		switch {
 		case setting.Name == "core.filemode":
 			s.fileMode = setting.IsTrue()
+		case setting.Name == "core.symlinks":
+			s.noLinks = !setting.IsTrue()
 		case setting.Name == "core.excludesfile":
 			s.excludes = setting.Value
 		case setting.Value == "":
