@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aibox/internal/amount"
+	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/lazyregexp"
@@ -38,7 +40,8 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 	if !s.asIs {
 		return l, s.listCommit(ctx, l)
 	}
-	var index, untracked, staged []string
+	var index, untracked []string
+	var staged bool
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		index, err = s.git.Records(gctx, "ls-files", "-s", "-v", "-z", "--cached")
@@ -50,7 +53,7 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 		return err
 	})
 	g.Go(func() (err error) {
-		staged, err = s.git.Records(gctx, "diff-index", "--cached", "--no-renames", "--ignore-submodules=none", "--name-only", "-z", s.head)
+		staged, err = s.differsFromIndex(gctx)
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -62,7 +65,7 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 	l.addUntracked(untracked, s.top, outside)
 	l.addUnreadable(warnings.String(), s.prefix)
 	l.head = l.index
-	if len(staged) > 0 {
+	if staged {
 		head, err := s.readTree(ctx)
 		if err != nil {
 			return nil, err
@@ -71,6 +74,16 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 	}
 	l.finish()
 	return l, nil
+}
+
+// differsFromIndex reports whether the index has other files than the starting commit. Git stops at the
+// first difference, since a commit can have any number of files in a few trees.
+func (s *source) differsFromIndex(ctx context.Context) (bool, error) {
+	err := s.git.Run(ctx, nil, nil, "diff-index", "--cached", "--quiet", "--no-renames", "--ignore-submodules=none", s.head)
+	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code == 1 {
+		return true, nil
+	}
+	return false, err
 }
 
 // hidden returns a function that matches paths in s with globs that are relative to the

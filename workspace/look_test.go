@@ -1,7 +1,9 @@
 package workspace_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,5 +142,21 @@ func TestListingBranchesNeverAsksForAPassword(t *testing.T) {
 	}
 	if got := read(t, said); got != "force false 0\n" {
 		t.Errorf("ssh may ask: %q", got)
+	}
+}
+
+// TestTheIndexIsComparedUpToTheFirstDifference has a commit of which git can read only the beginning. A
+// hostile commit has so many files in a few trees that git has no memory for a list of all differences.
+func TestTheIndexIsComparedUpToTheFirstDifference(t *testing.T) {
+	repo := repository(t)
+	list := fmt.Sprintf("100644 blob %s\ta.txt\n040000 tree %s\tz\n", gitIn(t, repo, "hash-object", "-w", "dir/b.txt"), strings.Repeat("1", 40))
+	cmd := exec.CommandContext(t.Context(), "git", "-C", repo, "mktree", "--missing")
+	cmd.Stdin = strings.NewReader(list)
+	tree, err := cmd.Output()
+	must(t, err)
+	gitIn(t, repo, "update-ref", "HEAD", gitIn(t, repo, "commit-tree", "-m", "lacks a tree", strings.TrimSpace(string(tree))))
+	_, _, err = workspace.Files(t.Context(), workspace.Request{Repo: repo, Dirs: dirsIn(t.TempDir())})
+	if err == nil || !strings.HasPrefix(err.Error(), "reading the commit:") {
+		t.Errorf("got %v", err)
 	}
 }
