@@ -39,7 +39,9 @@ func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState,
 	} else if theirs != base && !d.user.FileMode {
 		return result, reason("its mode changes, and your repository keeps none (core.fileMode)")
 	}
-	result.perm = permissions(now.stamp.Mode, result.mode)
+	if result.perm = now.stamp.Mode & 0o777; d.user.FileMode { // otherwise the bits on disk are none of git's
+		result.perm = permissions(now.stamp.Mode, result.mode)
+	}
 	if d.user.Transforms(path) || d.user.Transforms(to) {
 		result.blob, err = d.mergeFiltered(ctx, path, now, c)
 		return result, err

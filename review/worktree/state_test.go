@@ -120,3 +120,25 @@ func TestDeliveryWorksInAnyRepositoryState(t *testing.T) {
 		})
 	}
 }
+
+// TestPermissionsThatGitDoesNotCompareStay has a repository that ignores the executable bit, such as one
+// that was made on a disk without it.
+func TestPermissionsThatGitDoesNotCompareStay(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"tool.sh": reviewtest.Ten, "plain.txt": reviewtest.Ten})
+	reviewtest.GitIn(t, b.Repo, "update-index", "--chmod=+x", "plain.txt")
+	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "executable for others")
+	reviewtest.GitIn(t, b.Repo, "config", "core.fileMode", "false")
+	reviewtest.Must(t, os.Chmod(b.InRepo("tool.sh"), 0o750))
+	b.Prepare()
+	b.Write("tool.sh", reviewtest.Ten+"11\n")
+	b.Write("plain.txt", reviewtest.Ten+"11\n")
+	mustPlace(b)
+	for name, want := range map[string]os.FileMode{"tool.sh": 0o750, "plain.txt": 0o644} {
+		info, err := os.Stat(b.InRepo(name))
+		reviewtest.Must(t, err)
+		if info.Mode() != want {
+			t.Errorf("%s has the permissions %v, want %v", name, info.Mode(), want)
+		}
+		b.Holds(name, reviewtest.Ten+"11\n")
+	}
+}
