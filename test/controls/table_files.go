@@ -47,6 +47,13 @@ func repositoryNames() []control {
 	}
 }
 
+// filters are the controls about the user's git filters, which read files of the agent.
+func filters() []control {
+	return []control{
+		{name: "filters start where no file of the agent is", file: "review/branch/clean_filter.go", text: `set(setting, enterFolder+program)`, off: `set(setting, program)`, tests: "TestAFilterRunsNoProgramOfTheAgent"},
+	}
+}
+
 // hiddenFiles are the controls about files of the user's that an agent must not see.
 func hiddenFiles() []control {
 	const search, renamed = "workspace/hiddenhistory.go", "TestAHiddenFileOfTheHistoryStaysHiddenWhateverItWasRenamedTo"
