@@ -58,10 +58,7 @@ func (a *App) openProxy(access supervisor.ProxyAccess) (supervisor.Proxy, error)
 		Inspector: inspector,
 		HostKeys:  known,
 		SSHAgent:  agent,
-		Budgets: egress.Budgets{
-			Upload: access.UploadLimit, Download: access.DownloadLimit,
-			UploadPerHost: access.UploadLimitPerHost, DownloadPerHost: access.DownloadLimitPerHost,
-		},
+		Budgets:   access.Budgets,
 	})
 	return inspectingProxy{proxy, inspector, known}, nil
 }

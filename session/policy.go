@@ -73,6 +73,14 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 	return policy, unresolved, nil
 }
 
+// EgressBudgets returns the limits of the traffic to allowed hosts, in bytes; 0 means no limit.
+func (spec *Spec) EgressBudgets() netguard.Traffic {
+	return netguard.Traffic{
+		Upload: spec.EgressUpload.Bytes(), Download: spec.EgressDownload.Bytes(),
+		UploadPerHost: spec.EgressUploadHost.Bytes(), DownloadPerHost: spec.EgressDownloadHost.Bytes(),
+	}
+}
+
 // SecretRules returns the parsed rules of the secrets that the egress proxy adds.
 func (spec *Spec) SecretRules() ([]netguard.SecretRule, error) {
 	var rules []netguard.SecretRule

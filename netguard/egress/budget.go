@@ -26,20 +26,20 @@ func (d direction) String() string {
 
 // budget counts the bytes of a session and of each of its hosts.
 type budget struct {
-	limits Budgets
+	limits netguard.Traffic
 
 	mu    sync.Mutex
 	total [2]int64
 	hosts map[netguard.Host]*[2]int64
 
-	lent, lentPerHost [2]int64 // to proxies of other sandboxes
+	lent netguard.Traffic // to proxies of other sandboxes
 }
 
 // maxHosts is how many hosts are counted by themselves. The hosts after that share one
 // budget, so that a sandbox cannot fill the memory with names.
 const maxHosts = 4096
 
-func newBudget(limits Budgets) *budget {
+func newBudget(limits netguard.Traffic) *budget {
 	return &budget{limits: limits, hosts: map[netguard.Host]*[2]int64{}}
 }
 
@@ -90,18 +90,18 @@ func (b *budget) refund(host netguard.Host, d direction, n int64) {
 
 // left returns how many bytes may still pass. It is 0 only with a refusal.
 func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int64, *refusal) {
-	perHost, total := b.limits.UploadPerHost, b.limits.Upload
+	perHost, total, lentPerHost, lent := b.limits.UploadPerHost, b.limits.Upload, b.lent.UploadPerHost, b.lent.Upload
 	if d == down {
-		perHost, total = b.limits.DownloadPerHost, b.limits.Download
+		perHost, total, lentPerHost, lent = b.limits.DownloadPerHost, b.limits.Download, b.lent.DownloadPerHost, b.lent.Download
 	}
 	left := int64(1) << 62
 	if total > 0 {
-		if left = min(left, total-b.total[d]-b.lent[d]); left <= 0 {
+		if left = min(left, total-b.total[d]-lent); left <= 0 {
 			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %d bytes", d, total).withHint(raise("egress-" + d.String()))
 		}
 	}
 	if perHost > 0 {
-		if left = min(left, perHost-counters[d]-b.lentPerHost[d]); left <= 0 {
+		if left = min(left, perHost-counters[d]-lentPerHost); left <= 0 {
 			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %d bytes for %s", d, perHost, host).withHint(raise("egress-" + d.String() + "-host"))
 		}
 	}

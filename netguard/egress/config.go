@@ -40,8 +40,9 @@ type Config struct {
 	HostKeys HostKeys
 	// SSHAgent serves requests to the user's ssh-agent; nil refuses them.
 	SSHAgent SSHAgent
-	// Budgets limit bytes, and Limits everything else.
-	Budgets Budgets
+	// Budgets limit the bytes of the session, as they cross the host's network; 0 is no limit. A
+	// connection is cut as soon as a budget is used up. Limits limit everything else.
+	Budgets netguard.Traffic
 	Limits  Limits
 
 	// Resolver and Dial replace the network in tests; nil uses the host's.
@@ -94,13 +95,6 @@ type SSHAgent interface {
 	// or the zero value if unknown; what names the request; and refusal is the reason for a
 	// refusal, or "".
 	Serve(ctx context.Context, conn net.Conn, reach func(netguard.Destination) (refusal string), record func(to netguard.Destination, what, refusal string))
-}
-
-// Budgets are limits on the bytes of a session, as they cross the host's network. 0 is no
-// limit. A connection is cut as soon as a budget is used up.
-type Budgets struct {
-	UploadPerHost, DownloadPerHost int64
-	Upload, Download               int64 // of all hosts together
 }
 
 // Limits bound the resources that the sandbox can make the proxy use. 0 is the default.

@@ -11,36 +11,17 @@ func (p *Proxy) Lend(wanted netguard.Traffic) netguard.Traffic { return p.budget
 func (p *Proxy) Return(unused netguard.Traffic) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	p.budget.addLoan(unused, -1)
+	p.budget.lent = p.budget.lent.Sub(unused)
 }
 
 func (b *budget) lend(wanted netguard.Traffic) netguard.Traffic {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var most [2]int64 // transferred to and from one host
+	used := netguard.Traffic{Upload: b.total[up], Download: b.total[down]}
 	for _, counters := range b.hosts {
-		most[up], most[down] = max(most[up], counters[up]), max(most[down], counters[down])
+		used.UploadPerHost, used.DownloadPerHost = max(used.UploadPerHost, counters[up]), max(used.DownloadPerHost, counters[down])
 	}
-	within := func(wanted, limit, used int64) int64 {
-		if limit == 0 {
-			return wanted
-		}
-		return min(wanted, max(0, limit-used))
-	}
-	lent := netguard.Traffic{
-		Upload:          within(wanted.Upload, b.limits.Upload, b.total[up]+b.lent[up]),
-		Download:        within(wanted.Download, b.limits.Download, b.total[down]+b.lent[down]),
-		UploadPerHost:   within(wanted.UploadPerHost, b.limits.UploadPerHost, most[up]+b.lentPerHost[up]),
-		DownloadPerHost: within(wanted.DownloadPerHost, b.limits.DownloadPerHost, most[down]+b.lentPerHost[down]),
-	}
-	b.addLoan(lent, 1)
+	lent := wanted.Min(b.limits.Left(used.Add(b.lent)))
+	b.lent = b.lent.Add(lent)
 	return lent
-}
-
-// addLoan adds bytes to those that are lent; with the factor -1 it removes them. b.mu is held.
-func (b *budget) addLoan(t netguard.Traffic, factor int64) {
-	b.lent[up] += factor * t.Upload
-	b.lent[down] += factor * t.Download
-	b.lentPerHost[up] += factor * t.UploadPerHost
-	b.lentPerHost[down] += factor * t.DownloadPerHost
 }

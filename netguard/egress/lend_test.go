@@ -11,7 +11,7 @@ func TestLentBytesAreTakenFromTheBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{budget: newBudget(Budgets{Upload: 100})}
+	p := &Proxy{budget: newBudget(netguard.Traffic{Upload: 100})}
 	if n, refused := p.budget.reserve(host, up, 30); n != 30 || refused != nil {
 		t.Fatal(n, refused)
 	}
@@ -43,7 +43,7 @@ func TestLentBytesPerHostAreTakenFromTheBudgetOfEachHost(t *testing.T) {
 		}
 		hosts = append(hosts, host)
 	}
-	p := &Proxy{budget: newBudget(Budgets{UploadPerHost: 100})}
+	p := &Proxy{budget: newBudget(netguard.Traffic{UploadPerHost: 100})}
 	for i, bytes := range []int64{40, 10} {
 		if got, refused := p.budget.reserve(hosts[i], up, bytes); refused != nil || got != bytes {
 			t.Fatalf("%d bytes are granted: %v", got, refused)

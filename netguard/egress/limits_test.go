@@ -30,7 +30,7 @@ func flood(t *testing.T, n int) net.Listener {
 
 func TestBudgetsEndTunnelsExactly(t *testing.T) {
 	const limit = 300_000
-	for name, budgets := range map[string]Budgets{
+	for name, budgets := range map[string]netguard.Traffic{
 		"download-budget": {Download: limit}, "download-budget-host": {DownloadPerHost: limit},
 		"upload-budget": {Upload: limit}, "upload-budget-host": {UploadPerHost: limit},
 	} {
@@ -83,7 +83,7 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 
 // A wildcard allows any number of names. Those beyond the bound share one budget.
 func TestBudgetsHoldForManyHosts(t *testing.T) {
-	b := newBudget(Budgets{UploadPerHost: 10})
+	b := newBudget(netguard.Traffic{UploadPerHost: 10})
 	reserve := func(i int) int64 {
 		host, err := netguard.ParseHost(fmt.Sprintf("h%d.example.org", i))
 		if err != nil {
@@ -106,7 +106,7 @@ func TestBudgetsHoldForManyHosts(t *testing.T) {
 }
 
 func TestBudgetsHoldForPlainRequests(t *testing.T) {
-	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = Budgets{Upload: 100_000} })
+	w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = netguard.Traffic{Upload: 100_000} })
 	good := newSite(t, hello)
 	w.Route("good.example.org", 80, good.address())
 	response, err := w.client().Post("http://good.example.org/", "", strings.NewReader(strings.Repeat("x", 200_000)))
@@ -124,7 +124,7 @@ func TestBudgetsHoldForPlainRequests(t *testing.T) {
 
 func TestDownloadBudgetsHoldForPlainRequests(t *testing.T) {
 	const limit = 100_000
-	for name, budgets := range map[string]Budgets{"download-budget": {Download: limit}, "download-budget-host": {DownloadPerHost: limit}} {
+	for name, budgets := range map[string]netguard.Traffic{"download-budget": {Download: limit}, "download-budget-host": {DownloadPerHost: limit}} {
 		w := newWorld(t, attackPolicy(t), func(c *Config) { c.Budgets = budgets })
 		good := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3*limit)) })
 		w.Route("good.example.org", 80, good.address())
@@ -149,7 +149,7 @@ func TestDownloadBudgetsHoldForPlainRequests(t *testing.T) {
 
 func TestBudgetsHoldForManyConnectionsTogether(t *testing.T) {
 	const limit = 1 << 20
-	w, server := tunnelWorld(t, func(c *Config) { c.Budgets = Budgets{Upload: limit} })
+	w, server := tunnelWorld(t, func(c *Config) { c.Budgets = netguard.Traffic{Upload: limit} })
 	var wait sync.WaitGroup
 	var conns []net.Conn
 	for range 16 {

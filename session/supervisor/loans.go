@@ -26,10 +26,12 @@ type loans struct {
 // The smallest useful loans, and the memory that the session's sandbox keeps in addition to
 // its use at the time of a loan, in bytes.
 const (
-	leastTraffic = 1 << 20
-	leastDisk    = 16 << 20
-	spareMemory  = 32 << 20
+	leastTransfer = 1 << 20
+	leastDisk     = 16 << 20
+	spareMemory   = 32 << 20
 )
+
+var leastTraffic = netguard.Traffic{Upload: leastTransfer, Download: leastTransfer, UploadPerHost: leastTransfer, DownloadPerHost: leastTransfer}
 
 var errNotRunning = fault.New(fault.Conflict, "the session does not run yet")
 
@@ -77,7 +79,7 @@ func (s *ownSandboxes) Lend(want session.Share) (granted session.Share, giveBack
 			if granted.Disk > 0 {
 				s.loans.folder.change(granted.Disk)
 			}
-			s.returnTraffic(unused(granted.Traffic, spent.Traffic))
+			s.returnTraffic(granted.Traffic.Sub(spent.Traffic))
 		})
 	}, nil
 }
@@ -116,17 +118,10 @@ func (s *ownSandboxes) lendTraffic(want netguard.Traffic) (lent netguard.Traffic
 		return netguard.Traffic{}, nil
 	}
 	lent = proxy.Lend(want)
-	for _, one := range [][2]int64{
-		{lent.Upload, want.Upload},
-		{lent.Download, want.Download},
-		{lent.UploadPerHost, want.UploadPerHost},
-		{lent.DownloadPerHost, want.DownloadPerHost},
-	} {
-		if one[0] < min(one[1], leastTraffic) {
-			proxy.Return(lent)
-			return netguard.Traffic{}, fault.New(fault.Limit, "the session has used up what it can send to allowed hosts, or receive from them").
-				Hint("create the sandbox without a network")
-		}
+	if missing := want.Min(leastTraffic).Sub(lent); missing != (netguard.Traffic{}) {
+		proxy.Return(lent)
+		return netguard.Traffic{}, fault.New(fault.Limit, "the session has used up what it can send to allowed hosts, or receive from them").
+			Hint("create the sandbox without a network")
 	}
 	return lent, nil
 }
@@ -137,14 +132,6 @@ func (s *ownSandboxes) returnTraffic(unused netguard.Traffic) {
 	s.policy.mu.Unlock()
 	if proxy != nil {
 		proxy.Return(unused)
-	}
-}
-
-// unused returns the part of lent traffic that was not spent.
-func unused(lent, spent netguard.Traffic) netguard.Traffic {
-	return netguard.Traffic{
-		Upload: max(0, lent.Upload-spent.Upload), Download: max(0, lent.Download-spent.Download),
-		UploadPerHost: max(0, lent.UploadPerHost-spent.UploadPerHost), DownloadPerHost: max(0, lent.DownloadPerHost-spent.DownloadPerHost),
 	}
 }
 

@@ -66,8 +66,7 @@ func (p *policy) openProxy() (Proxy, error) {
 	spec := &p.session.launch.Spec
 	access := ProxyAccess{
 		Policy: p.current(), Record: p.session.recordEgress, Count: p.session.countEgress, Allow: p.allowCommand,
-		UploadLimit: spec.EgressUpload.Bytes(), DownloadLimit: spec.EgressDownload.Bytes(),
-		UploadLimitPerHost: spec.EgressUploadHost.Bytes(), DownloadLimitPerHost: spec.EgressDownloadHost.Bytes(),
+		Budgets: spec.EgressBudgets(),
 	}
 	if p.ask != nil {
 		access.Ask = p.askOnceRunning

@@ -395,9 +395,9 @@ func TestTheProxyGetsTheLimitsOfTheSessionAndOfEachHost(t *testing.T) {
 	_, _, proxy := proxiedWith(t, netguard.Allowlist, session.Launch{Spec: session.Spec{Run: config.Run{
 		EgressUpload: 4, EgressDownload: 3, EgressUploadHost: 2, EgressDownloadHost: 1,
 	}}})
-	a := proxy.access
-	if got := [...]int64{a.UploadLimit, a.DownloadLimit, a.UploadLimitPerHost, a.DownloadLimitPerHost}; got != [...]int64{4 << 20, 3 << 20, 2 << 20, 1 << 20} {
-		t.Error(got)
+	want := netguard.Traffic{Upload: 4 << 20, Download: 3 << 20, UploadPerHost: 2 << 20, DownloadPerHost: 1 << 20}
+	if got := proxy.access.Budgets; got != want {
+		t.Errorf("%+v", got)
 	}
 }
 

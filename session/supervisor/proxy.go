@@ -56,10 +56,8 @@ type ProxyAccess struct {
 	Secrets []ProxySecret
 	// SSHLogins are the logins that the user's ssh-agent may sign.
 	SSHLogins []netguard.SSHLogin
-	// Limits on the bytes that all requests of the session send and receive; 0 means no limit.
-	UploadLimit, DownloadLimit int64
-	// Limits on the bytes that all requests to one host send and receive; 0 means no limit.
-	UploadLimitPerHost, DownloadLimitPerHost int64
+	// Budgets limit the bytes that requests send and receive; 0 means no limit.
+	Budgets netguard.Traffic
 }
 
 // ProxySecret is a secret that the proxy adds to requests. It never enters the sandbox.

@@ -230,10 +230,7 @@ func (m *Manager) boundTime(spec *session.Spec) error {
 func shareOf(spec *session.Spec) session.Share {
 	share := session.Share{Memory: spec.Memory.Bytes(), Disk: spec.Disk.Bytes()}
 	if spec.Mode().HasProxy() {
-		share.Traffic = netguard.Traffic{
-			Upload: spec.EgressUpload.Bytes(), Download: spec.EgressDownload.Bytes(),
-			UploadPerHost: spec.EgressUploadHost.Bytes(), DownloadPerHost: spec.EgressDownloadHost.Bytes(),
-		}
+		share.Traffic = spec.EgressBudgets()
 	}
 	return share
 }
