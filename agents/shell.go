@@ -28,9 +28,7 @@ func (*Shell) Command(task Task) (Invocation, error) {
 	inv := Invocation{Argv: task.Args, Env: modelEnv(task.Inference)}
 	if len(task.Args) == 0 {
 		if !task.Interactive {
-			return Invocation{}, fault.New(fault.Usage, "no command was given").
-				Hint("put it after --: aibox run shell -- make test").
-				Hint("or use -i for an interactive shell")
+			return Invocation{}, ErrNoCommand
 		}
 		inv.Argv = []string{"/bin/bash"}
 	}
@@ -44,6 +42,11 @@ func (*Shell) Command(task Task) (Invocation, error) {
 	}
 	return inv, nil
 }
+
+// ErrNoCommand reports that an agent that runs a command did not get one.
+var ErrNoCommand = fault.New(fault.Usage, "no command was given").
+	Hint("put it after -- at the end, for example: -- make test").
+	Hint("or use -i for an interactive shell")
 
 // modelEnv returns the model as the variables that most clients read.
 func modelEnv(model Inference) []string {

@@ -232,9 +232,7 @@ func (s *resolution) task() error {
 			Hint("give it with --prompt or --prompt-file")
 	case info.NeedsCommand && len(launched.Args) == 0 && !s.request.Interactive && s.resumed != nil:
 		// The session itself would refuse only after it has taken over or copied the workspace.
-		return fault.New(fault.Usage, "no command was given").
-			Hint("put it after -- at the end: -- make test").
-			Hint("or use -i for an interactive shell")
+		return agents.ErrNoCommand
 	}
 	return nil
 }
