@@ -162,7 +162,7 @@ func checkKernel(inside string) error {
 		return nil
 	}
 	return fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside).
-		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
+		Hint("Docker's runtime runsc is not gVisor's: `aibox doctor --fix` registers it")
 }
 
 // launchSandbox starts the sandbox and its watchdog, and stores the sandbox's process, so
