@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -200,7 +198,7 @@ The template is a file, which you can edit. "aibox bake NAME" builds its image.`
 }
 
 func (o *createTemplateOptions) run(ctx context.Context, name string, program []string) error {
-	if err := o.fill(program); err != nil {
+	if err := o.fill(ctx, program); err != nil {
 		return err
 	}
 	store, err := app.TemplateStore()
@@ -219,11 +217,11 @@ func (o *createTemplateOptions) run(ctx context.Context, name string, program []
 }
 
 // fill completes the definition from the flags.
-func (o *createTemplateOptions) fill(program []string) error {
+func (o *createTemplateOptions) fill(ctx context.Context, program []string) error {
 	if o.file != "" {
-		data, err := os.ReadFile(o.file)
+		data, err := readFile(ctx, o.file, template.MaxFile)
 		if err != nil {
-			return fault.New(fault.Usage, "the Dockerfile cannot be read: %w", errors.Unwrap(err))
+			return fault.New(fault.Usage, "the Dockerfile cannot be read: %w", err)
 		}
 		o.Dockerfile = string(data)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -43,8 +44,18 @@ type StartDefinition struct {
 	Timeout string   `toml:"timeout,omitempty"`
 }
 
-// Text returns the content of the file.
-func (d *Definition) Text() ([]byte, error) { return toml.Marshal(d) }
+// Text returns the content of the file. TOML would change bytes that are not UTF-8 to other
+// characters, so it refuses them with a Usage fault.
+func (d *Definition) Text() ([]byte, error) {
+	texts := append([]string{d.Summary, d.Dockerfile, d.Workdir}, slices.Collect(maps.Values(d.Env))...)
+	if d.Start != nil {
+		texts = append(texts, d.Start.Command...)
+	}
+	if slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) }) {
+		return nil, fault.New(fault.Usage, "a template can contain only text in UTF-8")
+	}
+	return toml.Marshal(d)
+}
 
 // Error lists the problems of a file.
 type Error struct{ Problems []string }

@@ -118,9 +118,10 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 	if _, err := bakery.New(nil, dockerfiles.FS, bakery.Options{Recipes: recipes, Below: below}); err != nil || recipes["mine"] != d.Dockerfile || below["mine"] != "code" {
 		t.Errorf("recipes %v on %v: %v", recipes, below, err)
 	}
-	for _, name := range []string{"mine", "code", "codex"} {
-		if _, err := store.Create(t.Context(), set, name, d); fault.KindOf(err) != fault.Usage {
-			t.Errorf("a second %s: %v", name, err)
+	for name, removable := range map[string]bool{"mine": true, "code": false, "codex": false} {
+		_, err := store.Create(t.Context(), set, name, d)
+		if hints := strings.Join(fault.Hints(err), "\n"); fault.KindOf(err) != fault.Usage || strings.Contains(hints, "aibox template rm") != removable {
+			t.Errorf("a second %s: %v, %q", name, err, hints)
 		}
 	}
 	if err := store.Remove(set, "code"); fault.KindOf(err) != fault.Usage {
@@ -134,6 +135,19 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 	}
 	if _, err := store.Create(t.Context(), plain, "../x", d); err == nil {
 		t.Error("a template leaves the folder")
+	}
+}
+
+func TestATextThatTOMLCannotHoldIsRefused(t *testing.T) {
+	set := NewSet(agents.Builtin())
+	for name, d := range map[string]Definition{
+		"summary": {Image: "x", Summary: "caf\xe9"}, "env": {Image: "x", Env: map[string]string{"A": "\xff"}},
+		"dockerfile": {Dockerfile: "ARG BASE\nFROM ${BASE}\nRUN echo \xe9\n"}, "workdir": {Image: "x", Workdir: "/\xff"},
+		"command": {Image: "x", Start: &StartDefinition{Command: []string{"x", "\xff"}}},
+	} {
+		if _, err := Check(set, "mine", &d); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

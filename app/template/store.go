@@ -83,8 +83,11 @@ func (s Store) read(name string) (Template, error) {
 // returns a Usage fault with all problems.
 func (s Store) Create(ctx context.Context, set Set, name string, d *Definition) (Template, error) {
 	if set.has(name) {
-		return Template{}, fault.New(fault.Usage, "there is already a template or an agent called %q", name).
-			Hint("choose another name, or `aibox template rm %s` if it is yours", name)
+		taken := fault.New(fault.Usage, "there is already a template or an agent called %q", name).Hint("choose another name")
+		if t, ok := set.byName[name]; !ok || t.Source == Own {
+			taken = taken.Hint("`aibox template rm %s` removes yours", name)
+		}
+		return Template{}, taken
 	}
 	t, err := Check(set, name, d)
 	if err != nil {
