@@ -21,9 +21,11 @@ var (
 	// codeBlock matches a fenced block of a page, and codeSpan a code span, which can be on two lines.
 	codeBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	codeSpan  = regexp.MustCompile("`aibox ([^`]+)`")
-	// blockLine matches a command line in a block of a page, and exampleLine one in a help text.
-	blockLine   = regexp.MustCompile(`(?m)^ *(?:\$ )?aibox (.+)$`)
-	exampleLine = regexp.MustCompile(`(?m)^  aibox (.+)$`)
+	// blockLine and indentedLine match a command line in a block of a page, and exampleLine one in a
+	// help text.
+	blockLine    = regexp.MustCompile(`(?m)^ *(?:\$ )?aibox (.+)$`)
+	indentedLine = regexp.MustCompile(`(?m)^ {4}(?:\$ )?aibox (.+)$`)
+	exampleLine  = regexp.MustCompile(`(?m)^  aibox (.+)$`)
 	// quotedLine matches a command line in a help text, and hintEnd one in a hint.
 	quotedLine = regexp.MustCompile(`"aibox ([^"\n]+)"`)
 	hintEnd    = regexp.MustCompile(`(?:^|: |run )aibox (.+)$`)
@@ -64,7 +66,7 @@ func shownLines(t *testing.T) map[string][]string {
 		for _, block := range codeBlock.FindAllString(text, -1) {
 			add(page, block, blockLine)
 		}
-		add(page, codeBlock.ReplaceAllString(text, ""), codeSpan)
+		add(page, codeBlock.ReplaceAllString(text, ""), codeSpan, indentedLine)
 	}
 	err = filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch {
