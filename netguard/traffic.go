@@ -13,7 +13,7 @@ func (t Traffic) Add(other Traffic) Traffic {
 	return t.combine(other, func(a, b int64) int64 { return a + b })
 }
 
-// Sub returns what is left of t after used; no number is negative.
+// Sub returns t without used; no number is negative.
 func (t Traffic) Sub(used Traffic) Traffic {
 	return t.combine(used, func(a, b int64) int64 { return max(0, a-b) })
 }
