@@ -53,7 +53,9 @@ func typescriptEnum(out *strings.Builder, enum *protogen.Enum) {
 	}
 	out.WriteString("\n")
 	typescriptDoc(out, "", lines)
-	fmt.Fprintf(out, "export type %s = %s;\n", enum.Desc.Name(), strings.Join(values, " | "))
+	name := enum.Desc.Name()
+	fmt.Fprintf(out, "export type %s = %s;\n", name, strings.Join(values, " | "))
+	fmt.Fprintf(out, "export const %s: readonly %s[] = [%s];\n", name, name, strings.Join(values, ", "))
 }
 
 func typescriptMessage(out *strings.Builder, message *protogen.Message) {
@@ -104,7 +106,7 @@ func typescriptType(field *protogen.Field) (typ, codec string) {
 		return "number", "float"
 	case protoreflect.EnumKind:
 		name := string(field.Enum.Desc.Name())
-		return name, fmt.Sprintf("enumeration<%s>(%q)", name, enumPrefix(field.Enum))
+		return name, fmt.Sprintf("enumeration(%q, %s)", enumPrefix(field.Enum), name)
 	case protoreflect.MessageKind:
 		name := string(field.Message.Desc.Name())
 		return name, fmt.Sprintf("message(() => %s)", name)

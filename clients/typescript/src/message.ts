@@ -109,12 +109,12 @@ export const duration: Codec<number> = {
   zeroJSON: "0s",
 };
 
-/** The codec of an enum whose values have a prefix in JSON. */
-export function enumeration<T extends string>(prefix: string): Codec<T> {
+/** The codec of an enum whose values have a prefix in JSON. A value that only newer servers know becomes unspecified. */
+export function enumeration<T extends string>(prefix: string, values: readonly T[]): Codec<T> {
   return {
     zero: () => "unspecified" as T,
     encode: (value: T) => (value === "unspecified" ? undefined : prefix + value.toUpperCase()),
-    decode: (json) => String(json).replace(prefix, "").toLowerCase() as T,
+    decode: (json) => values.find((value) => prefix + value.toUpperCase() === json) ?? ("unspecified" as T),
     zeroJSON: 0,
   };
 }

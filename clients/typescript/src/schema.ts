@@ -20,6 +20,7 @@ import {
  * - audit: Read and verify the audit log.
  */
 export type Right = "unspecified" | "read" | "sandboxes" | "execute" | "network" | "sessions" | "accept" | "templates" | "volumes" | "audit";
+export const Right: readonly Right[] = ["unspecified", "read", "sandboxes", "execute", "network", "sessions", "accept", "templates", "volumes", "audit"];
 
 /** AuditEvent is an event of an audit log. */
 export interface AuditEvent {
@@ -146,6 +147,7 @@ export const Error: MessageType<Error> = new MessageType<Error>(() => ({
  * - other: A device, pipe or socket.
  */
 export type FileType = "unspecified" | "file" | "directory" | "symlink" | "other";
+export const FileType: readonly FileType[] = ["unspecified", "file", "directory", "symlink", "other"];
 
 /**
  * FileEventType is a kind of change.
@@ -158,6 +160,7 @@ export type FileType = "unspecified" | "file" | "directory" | "symlink" | "other
  * - overflow: Events were lost, since there were too many. List the folder again.
  */
 export type FileEventType = "unspecified" | "created" | "written" | "removed" | "renamed" | "attributes" | "overflow";
+export const FileEventType: readonly FileEventType[] = ["unspecified", "created", "written", "removed", "renamed", "attributes", "overflow"];
 
 /** FileInfo describes a file. */
 export interface FileInfo {
@@ -187,7 +190,7 @@ export interface FileInfo {
 export const FileInfo: MessageType<FileInfo> = new MessageType<FileInfo>(() => ({
   path: string,
   name: string,
-  type: enumeration<FileType>("FILE_TYPE_"),
+  type: enumeration("FILE_TYPE_", FileType),
   sizeBytes: int64,
   mode: int,
   uid: int,
@@ -387,7 +390,7 @@ export interface FileEvent {
   directory: boolean;
 }
 export const FileEvent: MessageType<FileEvent> = new MessageType<FileEvent>(() => ({
-  type: enumeration<FileEventType>("FILE_EVENT_TYPE_"),
+  type: enumeration("FILE_EVENT_TYPE_", FileEventType),
   path: string,
   newPath: string,
   directory: bool,
@@ -468,6 +471,7 @@ export const UploadFilesResponse: MessageType<UploadFilesResponse> = new Message
  * - public: The model, and ports 443 and 80 of every public host that is not denied.
  */
 export type NetworkMode = "unspecified" | "none" | "local" | "allowlist" | "public";
+export const NetworkMode: readonly NetworkMode[] = ["unspecified", "none", "local", "allowlist", "public"];
 
 /**
  * HostList is a list of hosts: HOST, HOST:PORT, *.DOMAIN, METHOD URL for single requests, or
@@ -532,7 +536,7 @@ export interface NetworkPolicy {
   downloadMibPerHost?: number;
 }
 export const NetworkPolicy: MessageType<NetworkPolicy> = new MessageType<NetworkPolicy>(() => ({
-  mode: enumeration<NetworkMode>("NETWORK_MODE_"),
+  mode: enumeration("NETWORK_MODE_", NetworkMode),
   allow: optional(message(() => HostList)),
   deny: optional(message(() => HostList)),
   uploadMib: optional(int64),
@@ -742,6 +746,7 @@ export const SignPortResponse: MessageType<SignPortResponse> = new MessageType<S
  * - drop_unread: The oldest events are dropped while nothing reads. Otherwise the process waits for its readers.
  */
 export type Overflow = "unspecified" | "hold" | "drop" | "drop_unread";
+export const Overflow: readonly Overflow[] = ["unspecified", "hold", "drop", "drop_unread"];
 
 /**
  * CodeValidation is what happens with the findings of the validation of code. It is advice:
@@ -752,6 +757,7 @@ export type Overflow = "unspecified" | "hold" | "drop" | "drop_unread";
  * - refuse: Code with findings is refused.
  */
 export type CodeValidation = "unspecified" | "none" | "advise" | "refuse";
+export const CodeValidation: readonly CodeValidation[] = ["unspecified", "none", "advise", "refuse"];
 
 /**
  * CodeStatus is how code ended.
@@ -761,6 +767,7 @@ export type CodeValidation = "unspecified" | "none" | "advise" | "refuse";
  * - timeout: The timeout ended it.
  */
 export type CodeStatus = "unspecified" | "completed" | "failed" | "timeout";
+export const CodeStatus: readonly CodeStatus[] = ["unspecified", "completed", "failed", "timeout"];
 
 /** TerminalSize is the size of a terminal in characters. */
 export interface TerminalSize {
@@ -813,7 +820,7 @@ export const StartProcessRequest: MessageType<StartProcessRequest> = new Message
   timeout: optional(duration),
   linger: optional(duration),
   keepBytes: int64,
-  overflow: enumeration<Overflow>("OVERFLOW_"),
+  overflow: enumeration("OVERFLOW_", Overflow),
 }));
 
 /** Process describes a process. */
@@ -1153,7 +1160,7 @@ export const RunCodeRequest: MessageType<RunCodeRequest> = new MessageType<RunCo
   dir: string,
   timeout: optional(duration),
   maxOutputBytes: int64,
-  validation: enumeration<CodeValidation>("CODE_VALIDATION_"),
+  validation: enumeration("CODE_VALIDATION_", CodeValidation),
   stdin: bytes,
   user: string,
 }));
@@ -1200,7 +1207,7 @@ export interface RunCodeResponse {
   findings: CodeFinding[];
 }
 export const RunCodeResponse: MessageType<RunCodeResponse> = new MessageType<RunCodeResponse>(() => ({
-  status: enumeration<CodeStatus>("CODE_STATUS_"),
+  status: enumeration("CODE_STATUS_", CodeStatus),
   stdout: bytes,
   stderr: bytes,
   stdoutDroppedBytes: int64,
@@ -1267,6 +1274,7 @@ export const DeleteContextRequest: MessageType<DeleteContextRequest> = new Messa
  * - ended: It has ended: destroyed, at a limit, or by a failure that end_reason has.
  */
 export type SandboxState = "unspecified" | "starting" | "running" | "paused" | "ending" | "ended";
+export const SandboxState: readonly SandboxState[] = ["unspecified", "starting", "running", "paused", "ending", "ended"];
 
 /**
  * OnTimeout is what happens to a sandbox at its timeout or idle timeout.
@@ -1275,6 +1283,7 @@ export type SandboxState = "unspecified" | "starting" | "running" | "paused" | "
  * - pause: The sandbox is paused. Refused where the machine cannot pause.
  */
 export type OnTimeout = "unspecified" | "destroy" | "pause";
+export const OnTimeout: readonly OnTimeout[] = ["unspecified", "destroy", "pause"];
 
 /** Sandbox describes a sandbox. */
 export interface Sandbox {
@@ -1335,14 +1344,14 @@ export const Sandbox: MessageType<Sandbox> = new MessageType<Sandbox>(() => ({
   sandboxId: string,
   name: string,
   template: string,
-  state: enumeration<SandboxState>("SANDBOX_STATE_"),
+  state: enumeration("SANDBOX_STATE_", SandboxState),
   metadata: mapping(string),
   createTime: optional(timestamp),
   expireTime: optional(timestamp),
   endTime: optional(timestamp),
   endReason: string,
   idleTimeout: optional(duration),
-  onTimeout: enumeration<OnTimeout>("ON_TIMEOUT_"),
+  onTimeout: enumeration("ON_TIMEOUT_", OnTimeout),
   network: optional(message(() => NetworkPolicy)),
   limits: optional(message(() => Limits)),
   permissions: optional(message(() => Permissions)),
@@ -1421,7 +1430,7 @@ export const CreateSandboxRequest: MessageType<CreateSandboxRequest> = new Messa
   env: mapping(string),
   timeout: optional(duration),
   idleTimeout: optional(duration),
-  onTimeout: enumeration<OnTimeout>("ON_TIMEOUT_"),
+  onTimeout: enumeration("ON_TIMEOUT_", OnTimeout),
   network: optional(message(() => NetworkPolicy)),
   limits: optional(message(() => Limits)),
   permissions: optional(message(() => Permissions)),
@@ -1459,7 +1468,7 @@ export interface ListSandboxesRequest {
   parentId: string;
 }
 export const ListSandboxesRequest: MessageType<ListSandboxesRequest> = new MessageType<ListSandboxesRequest>(() => ({
-  states: repeated(enumeration<SandboxState>("SANDBOX_STATE_")),
+  states: repeated(enumeration("SANDBOX_STATE_", SandboxState)),
   metadata: repeated(string),
   template: string,
   name: string,
@@ -1744,7 +1753,7 @@ export interface ServerInfo {
 export const ServerInfo: MessageType<ServerInfo> = new MessageType<ServerInfo>(() => ({
   version: string,
   tenant: string,
-  rights: repeated(enumeration<Right>("RIGHT_")),
+  rights: repeated(enumeration("RIGHT_", Right)),
   tokenExpireTime: optional(timestamp),
   quota: optional(message(() => Quota)),
   usage: optional(message(() => Quota)),
@@ -1761,6 +1770,7 @@ export const ServerInfo: MessageType<ServerInfo> = new MessageType<ServerInfo>((
  * - failed: It failed.
  */
 export type SessionState = "unspecified" | "queued" | "starting" | "running" | "done" | "stopped" | "failed";
+export const SessionState: readonly SessionState[] = ["unspecified", "queued", "starting", "running", "done", "stopped", "failed"];
 
 /**
  * ChangeType is a kind of change.
@@ -1771,6 +1781,7 @@ export type SessionState = "unspecified" | "queued" | "starting" | "running" | "
  * - renamed: The file was renamed.
  */
 export type ChangeType = "unspecified" | "added" | "modified" | "deleted" | "renamed";
+export const ChangeType: readonly ChangeType[] = ["unspecified", "added", "modified", "deleted", "renamed"];
 
 /**
  * AcceptTarget is where accepted changes go.
@@ -1779,6 +1790,7 @@ export type ChangeType = "unspecified" | "added" | "modified" | "deleted" | "ren
  * - branch: A new branch of the repository that the session was started on.
  */
 export type AcceptTarget = "unspecified" | "bundle" | "branch";
+export const AcceptTarget: readonly AcceptTarget[] = ["unspecified", "bundle", "branch"];
 
 /** UploadTreeRequest is a piece of a tar archive. */
 export interface UploadTreeRequest {
@@ -1872,7 +1884,7 @@ export interface Session {
 export const Session: MessageType<Session> = new MessageType<Session>(() => ({
   sessionId: string,
   agent: string,
-  state: enumeration<SessionState>("SESSION_STATE_"),
+  state: enumeration("SESSION_STATE_", SessionState),
   prompt: string,
   repository: string,
   model: string,
@@ -1908,7 +1920,7 @@ export interface ListSessionsRequest {
   pageToken: string;
 }
 export const ListSessionsRequest: MessageType<ListSessionsRequest> = new MessageType<ListSessionsRequest>(() => ({
-  states: repeated(enumeration<SessionState>("SESSION_STATE_")),
+  states: repeated(enumeration("SESSION_STATE_", SessionState)),
   metadata: repeated(string),
   agent: string,
   pageSize: int,
@@ -2017,7 +2029,7 @@ export interface FileChange {
 export const FileChange: MessageType<FileChange> = new MessageType<FileChange>(() => ({
   path: string,
   oldPath: string,
-  type: enumeration<ChangeType>("CHANGE_TYPE_"),
+  type: enumeration("CHANGE_TYPE_", ChangeType),
   addedLines: int,
   removedLines: int,
   binary: bool,
@@ -2099,7 +2111,7 @@ export const AcceptChangesRequest: MessageType<AcceptChangesRequest> = new Messa
   sessionId: string,
   digest: string,
   files: repeated(message(() => FileSelection)),
-  target: enumeration<AcceptTarget>("ACCEPT_TARGET_"),
+  target: enumeration("ACCEPT_TARGET_", AcceptTarget),
   branch: string,
   message: string,
 }));

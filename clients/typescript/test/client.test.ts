@@ -4,6 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 
 import * as aibox from "../src/index.ts";
+import { Sandbox as SandboxMessage } from "../src/schema.ts";
 
 const env = process.env as Record<string, string>;
 const client = new aibox.Client();
@@ -33,6 +34,11 @@ test("an option that does not exist, or has no value, is no default", async () =
   await assert.rejects(create({ onTimeout: "puase" }), aibox.InvalidError);
   await assert.rejects(sandbox.exec("true", { timeout: Number.NaN }), /NaN/);
   await assert.rejects(sandbox.exec("true", { maxOutputBytes: Number("many") }), /NaN/);
+});
+
+test("a value of an enum that only newer servers know is unspecified", () => {
+  assert.equal(SandboxMessage.fromJSON({ state: "SANDBOX_STATE_RUNNING" }).state, "running");
+  for (const state of ["SANDBOX_STATE_FROZEN", 77]) assert.equal(SandboxMessage.fromJSON({ state }).state, "unspecified");
 });
 
 test("a command returns its output and exit code", async () => {
