@@ -79,7 +79,7 @@ func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.faint("→"), safe(shellquote.Join(request.CommandLine(nil, more...))))
 	if o.promptFile != "" {
-		if request.Prompt, err = a.readPromptFile(o.promptFile); err != nil {
+		if request.Prompt, err = a.readPromptFile(cmd.Context(), o.promptFile); err != nil {
 			return err
 		}
 	}

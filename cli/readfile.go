@@ -6,16 +6,25 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 )
 
 // readFile reads a file that the user names, of which it returns at most one byte more than most.
-// It ends with ctx, even if the file is a pipe that stays open; a pipe that no program has open for
-// writing is empty. The error does not name the file.
+// It ends with ctx, even if the file is a pipe to which nothing is written. The error does not
+// name the file.
 func readFile(ctx context.Context, name string, most int64) ([]byte, error) {
-	// Opening a pipe would otherwise wait for a program that writes to it, and no signal ends that.
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	var file *os.File
+	var err error
+	opened := make(chan struct{})
+	go func() { // opening a pipe waits for a program that writes to it
+		file, err = os.Open(name)
+		close(opened)
+	}()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, withoutName(err)
 	}

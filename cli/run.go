@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"aibox/app/run"
 	"aibox/config"
@@ -137,36 +135,33 @@ func (a *cli) readTask() (string, error) {
 	if terminalOf(a.in).interactive {
 		return "", nil
 	}
-	return readPrompt(a.in, "standard input")
+	return a.readPrompt()
 }
 
 // readPromptFile reads the task from the file; - is standard input.
-func (a *cli) readPromptFile(name string) (string, error) {
+func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
 	if name == "-" {
-		return readPrompt(a.in, "standard input")
+		return a.readPrompt()
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return "", unreadablePrompt(name, err)
+	data, err := readFile(ctx, name, run.MaxPrompt)
+	if ctx.Err() != nil {
+		return "", err
 	}
-	defer file.Close()
-	return readPrompt(file, name)
+	return promptOf(data, name, err)
 }
 
-func readPrompt(in io.Reader, name string) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, run.MaxPrompt+1))
+// readPrompt reads the task from standard input.
+func (a *cli) readPrompt() (string, error) {
+	data, err := io.ReadAll(io.LimitReader(a.in, run.MaxPrompt+1))
+	return promptOf(data, "standard input", withoutName(err))
+}
+
+func promptOf(data []byte, name string, err error) (string, error) {
 	switch {
 	case err != nil:
-		return "", unreadablePrompt(name, err)
+		return "", fault.New(fault.Usage, "the prompt cannot be read from %s: %w", name, err)
 	case len(data) > run.MaxPrompt:
 		return "", run.ErrLongPrompt
 	}
 	return string(data), nil
-}
-
-func unreadablePrompt(name string, err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err // the message already has the name
-	}
-	return fault.New(fault.Usage, "the prompt cannot be read from %s: %w", name, err)
 }

@@ -29,14 +29,14 @@ func TestThePromptComesFromTheFlagTheFileOrTheInput(t *testing.T) {
 	if got := requestOf(t, a, "run", "--prompt", "from the flag").Prompt; got != "from the flag" {
 		t.Errorf("got %q", got)
 	}
-	if got, err := a.readPromptFile(file); got != "from the file" || err != nil {
+	if got, err := a.readPromptFile(t.Context(), file); got != "from the file" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	a.in = noInput(t)
 	if got, err := a.readTask(); got != "" || err != nil {
 		t.Errorf("an empty input gave %q, %v", got, err)
 	}
-	for _, read := range []func() (string, error){a.readTask, func() (string, error) { return a.readPromptFile("-") }} {
+	for _, read := range []func() (string, error){a.readTask, func() (string, error) { return a.readPromptFile(t.Context(), "-") }} {
 		input, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func (a *cli) run(cmd *cobra.Command, o *runOptions, args []string) error {
 func (a *cli) runWithPromptFile(ctx context.Context, o *runOptions) error {
 	if o.promptFile != "" {
 		var err error
-		if o.request.Prompt, err = a.readPromptFile(o.promptFile); err != nil {
+		if o.request.Prompt, err = a.readPromptFile(ctx, o.promptFile); err != nil {
 			return err
 		}
 	}
