@@ -44,7 +44,11 @@ func (c *control) watch() {
 			return
 		}
 		switch err := c.events.wait(); {
-		case errors.Is(err, errRemoved):
+		case errors.Is(err, errEnded):
+			if c.events.kills() > 0 {
+				close(c.killed)
+				return
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), resultTimeout)
 			result, err := c.systemd.GetUnitTypePropertyContext(ctx, c.unit, "Scope", "Result")
 			cancel()
@@ -58,31 +62,34 @@ func (c *control) watch() {
 	}
 }
 
-// events are the memory events of a cgroup, memory.events, which the kernel reports through
-// inotify.
+// events are the events of a cgroup, which the kernel reports through inotify: those of its
+// memory (memory.events), and the end of its last process (cgroup.events). The kernel reports no
+// removal of a cgroup, or not always.
 type events struct {
-	file   string
-	notify *os.File
+	memory, processes string // the files
+	notify            *os.File
 }
 
-// errRemoved reports that the cgroup is gone.
-var errRemoved = errors.New("the cgroup was removed")
+// errEnded reports that no process is in the cgroup, or that the cgroup is gone.
+var errEnded = errors.New("the cgroup's processes have ended")
 
 func watchEvents(dir string) (*events, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
-	e := &events{file: filepath.Join(dir, "memory.events"), notify: os.NewFile(uintptr(fd), "inotify")}
-	if _, err := unix.InotifyAddWatch(fd, e.file, unix.IN_MODIFY|unix.IN_DELETE_SELF); err != nil {
-		return nil, errors.Join(err, e.close())
+	e := &events{memory: filepath.Join(dir, "memory.events"), processes: filepath.Join(dir, "cgroup.events"), notify: os.NewFile(uintptr(fd), "inotify")}
+	for _, file := range []string{e.memory, e.processes} {
+		if _, err := unix.InotifyAddWatch(fd, file, unix.IN_MODIFY|unix.IN_DELETE_SELF); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
 	}
 	return e, nil
 }
 
 // kills returns how many processes the kernel has ended for memory; 0 if unknown.
 func (e *events) kills() int64 {
-	n, _ := readField(e.file, "oom_kill")
+	n, _ := readField(e.memory, "oom_kill")
 	return n
 }
 
@@ -92,8 +99,8 @@ func (e *events) wait() error {
 	if _, err := e.notify.Read(buffer); err != nil {
 		return err
 	}
-	if _, err := os.Stat(e.file); err != nil {
-		return errRemoved
+	if n, err := readField(e.processes, "populated"); err != nil || n == 0 {
+		return errEnded
 	}
 	return nil
 }

@@ -85,6 +85,7 @@ func (f *fakeSystemd) StartTransientUnitContext(_ context.Context, name, _ strin
 		f.write(fmt.Sprintln(n/10, 100000), "cgroup", "app.slice", name, "cpu.max")
 	}
 	f.events(name, 0)
+	f.populated(name, 1)
 	pids, _ := given["PIDs"].([]uint32)
 	for _, pid := range pids {
 		f.move(pid, "app.slice/"+name)
@@ -99,6 +100,11 @@ func (f *fakeSystemd) StartTransientUnitContext(_ context.Context, name, _ strin
 // events replaces the content of memory.events.
 func (f *fakeSystemd) events(name string, kills int) {
 	f.write(fmt.Sprintf("low 0\nhigh 0\nmax 3\noom 1\noom_kill %d\n", kills), "cgroup", "app.slice", name, "memory.events")
+}
+
+// populated replaces the content of cgroup.events.
+func (f *fakeSystemd) populated(name string, processes int) {
+	f.write(fmt.Sprintf("populated %d\nfrozen 0\n", processes), "cgroup", "app.slice", name, "cgroup.events")
 }
 
 func (f *fakeSystemd) AttachProcessesToUnit(_ context.Context, unit, _ string, pids []uint32) error {

@@ -154,6 +154,30 @@ func TestAnEndForAnotherReasonIsNotReportedAsMemory(t *testing.T) {
 	}
 }
 
+// The kernel does not always report that a cgroup was removed.
+func TestTheEndOfAllProcessesIsSeenBeforeTheirCgroupIsRemoved(t *testing.T) {
+	for _, result := range []string{"success", "oom-kill"} {
+		f := newFakeSystemd(t)
+		c, unit, err := enforce(t, f, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.result = result
+		f.populated(unit, 0)
+		c.(*control).watching.Wait()
+		select {
+		case <-c.OutOfMemory():
+			if result == "success" {
+				t.Error("it is reported as the memory limit")
+			}
+		default:
+			if result == "oom-kill" {
+				t.Error("the end for memory is not reported")
+			}
+		}
+	}
+}
+
 func TestASandboxWithinAnotherIsInItsScope(t *testing.T) {
 	f := newFakeSystemd(t)
 	outer, inner := limittest.Start(t), limittest.Start(t)
