@@ -22,19 +22,19 @@ func TestATokenInAURLIsFound(t *testing.T) {
 
 func TestAnOrdinaryRegistryHasNoSecretInItsURL(t *testing.T) {
 	for _, url := range []string{
-		"https://registry.npmjs.org/",
-		"https://pypi.org/simple",
+		"https://registry.example.com/",
+		"https://index.example.com/simple",
 		"https://artifactory.example.com/artifactory/api/npm/npm-virtual/",
 		"https://artifactory.example.com/artifactory/api/pypi/pypi-remote/simple",
 		"https://nexus.example.com:8443/repository/npm-group/",
 		"https://gitlab.example.com/api/v4/projects/12345678/packages/npm/",
-		"https://pkgs.dev.azure.com/team/3f2504e0-4f89-41d3-9a0c-0305e82c3301/_packaging/feed@Release/npm/registry/",
-		"https://domain-111122223333.d.codeartifact.us-east-1.amazonaws.com/npm/repo-1/",
-		"https://europe-west1-npm.pkg.dev/project-1234/registry/",
+		"https://packages.example.com/team/3f2504e0-4f89-41d3-9a0c-0305e82c3301/_packaging/feed@Release/npm/registry/",
+		"https://domain-111122223333.d.artifacts.us-east-1.example.com/npm/repo-1/",
+		"https://europe-west1-npm.example.com/project-1234/registry/",
 		"https://auth-proxy.example.com:8443/api-key-service/npm/",
 		"https://token.example.com/password-manager/v1.2.3/simple/",
 		"sparse+https://cargo.example.org/index/",
-		"https://proxy.golang.org,https://goproxy.io,direct",
+		"https://proxy.example.com,https://mirror.example.com,direct",
 	} {
 		if InURL(url) {
 			t.Errorf("a secret is found in %s", url)
