@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/budget"
 	"aibox/app/agentsession"
+	"aibox/internal/boundedbuffer"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/printer"
@@ -104,24 +104,17 @@ func (h *Handler) Diff(ctx context.Context, r *connect.Request[aiboxv1.SessionDi
 	if err := budget.Reserve(ctx, maxPatch); err != nil {
 		return nil, err
 	}
-	patch := &boundedPatch{}
+	patch := newPatch()
 	digest, err := cases.Patch(ctx, session.ID(r.Msg.GetSessionId()), r.Msg.GetPaths(), patch)
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&aiboxv1.SessionDiffResponse{Patch: patch.kept.Bytes(), Digest: digest}), nil
+	return connect.NewResponse(&aiboxv1.SessionDiffResponse{Patch: patch.Bytes(), Digest: digest}), nil
 }
 
-// boundedPatch is a patch with a maximum size. The buffer is no embedded field, because its
-// ReadFrom, which io.Copy prefers, has no limit.
-type boundedPatch struct{ kept bytes.Buffer }
-
-// Write implements io.Writer.
-func (b *boundedPatch) Write(p []byte) (int, error) {
-	if b.kept.Len()+len(p) > maxPatch {
-		return 0, fault.New(fault.Limit, "the patch has more than %d MiB", maxPatch>>20).Hint("name some of the paths")
-	}
-	return b.kept.Write(p)
+// newPatch returns a buffer for a patch.
+func newPatch() *boundedbuffer.Buffer {
+	return boundedbuffer.New(maxPatch, fault.New(fault.Limit, "the patch has more than %d MiB", maxPatch>>20).Hint("name some of the paths"))
 }
 
 // Accept delivers chosen changes.

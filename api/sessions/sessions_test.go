@@ -142,7 +142,7 @@ func TestBundlesAndPatchesHaveAMaximumSize(t *testing.T) {
 	if _, err := f.as("ann").Accept(bounded(t), ask(&aiboxv1.AcceptChangesRequest{SessionId: "00001-codex"})); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a bundle of more than 10 bytes: %v", err)
 	}
-	var patch io.Writer = &boundedPatch{} // processes are copied from by io.Copy
+	var patch io.Writer = newPatch() // processes are copied from by io.Copy
 	if _, err := io.Copy(patch, io.LimitReader(rand.Reader, maxPatch+1)); fault.KindOf(err) != fault.Limit {
 		t.Errorf("a patch of more than %d bytes: %v", maxPatch, err)
 	}

@@ -1,7 +1,6 @@
 package agentsession
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 
 	"aibox/internal/amount"
+	"aibox/internal/boundedbuffer"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/review/accept"
@@ -69,29 +69,13 @@ func (s *Service) writeBundle(ctx context.Context, repo *git.Repo, branch, known
 	if known != "" {
 		wanted = append(wanted, "^"+known)
 	}
-	out := &boundedBuffer{most: cmp.Or(s.Bundle, MaxBundle)}
+	most := cmp.Or(s.Bundle, MaxBundle)
+	out := boundedbuffer.New(most, errLongBundle)
 	err := repo.Run(ctx, nil, out, wanted...)
-	if out.full {
-		return nil, fault.New(fault.Limit, "the bundle is larger than %s, so nothing was accepted", amount.Bytes(int64(out.most))).Hint("accept fewer changes at a time, deliver them to a branch, or take them as a patch")
+	if out.IsFull() {
+		return nil, fault.New(fault.Limit, "the bundle is larger than %s, so nothing was accepted", amount.Bytes(int64(most))).Hint("accept fewer changes at a time, deliver them to a branch, or take them as a patch")
 	}
-	return out.kept.Bytes(), err
+	return out.Bytes(), err
 }
 
-// boundedBuffer is a buffer with a maximum size. The inner buffer is no embedded field, because its
-// ReadFrom, which io.Copy prefers, has no limit.
-type boundedBuffer struct {
-	kept bytes.Buffer
-	most int
-	full bool
-}
-
-var errBufferFull = errors.New("the buffer is full")
-
-// Write adds data unless the buffer would exceed its size.
-func (b *boundedBuffer) Write(data []byte) (int, error) {
-	if b.kept.Len()+len(data) > b.most {
-		b.full = true
-		return 0, errBufferFull
-	}
-	return b.kept.Write(data)
-}
+var errLongBundle = errors.New("the bundle is too large")

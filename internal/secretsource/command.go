@@ -1,13 +1,13 @@
 package secretsource
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"aibox/internal/boundedbuffer"
 	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
@@ -19,21 +19,7 @@ const (
 	maxOutput = 64 << 10         // bytes
 )
 
-// boundedBuffer keeps a bounded amount of output. A program that prints more fails.
-type boundedBuffer struct {
-	kept bytes.Buffer
-	full bool // the program printed more
-}
-
 var errLongOutput = errors.New("the output is too long")
-
-func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if b.kept.Len()+len(p) > maxOutput {
-		b.full = true
-		return 0, errLongOutput
-	}
-	return b.kept.Write(p)
-}
 
 // Run runs a program and returns its output, which is never part of an error. The program
 // runs without a shell, on the user's side, with the few variables that such programs need.
@@ -41,12 +27,12 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 func Run(ctx context.Context, argv []string, noun string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var out boundedBuffer
-	err := command.Cmd{Name: argv[0], Args: argv[1:], Env: command.User(), Stdout: &out, Group: true}.Run(ctx)
+	out := boundedbuffer.New(maxOutput, errLongOutput)
+	err := command.Cmd{Name: argv[0], Args: argv[1:], Env: command.User(), Stdout: out, Group: true}.Run(ctx)
 	if err != nil {
-		return nil, explain(ctx, err, argv[0], noun, out.full)
+		return nil, explain(ctx, err, argv[0], noun, out.IsFull())
 	}
-	return out.kept.Bytes(), nil
+	return out.Bytes(), nil
 }
 
 // RunForLine is Run for a program that prints a secret as its only line.
