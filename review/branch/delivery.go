@@ -173,14 +173,20 @@ func (d *Delivery) confirm(ctx context.Context, made *Delivered) error {
 
 // removeBranch undoes createBranch, unless the branch has moved since.
 func (d *Delivery) removeBranch(ctx context.Context, made *Delivered) error {
-	args := []string{"update-ref", "--no-deref", "-d", "refs/heads/" + made.Branch, made.Commit}
-	if d.tip != "" {
-		args = []string{"update-ref", "-m", "aibox accept undone", "--no-deref", "refs/heads/" + made.Branch, d.tip, made.Commit}
-	}
-	if err := d.To.Run(ctx, nil, nil, args...); err != nil {
+	if err := resetBranch(ctx, d.To, made.Branch, made.Commit, d.tip); err != nil {
 		return d.branchError("undoing the branch "+termtext.Escape(made.Branch), err)
 	}
 	return nil
+}
+
+// resetBranch moves a branch from a commit back to the one at which it was; if was is empty, it
+// removes the branch. It fails if the branch has moved since.
+func resetBranch(ctx context.Context, repo *git.Repo, branch, commit, was string) error {
+	args := []string{"update-ref", "--no-deref", "-d", "refs/heads/" + branch, commit}
+	if was != "" {
+		args = []string{"update-ref", "-m", "aibox accept undone", "--no-deref", "refs/heads/" + branch, was, commit}
+	}
+	return repo.Run(ctx, nil, nil, args...)
 }
 
 // Detach makes the commit in the repository that aibox owns, and no branch. Nothing in the

@@ -219,11 +219,7 @@ func (s *splitting) undo(ctx context.Context) error {
 	var errs []error
 	for _, m := range slices.Backward(s.made) {
 		i := slices.IndexFunc(s.Modules, func(module workspace.Module) bool { return module.Path == m.Path.Raw() })
-		args := []string{"update-ref", "--no-deref", "-d", "refs/heads/" + m.Branch, m.Commit}
-		if m.was != "" {
-			args = []string{"update-ref", "--no-deref", "refs/heads/" + m.Branch, m.was, m.Commit}
-		}
-		if err := s.Modules[i].Git().Run(ctx, nil, nil, args...); err != nil {
+		if err := resetBranch(ctx, s.Modules[i].Git(), m.Branch, m.Commit, m.was); err != nil {
 			errs = append(errs, fmt.Errorf("taking the branch %s of submodule %s back: %s", m.Branch, m.Path, git.Message(err)))
 		}
 	}
