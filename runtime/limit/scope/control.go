@@ -45,14 +45,7 @@ func (c *control) watch() {
 		}
 		switch err := c.events.wait(); {
 		case errors.Is(err, errEnded):
-			if c.events.kills() > 0 {
-				close(c.killed)
-				return
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), resultTimeout)
-			result, err := c.systemd.GetUnitTypePropertyContext(ctx, c.unit, "Scope", "Result")
-			cancel()
-			if err == nil && result.Value.Value() == "oom-kill" {
+			if c.events.kills() > 0 || c.endedForMemory() {
 				close(c.killed)
 			}
 			return
@@ -60,6 +53,14 @@ func (c *control) watch() {
 			return
 		}
 	}
+}
+
+// endedForMemory reports whether systemd says that the scope has ended for memory.
+func (c *control) endedForMemory() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), resultTimeout)
+	defer cancel()
+	result, err := c.systemd.GetUnitTypePropertyContext(ctx, c.unit, "Scope", "Result")
+	return err == nil && result.Value.Value() == "oom-kill"
 }
 
 // events are the events of a cgroup, which the kernel reports through inotify: those of its
