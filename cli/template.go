@@ -220,6 +220,9 @@ func (o *createTemplateOptions) run(ctx context.Context, name string, program []
 func (o *createTemplateOptions) fill(ctx context.Context, program []string) error {
 	if o.file != "" {
 		data, err := readFile(ctx, o.file, template.MaxFile)
+		if ctx.Err() != nil {
+			return err
+		}
 		if err != nil {
 			return fault.New(fault.Usage, "the Dockerfile cannot be read: %w", err)
 		}
