@@ -294,6 +294,33 @@ func TestAContainerThatAppearsLateIsRemovedByALaterRepair(t *testing.T) {
 	}
 }
 
+// The state before the last step was stored before the daemon was asked for a container.
+func TestAContainerThatADamagedStateDoesNotNameIsRemovedWhenItAppearsLate(t *testing.T) {
+	d := newFixture(t)
+	id := session.ID("00001-shell")
+	ws := d.prepared(id)
+	d.must(d.append(id, audit.SessionStarted, map[string]any{"agent": "shell", "repository": d.repo, "network": "none", "image": "aibox/base:0"}))
+	state := session.State{Phase: session.Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
+	d.must(d.store.WriteState(id, state))
+	network, err := d.pool.Acquire(t.Context(), string(id))
+	d.must(err)
+	state.Network = &network
+	d.must(d.store.WriteState(id, state))
+	d.tear(id, session.StateFile, torn["cut"])
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || repaired[0].Kept || len(repaired[0].Restored) != 1 {
+		t.Fatalf("repaired is %+v", repaired)
+	}
+	late, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName(id), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: network})
+	d.must(err)
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if state, err := late.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("the container is %v, %v", state.Status, err)
+	}
+}
+
 // NFS and FUSE keep an open file under another name when it is removed, so a folder with a
 // lock that is held cannot be removed as a whole. A process that removes a workspace can be
 // killed.

@@ -46,8 +46,8 @@ func RemoveOrphans(ctx context.Context, store session.Store, backend runtime.Bac
 
 // lateContainerFile is a file in the user's state. It exists if a container may appear or
 // remain after its session was repaired or has ended: the daemon had not yet created the
-// container when the session was repaired, or did not remove it when asked to. The file's
-// time says since when.
+// container when the session was repaired, or did not remove it when asked to, or the session's
+// state was damaged. The file's time says since when.
 const lateContainerFile = "late-container"
 
 // lateContainerTimeout is how long such a container is expected.

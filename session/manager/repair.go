@@ -177,6 +177,11 @@ func (s *repairs) endDead(ctx context.Context, id session.ID, cause error) (*Rep
 		}
 		return repaired, s.append(id, audit.SessionRepaired, map[string][]string{"restored": repaired.Restored})
 	}
+	if len(repaired.Restored) > 0 { // an earlier state does not say whether the daemon was asked for a container
+		if err := ExpectContainer(s.store); err != nil {
+			return nil, err
+		}
+	}
 	return repaired, s.endLocked(ctx, &record, cause, repaired)
 }
 
