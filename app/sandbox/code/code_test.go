@@ -327,6 +327,58 @@ func (h *clockHost) SignalProcess(_ context.Context, _ session.ID, _, signal int
 	return nil
 }
 
+// stubbornHost has a context whose code ignores interrupts, if it has begun.
+type stubbornHost struct {
+	clockHost
+	begins  bool
+	request chan string
+	sent    []time.Duration // after began
+}
+
+func (h *stubbornHost) ProcessInput(_ context.Context, _ session.ID, _ int, in io.Reader, _ bool) error {
+	data, err := io.ReadAll(in)
+	h.request <- string(data)
+	return err
+}
+
+func (h *stubbornHost) ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+	if nonce, _, _ := strings.Cut(<-h.request, " "); h.begins {
+		for _, kind := range []process.Kind{process.Stdout, process.Stderr} {
+			if err := visit(process.Frame{Kind: kind, Data: []byte("\x00" + nonce + "\x00")}); err != nil {
+				return process.Exit{}, err
+			}
+		}
+	}
+	return h.clockHost.ReadProcess(ctx, id, number, from, visit)
+}
+
+func (h *stubbornHost) SignalProcess(ctx context.Context, id session.ID, number, signal int) error {
+	h.sent = append(h.sent, time.Since(h.began))
+	return h.clockHost.SignalProcess(ctx, id, number, signal)
+}
+
+// An interrupt ends a JavaScript context if it comes just after an earlier one has ended its code.
+func TestCodeThatHasBegunHasTimeToEndBetweenInterrupts(t *testing.T) {
+	for begins, pause := range map[bool]time.Duration{true: time.Second, false: 300 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &stubbornHost{
+				clockHost: clockHost{began: time.Now(), killed: make(chan struct{})}, begins: begins, request: make(chan string, 1),
+			}
+			_, err := NewRunner(h).Run(t.Context(), "x", Request{Context: contextPrefix + "1", Code: "x", Timeout: time.Minute})
+			if err != nil {
+				t.Error(err)
+			}
+			var want []time.Duration
+			for at := time.Duration(0); at < interruptGrace+pause; at += pause {
+				want = append(want, time.Minute+at)
+			}
+			if !slices.Equal(h.sent, want) {
+				t.Errorf("begun %v: it was sent signals after %v, want %v", begins, h.sent, want)
+			}
+		})
+	}
+}
+
 func TestNoTimeOfCodePassesDuringAPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		request Request

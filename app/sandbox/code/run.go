@@ -28,10 +28,15 @@ type Processes interface {
 }
 
 const (
-	// interruptGrace is the time that code in a context has to end after interrupts. They are
-	// repeated, because an interrupt before the code runs is ignored.
-	interruptGrace = 3 * time.Second
-	interruptEvery = 300 * time.Millisecond
+	// interruptGrace is the time that code in a context has to end after interrupts.
+	interruptGrace = 5 * time.Second
+	// interruptEvery is the time between two interrupts of code that has begun. On a busy machine it may
+	// take a while to end, and a second interrupt in the moment in which it has ended and Node.js has not
+	// yet set its signal handler again would end the context.
+	interruptEvery = time.Second
+	// beginEvery is the time between two interrupts before the code has begun, which are ignored, or end
+	// code that the context still runs for an earlier server.
+	beginEvery = 300 * time.Millisecond
 	// pausedEvery is the least time between two looks at how long code has run, when its sandbox was
 	// paused.
 	pausedEvery = 500 * time.Millisecond
@@ -125,6 +130,7 @@ type execution struct {
 	ran            time.Duration // how long the process had run before
 	stdout, stderr Output
 	answers        [2]*splitter
+	begun          chan struct{} // closed when code in a context has begun
 	timedOut       bool
 }
 
@@ -207,6 +213,7 @@ func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (
 			x.answers[i].awaitBegin(x.nonce, from == 1)
 		}
 	}
+	x.begun = make(chan struct{})
 	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	over := make(chan struct{})
@@ -243,13 +250,14 @@ func (x *execution) read(ctx context.Context, from uint64, signal unix.Signal) (
 
 // visit reads one frame.
 func (x *execution) visit(frame process.Frame) error {
+	awaited := x.awaitsBegin()
 	switch frame.Kind {
 	case process.Stdout:
 		x.answers[0].feed(frame.Data)
 	case process.Stderr:
 		x.answers[1].feed(frame.Data)
 	case process.Lost:
-		if x.answers[0].begin != nil && x.answers[1].begin != nil {
+		if awaited {
 			return nil // it was of an earlier request
 		}
 		gap, err := frame.Gap()
@@ -259,11 +267,17 @@ func (x *execution) visit(frame process.Frame) error {
 		return fmt.Errorf("the frames %d to %d of its output are lost", frame.Seq, gap.Next-1)
 	default:
 	}
+	if awaited && !x.awaitsBegin() {
+		close(x.begun)
+	}
 	if x.mode == modeKeep && x.answers[0].done && x.answers[1].done {
 		return errAnswered
 	}
 	return nil
 }
+
+// awaitsBegin reports whether code in a context has not begun.
+func (x *execution) awaitsBegin() bool { return x.answers[0].begin != nil && x.answers[1].begin != nil }
 
 // endAtLimit ends the code at its time limit, or when ctx ends, unless over is closed before. It
 // returns when over is closed, or the process was sent SIGKILL.
@@ -272,18 +286,24 @@ func (x *execution) endAtLimit(ctx context.Context, over <-chan struct{}, signal
 		return
 	}
 	sending := context.WithoutCancel(ctx)
-	for began := time.Now(); ; {
-		if time.Since(began) > interruptGrace {
+	for end := time.Now().Add(interruptGrace); ; {
+		if !time.Now().Before(end) {
 			signal = unix.SIGKILL
 		}
 		err := x.processes.SignalProcess(sending, x.session, x.number, int(signal)) // the process may have ended
 		if err == nil && signal == unix.SIGKILL {
 			return // in a paused sandbox, more signals would only fill its connection
 		}
+		pause := beginEvery
+		select {
+		case <-x.begun:
+			pause = interruptEvery
+		default:
+		}
 		select {
 		case <-over:
 			return
-		case <-time.After(interruptEvery):
+		case <-time.After(pause):
 		}
 	}
 }
