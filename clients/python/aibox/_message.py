@@ -156,10 +156,17 @@ def _encode_duration(value: timedelta) -> str:
     return f"{'-' if micros < 0 else ''}{seconds}{f'.{rest:06d}' if rest else ''}s"
 
 
+def _whole(value: float) -> int:
+    """Return a whole number. A fraction near 0 would otherwise be sent as 0, which means the default or no limit."""
+    if int(value) != value:
+        raise ValueError(f"{value!r} is not a whole number")
+    return int(value)
+
+
 STRING = Codec(str, str, str)
 BOOL = Codec(bool, bool, bool)
-INT = Codec(int, int, int)
-INT64 = Codec(int, str, int)
+INT = Codec(int, _whole, int)
+INT64 = Codec(int, lambda value: str(_whole(value)), int)
 FLOAT = Codec(float, float, float)
 BYTES = Codec(bytes, _encode_bytes, _decode_bytes)
 TIMESTAMP = Codec(lambda: datetime.fromtimestamp(0, timezone.utc), _encode_time, _decode_time)

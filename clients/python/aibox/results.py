@@ -109,7 +109,12 @@ class CodeResult:
 
 def duration(value: float | timedelta | None) -> timedelta | None:
     """Return seconds as a timedelta."""
-    return value if value is None or isinstance(value, timedelta) else timedelta(seconds=value)
+    if value is None or isinstance(value, timedelta):
+        return value
+    converted = timedelta(seconds=value)
+    if value and not converted:  # 0 would mean no limit
+        raise ValueError(f"{value!r} seconds are shorter than a microsecond")
+    return converted
 
 
 def arguments(command: str | Sequence[str]) -> list[str]:

@@ -75,11 +75,24 @@ function known(value: number): number {
   return value;
 }
 
+/** Returns a whole number. A fraction near 0 would otherwise be sent as 0. */
+function whole(value: number): number {
+  if (!Number.isSafeInteger(known(value))) throw new TypeError(`${value} is not a whole number that can be sent`);
+  return value;
+}
+
+/** Returns the JSON of a duration that is not 0. */
+function durationJSON(seconds: number): string {
+  const text = seconds.toFixed(6).replace(/\.?0+$/, "");
+  if (Number(text) === 0) throw new TypeError(`${seconds} seconds are shorter than a microsecond`); // 0 would mean no limit
+  return `${text}s`;
+}
+
 export const int: Codec<number> = { zero: () => 0, encode: (value: number) => known(value) || undefined, decode: Number, zeroJSON: 0 };
 export const float: Codec<number> = int;
 export const int64: Codec<number> = {
   zero: () => 0,
-  encode: (value: number) => (known(value) ? value.toFixed(0) : undefined),
+  encode: (value: number) => (whole(value) ? String(value) : undefined),
   decode: Number,
   zeroJSON: "0",
 };
@@ -104,7 +117,7 @@ export const timestamp: Codec<Date> = {
 };
 export const duration: Codec<number> = {
   zero: () => 0,
-  encode: (value: number) => (known(value) ? `${value.toFixed(6).replace(/\.?0+$/, "")}s` : undefined),
+  encode: (value: number) => (known(value) ? durationJSON(value) : undefined),
   decode: (json) => Number.parseFloat(String(json)),
   zeroJSON: "0s",
 };

@@ -1,0 +1,26 @@
+"""Tests of values that have no form in a message: they must not be sent as another value."""
+
+import unittest
+
+from aibox import schema
+from aibox.results import duration
+
+
+class ValueTest(unittest.TestCase):
+    def test_a_fraction_is_no_whole_number(self) -> None:
+        for message in (schema.Limits(memory_mib=0.5), schema.Limits(processes=0.5), schema.Permissions(max_processes=0.5)):  # type: ignore[arg-type]
+            with self.subTest(message=message), self.assertRaisesRegex(ValueError, "0.5 is not a whole number"):
+                message.to_json()
+        self.assertEqual(schema.Limits(memory_mib=512.0, processes=64).to_json(), {"memoryMib": "512", "processes": 64})  # type: ignore[arg-type]
+
+    def test_a_short_time_is_not_the_time_without_a_limit(self) -> None:
+        with self.assertRaisesRegex(ValueError, "shorter than a microsecond"):
+            duration(1e-9)
+        for seconds in (0, 1e-6, -1):
+            found = duration(seconds)
+            assert found is not None
+            self.assertEqual(found.total_seconds(), seconds)
+
+
+if __name__ == "__main__":
+    unittest.main()
