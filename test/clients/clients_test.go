@@ -132,7 +132,7 @@ func TestPythonClientDoesWhatItsTestsSay(t *testing.T) {
 // The client's sources run in a Node that strips types, such as that of aibox's base image.
 func TestTypeScriptClientDoesWhatItsTestsSay(t *testing.T) {
 	env, _ := startServer(t)
-	run(t, env, "../../clients/typescript", node(t), "--test", "test/client.test.ts", "test/values.test.ts")
+	run(t, env, "../../clients/typescript", node(t), "--test", "test/client.test.ts", "test/connection.test.ts", "test/values.test.ts")
 }
 
 // The compiler is a package that npm installs from the lock file.

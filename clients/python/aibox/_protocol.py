@@ -16,10 +16,13 @@ import struct
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from .errors import AiboxError, InvalidError, ProtocolError, error_of
+from ._message import Message
+from .errors import AiboxError, ConnectionLostError, InvalidError, ProtocolError, error_of
+
+M = TypeVar("M", bound=Message)
 
 COMPRESSED = 0x01
 END = 0x02
@@ -35,6 +38,10 @@ PIECE_BYTES = 256 << 10
 
 # Seconds between attempts to reach a server that may be restarting.
 ATTEMPTS = (0.1, 0.3, 0.6)
+
+# Seconds without a message after which a stream that has keep-alive events, which the server
+# sends every 15 seconds, counts as lost. The other end may have vanished without closing it.
+MAX_SILENCE = 60.0
 
 UNARY_HEADERS = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
 STREAM_HEADERS = {"Content-Type": "application/connect+json", "Connect-Protocol-Version": "1"}
@@ -132,6 +139,14 @@ def decode(data: bytes) -> Any:
         raise ProtocolError(f"the server's answer is not JSON: {data[:100]!r}") from err
 
 
+def parse(kind: type[M], document: Any) -> M:
+    """Return the message that a JSON document of the server holds."""
+    try:
+        return kind.from_json(document)
+    except (ValueError, TypeError, AttributeError, OverflowError) as err:
+        raise ProtocolError(f"the server's answer is not a message of aibox: {err}") from err
+
+
 def envelope(document: Any) -> bytes:
     """Return a message of a stream."""
     data = encode(document)
@@ -149,7 +164,9 @@ def parse_header(header: bytes) -> tuple[bool, int]:
 def check_end(data: bytes) -> None:
     """Raise the error of the last envelope, if it holds one."""
     document = decode(data)
-    if isinstance(document, Mapping) and document.get("error"):
+    if not isinstance(document, Mapping):
+        raise ProtocolError("the server's answer is not a stream of aibox")
+    if document.get("error"):
         raise error_of_document(document["error"])
 
 
@@ -161,9 +178,16 @@ def error_of_response(status: int, data: bytes) -> AiboxError:
         document = None
     if isinstance(document, Mapping):
         inner = document.get("error")
-        return error_of_document(inner if isinstance(inner, Mapping) else document)
+        document = inner if isinstance(inner, Mapping) else document
+        if isinstance(document.get("kind"), str) or isinstance(document.get("code"), str):
+            return error_of_document(document)
     text = data[:200].decode("utf-8", "replace").strip()
-    return ProtocolError(f"the server answered with the HTTP status {status}" + (f": {text}" if text else ""))
+    message = f"the server answered with the HTTP status {status}" + (f": {text}" if text else "")
+    return ConnectionLostError(message) if status in _OF_PROXIES else ProtocolError(message)
+
+
+# HTTP statuses of proxies that do not reach the server. Those of the server itself have an error.
+_OF_PROXIES = (502, 503, 504)
 
 
 # Connect's codes, for servers or proxies that add no details.
@@ -189,9 +213,9 @@ def error_of_document(document: Any) -> AiboxError:
     if not isinstance(document, Mapping):
         return ProtocolError(f"the server's error is not one of aibox: {document!r:.100}")
     if document.get("kind"):
-        hints = document.get("hints") or []
-        return error_of(str(document["kind"]), str(document.get("message", "")), [str(hint) for hint in hints], str(document.get("id", "")))
-    for detail in document.get("details") or []:
+        hints = [str(hint) for hint in _list(document.get("hints"))]
+        return error_of(str(document["kind"]), str(document.get("message", "")), hints, str(document.get("id", "")))
+    for detail in _list(document.get("details")):
         if isinstance(detail, Mapping) and detail.get("type") == "aibox.v1.Error":
             try:
                 return _error_of_detail(str(detail.get("value", "")))
@@ -199,6 +223,10 @@ def error_of_document(document: Any) -> AiboxError:
                 break
     code = str(document.get("code", ""))
     return error_of(_CODES.get(code, "internal"), str(document.get("message") or code or "the call failed"))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _error_of_detail(value: str) -> AiboxError:
@@ -261,3 +289,7 @@ class Backoff:
 # Kinds of errors of a stream that can be continued: the connection was lost, or the server
 # is being restarted.
 _TEMPORARY = ("connection", "canceled", "environment")
+
+# Kinds of errors of a call that can be repeated if its method permits this: a proxy does not reach
+# the server, or the server ended during the call.
+REPEATABLE = ("connection", "canceled")

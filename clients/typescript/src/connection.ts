@@ -5,6 +5,8 @@ import { collect, concat, FetchTransport, type Answer, type Outgoing, type Trans
 /** Options of a call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
+  /** Seconds without a message after which the connection of a stream counts as lost. Default: no limit. */
+  maxSilence?: number | undefined;
 }
 
 /** Options of a connection. */
@@ -22,6 +24,12 @@ const MAX_BYTES = 128 << 20;
 /** Milliseconds between attempts to reach a server that may be restarting. */
 const ATTEMPTS = [100, 300, 600];
 
+/**
+ * The maxSilence of streams that have keep-alive events, which the server sends every 15 seconds.
+ * The other end may have vanished without closing the connection.
+ */
+export const MAX_SILENCE = 60;
+
 /** Makes calls by Connect's protocol: a POST with JSON, and streams of envelopes. */
 export class Connection {
   readonly #address: string;
@@ -29,8 +37,7 @@ export class Connection {
   #transport: Promise<Transport> | undefined;
 
   constructor(options: ConnectionOptions = {}) {
-    this.#address = options.address ?? (variable("AIBOX_URL") || "unix:");
-    checkAddress(this.#address);
+    this.#address = parseAddress(options.address ?? (variable("AIBOX_URL") || "unix:"));
     const token = options.token ?? variable("AIBOX_TOKEN");
     if (!/^[!-~]*$/.test(token)) throw new InvalidError("invalid", "the token has characters that no token has");
     this.#headers = token === "" ? {} : { authorization: `Bearer ${token}` };
@@ -38,7 +45,7 @@ export class Connection {
 
   /** The server's URL; empty for a Unix socket. */
   get baseURL(): string {
-    return this.#address.startsWith("unix:") ? "" : this.#address.replace(/\/$/, "");
+    return this.#address.startsWith("unix:") ? "" : this.#address;
   }
 
   async call<Q, R>(path: string, type: MessageType<Q>, decoder: Decoder<R>, request: Init<Q>, idempotent: boolean, options?: CallOptions): Promise<R> {
@@ -48,34 +55,35 @@ export class Connection {
         const answer = await this.#send({ method: "POST", path, headers: this.#head("application/json"), body, signal: options?.signal });
         const data = await lost(this, collect(answer.body), options);
         if (answer.status !== 200) throw errorOfAnswer(answer.status, data);
-        return decoder.fromJSON(parse(data));
+        return parseAs(decoder, data);
       } catch (err) {
         const delay = ATTEMPTS[attempt];
-        if (!(err instanceof ConnectionLostError) || delay === undefined || !(idempotent || err.cause === refused)) throw err;
+        if (!idempotent || delay === undefined || !isRepeatable(err)) throw err;
         await sleep(delay);
       }
     }
   }
 
   async *stream<Q, R>(path: string, type: MessageType<Q>, decoder: Decoder<R>, request: Init<Q>, options?: CallOptions): AsyncGenerator<R> {
-    const answer = await this.#send({
-      method: "POST",
-      path,
-      headers: this.#head("application/connect+json"),
-      body: envelope(type.toJSON(request)),
-      signal: options?.signal,
-    });
-    for await (const data of this.#envelopes(answer, options)) yield decoder.fromJSON(parse(data));
+    const silence = new Silence(options?.maxSilence);
+    const signal = options?.signal ? AbortSignal.any([options.signal, silence.signal]) : silence.signal;
+    const outgoing = { method: "POST", path, headers: this.#head("application/connect+json"), body: envelope(type.toJSON(request)), signal };
+    const answer = await lost(this, silence.during(this.#send(outgoing)), options);
+    for await (const data of this.#envelopes(answer, options, silence)) yield parseAs(decoder, data);
   }
 
   async upload<Q, R>(path: string, type: MessageType<Q>, decoder: Decoder<R>, requests: AsyncIterable<Init<Q>>, options?: CallOptions): Promise<R> {
     async function* body(): AsyncGenerator<Uint8Array> {
-      for await (const request of requests) yield envelope(type.toJSON(request));
+      try {
+        for await (const request of requests) yield envelope(type.toJSON(request));
+      } catch (err) {
+        throw new SourceError(err);
+      }
     }
     const headers = this.#head("application/connect+json");
     const answer = await this.#send({ method: "POST", path, headers, body: body(), signal: options?.signal });
     const found: R[] = [];
-    for await (const data of this.#envelopes(answer, options)) found.push(decoder.fromJSON(parse(data)));
+    for await (const data of this.#envelopes(answer, options)) found.push(parseAs(decoder, data));
     if (found.length !== 1) throw new ProtocolError("the server's answer is not one message");
     return found[0] as R;
   }
@@ -98,20 +106,30 @@ export class Connection {
     return { "content-type": type, "connect-protocol-version": "1", ...this.#headers };
   }
 
+  /** Sends a request. The server may be restarting, so it tries to connect several times. */
   async #send(outgoing: Outgoing): Promise<Answer> {
     this.#transport ??= open(this.#address);
-    return await lost(this, (await this.#transport).send(outgoing), outgoing);
+    const transport = await this.#transport;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await lost(this, transport.send(outgoing), outgoing);
+      } catch (err) {
+        const delay = ATTEMPTS[attempt];
+        if (delay === undefined || !(err instanceof ConnectionLostError) || err.cause !== refused) throw err;
+        await sleep(delay);
+      }
+    }
   }
 
   /** Returns the documents of a stream, and throws the error that its end may hold. */
-  async *#envelopes(answer: Answer, options?: CallOptions): AsyncGenerator<Uint8Array> {
+  async *#envelopes(answer: Answer, options?: CallOptions, silence = new Silence(undefined)): AsyncGenerator<Uint8Array> {
     if (answer.status !== 200) throw errorOfAnswer(answer.status, await lost(this, collect(answer.body), options));
     const parts = answer.body[Symbol.asyncIterator]();
     let held: Uint8Array[] = [];
     let size = 0;
     const take = async (count: number): Promise<Uint8Array> => {
       while (size < count) {
-        const part = await lost(this, parts.next(), options);
+        const part = await lost(this, silence.during(parts.next()), options);
         if (part.done) throw new ConnectionLostError(`the connection to ${this} was lost`);
         held.push(part.value);
         size += part.value.length;
@@ -129,7 +147,8 @@ export class Connection {
         if (flags & COMPRESSED || length > MAX_BYTES) throw new ProtocolError("the server's answer is not a stream of aibox");
         const data = await take(length);
         if (flags & END) {
-          const end = parse(data) as { error?: unknown };
+          const end = parse(data) as { error?: unknown } | null;
+          if (typeof end !== "object" || end === null) throw new ProtocolError("the server's answer is not a stream of aibox");
           if (end.error) throw errorOfDocument(end.error);
           return;
         }
@@ -144,11 +163,48 @@ export class Connection {
 /** The cause of an error if the server cannot be reached. The call did not take effect. */
 const refused = { reason: "refused" };
 
+/** Reports whether a call can be repeated: its answer was lost, or the server ended during it. */
+function isRepeatable(err: unknown): boolean {
+  return err instanceof AiboxError && ["connection", "canceled"].includes(err.kind) && err.cause !== refused;
+}
+
+/** The source of an upload has failed: it is no error of the connection. */
+class SourceError extends Error {
+  constructor(cause: unknown) {
+    super("the source of an upload has failed", { cause });
+  }
+}
+
+/** Ends a connection on which nothing arrives for a number of seconds. A slow reader is no silence. */
+class Silence {
+  readonly #limit: number | undefined;
+  readonly #ended = new AbortController();
+
+  constructor(limit: number | undefined) {
+    this.#limit = limit;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  async during<T>(step: Promise<T>): Promise<T> {
+    if (this.#limit === undefined) return await step;
+    const timer = setTimeout(() => this.#ended.abort(new Error("nothing was received")), this.#limit * 1000);
+    try {
+      return await step;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
 async function lost<T>(connection: Connection, step: Promise<T>, options?: { signal?: AbortSignal | undefined }): Promise<T> {
   try {
     return await step;
   } catch (err) {
     if (err instanceof AiboxError) throw err;
+    if (err instanceof SourceError) throw err.cause;
     if (options?.signal?.aborted) {
       const reason: unknown = options.signal.reason;
       throw reason instanceof Error && reason.name === "TimeoutError" ? new TimedOutError("timeout", "the server did not answer in time") : reason;
@@ -168,13 +224,14 @@ function variable(name: string): string {
   return (globalThis as { process?: { env: Record<string, string | undefined> } }).process?.env[name] ?? "";
 }
 
-function checkAddress(address: string): void {
+/** Returns an address without what has no meaning in it. */
+function parseAddress(address: string): string {
   const bad = new InvalidError("invalid", `${JSON.stringify(address)} is not the address of a server`, {
     hints: ["use unix:PATH, http://HOST:PORT or https://HOST:PORT"],
   });
   if (address.startsWith("unix:")) {
     if (address !== "unix:" && !/^unix:(\/\/)?\//.test(address)) throw bad;
-    return;
+    return address;
   }
   let url: URL;
   try {
@@ -182,7 +239,8 @@ function checkAddress(address: string): void {
   } catch {
     throw bad;
   }
-  if (!["http:", "https:"].includes(url.protocol) || url.pathname !== "/" || url.search !== "" || url.username !== "") throw bad;
+  if (!["http:", "https:"].includes(url.protocol) || url.href.replace(/\/$/, "") !== url.origin) throw bad;
+  return url.origin;
 }
 
 /** Returns a transport: Node's own HTTP where there is one, and fetch elsewhere. */
@@ -190,10 +248,10 @@ async function open(address: string): Promise<Transport> {
   const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
   if (!isNode) {
     if (address.startsWith("unix:")) throw new InvalidError("invalid", "a browser cannot use a Unix socket", { hints: ["give an address"] });
-    return new FetchTransport(address.replace(/\/$/, ""));
+    return new FetchTransport(address);
   }
   const { NodeTransport, defaultSocket } = await import("./node.ts");
-  if (!address.startsWith("unix:")) return new NodeTransport({ baseURL: address.replace(/\/$/, "") });
+  if (!address.startsWith("unix:")) return new NodeTransport({ baseURL: address });
   const path = address.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
   return new NodeTransport({ socket: path || (await defaultSocket(globalThis.process.env)) });
 }
@@ -221,6 +279,15 @@ function parse(data: Uint8Array): unknown {
   }
 }
 
+function parseAs<R>(type: Decoder<R>, data: Uint8Array): R {
+  const json = parse(data);
+  try {
+    return type.fromJSON(json);
+  } catch (err) {
+    throw new ProtocolError(`the server's answer is not a message of aibox: ${(err as Error).message}`);
+  }
+}
+
 export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -242,9 +309,14 @@ function errorOfAnswer(status: number, data: Uint8Array): AiboxError {
   } catch {
     document = undefined;
   }
-  if (typeof document === "object" && document !== null) return errorOfDocument(document.error ?? document);
-  return new ProtocolError(`the server answered with the HTTP status ${status}`);
+  const error = typeof document?.error === "object" ? document.error : document;
+  if (typeof error?.kind === "string" || typeof error?.code === "string") return errorOfDocument(error);
+  const message = `the server answered with the HTTP status ${status}`;
+  return ofProxies.includes(status) ? new ConnectionLostError(message) : new ProtocolError(message);
 }
+
+/** HTTP statuses of proxies that do not reach the server. Those of the server itself have an error. */
+const ofProxies = [502, 503, 504];
 
 /** Connect's codes, for servers or proxies that add no details. */
 const codes: Record<string, string> = {
@@ -266,9 +338,10 @@ const codes: Record<string, string> = {
 /** Returns the error in a document of Connect, whose details hold aibox's error, or of aibox itself. */
 function errorOfDocument(json: unknown): AiboxError {
   const document = json as WireError;
-  if (document.kind) return errorOf(document.kind, document.message ?? "", { hints: document.hints ?? [], requestId: document.id ?? "" });
-  for (const detail of document.details ?? []) {
-    if (detail.type === "aibox.v1.Error") {
+  const hints = Array.isArray(document.hints) ? document.hints : [];
+  if (document.kind) return errorOf(document.kind, document.message ?? "", { hints, requestId: document.id ?? "" });
+  for (const detail of Array.isArray(document.details) ? document.details : []) {
+    if (detail?.type === "aibox.v1.Error") {
       const found = errorOfDetail(decodeBase64(detail.value ?? ""));
       if (found) return found;
     }

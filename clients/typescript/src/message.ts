@@ -52,7 +52,7 @@ export class MessageType<T> implements Decoder<T> {
   }
 
   fromJSON(json: unknown): T {
-    if (typeof json !== "object" || json === null) throw new TypeError("a message is not an object");
+    if (typeof json !== "object" || json === null || Array.isArray(json)) throw new TypeError("a message is not an object");
     const out: Record<string, unknown> = {};
     for (const [name, codec] of Object.entries(this.#fields()) as [string, Codec<unknown>][]) {
       const field = (json as Record<string, unknown>)[name];

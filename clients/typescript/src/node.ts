@@ -42,10 +42,14 @@ export class NodeTransport implements Transport {
       });
       // The timeout of the agent is only for idle connections.
       sent.setTimeout(0);
-      write(sent, body, () => refused).catch((err: unknown) => {
-        sent.destroy();
-        reject(err as Error);
-      });
+      const start = (): void => {
+        write(sent, body, () => refused).catch((err: unknown) => {
+          sent.destroy();
+          reject(err as Error);
+        });
+      };
+      if (body === undefined || body instanceof Uint8Array) start();
+      else whenConnected(sent, start); // a stream can be read once, so it is kept if there is no connection
     });
   }
 
@@ -57,6 +61,13 @@ export class NodeTransport implements Transport {
 /** Returns a body as Uint8Array. Node's own type of bytes has different methods. */
 async function* chunks(message: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const part of message as AsyncIterable<Buffer>) yield new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+}
+
+function whenConnected(sent: ClientRequest, then: () => void): void {
+  sent.once("socket", (socket) => {
+    if (socket.connecting) socket.once("connect", then);
+    else then();
+  });
 }
 
 /** Writes a body, until the server has answered. */

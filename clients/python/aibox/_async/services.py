@@ -35,9 +35,9 @@ class AsyncFiles:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    def read(self, request: schema.ReadFileRequest) -> AsyncIterator[schema.ReadFileResponse]:
+    def read(self, request: schema.ReadFileRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.ReadFileResponse]:
         """Read streams the content of a file."""
-        return self._transport.stream("/aibox.v1.Files/Read", request, schema.ReadFileResponse)
+        return self._transport.stream("/aibox.v1.Files/Read", request, schema.ReadFileResponse, max_silence)
 
     async def write(self, requests: AsyncIterable[schema.WriteFileRequest]) -> schema.FileInfo:
         """Write writes a file. It appears whole or not at all, and replaces an earlier one. The
@@ -65,17 +65,17 @@ class AsyncFiles:
         """Remove removes a file or folder. A symlink is removed, not what it leads to."""
         await self._transport.call("/aibox.v1.Files/Remove", request, None, timeout=timeout, idempotent=True)
 
-    def watch(self, request: schema.WatchFilesRequest) -> AsyncIterator[schema.FileEvent]:
+    def watch(self, request: schema.WatchFilesRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.FileEvent]:
         """Watch streams the changes in a folder, until the caller ends the call or the folder is
         gone.
         """
-        return self._transport.stream("/aibox.v1.Files/Watch", request, schema.FileEvent)
+        return self._transport.stream("/aibox.v1.Files/Watch", request, schema.FileEvent, max_silence)
 
-    def download(self, request: schema.DownloadFilesRequest) -> AsyncIterator[schema.DownloadFilesResponse]:
+    def download(self, request: schema.DownloadFilesRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.DownloadFilesResponse]:
         """Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
         has the text of left_out, in ASCII and at most 2 KiB.
         """
-        return self._transport.stream("/aibox.v1.Files/Download", request, schema.DownloadFilesResponse)
+        return self._transport.stream("/aibox.v1.Files/Download", request, schema.DownloadFilesResponse, max_silence)
 
     async def upload(self, requests: AsyncIterable[schema.UploadFilesRequest]) -> schema.UploadFilesResponse:
         """Upload extracts a tar archive in a folder. The first message has the path; each message
@@ -134,21 +134,21 @@ class AsyncProcesses:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    def start(self, request: schema.StartProcessRequest) -> AsyncIterator[schema.ProcessEvent]:
+    def start(self, request: schema.StartProcessRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.ProcessEvent]:
         """Start starts a process and streams its events. The first event is started and has no
         number. The end of the call does not end the process, unless linger is set.
         """
-        return self._transport.stream("/aibox.v1.Processes/Start", request, schema.ProcessEvent)
+        return self._transport.stream("/aibox.v1.Processes/Start", request, schema.ProcessEvent, max_silence)
 
     async def launch(self, request: schema.StartProcessRequest, *, timeout: float | None = None) -> schema.Process:
         """Launch starts a process and returns at once. Connect reads its output."""
         return await self._transport.call("/aibox.v1.Processes/Launch", request, schema.Process, timeout=timeout)
 
-    def connect(self, request: schema.ConnectProcessRequest) -> AsyncIterator[schema.ProcessEvent]:
+    def connect(self, request: schema.ConnectProcessRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.ProcessEvent]:
         """Connect streams the events of a process, beginning with a given number. The process may
         have ended.
         """
-        return self._transport.stream("/aibox.v1.Processes/Connect", request, schema.ProcessEvent)
+        return self._transport.stream("/aibox.v1.Processes/Connect", request, schema.ProcessEvent, max_silence)
 
     async def list(self, request: schema.ListProcessesRequest, *, timeout: float | None = None) -> schema.ListProcessesResponse:
         """List lists the processes that were started in a sandbox, in the order of their starts."""
@@ -305,11 +305,11 @@ class AsyncSessions:
         """List lists the tenant's sessions, the newest first."""
         return await self._transport.call("/aibox.v1.Sessions/List", request, schema.ListSessionsResponse, timeout=timeout, idempotent=True)
 
-    def events(self, request: schema.SessionEventsRequest) -> AsyncIterator[schema.SessionEvent]:
+    def events(self, request: schema.SessionEventsRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.SessionEvent]:
         """Events streams the events of a session, beginning with a given number. The stream ends
         after the last event of a session that has ended.
         """
-        return self._transport.stream("/aibox.v1.Sessions/Events", request, schema.SessionEvent)
+        return self._transport.stream("/aibox.v1.Sessions/Events", request, schema.SessionEvent, max_silence)
 
     async def changes(self, request: schema.SessionChangesRequest, *, timeout: float | None = None) -> schema.ChangeSet:
         """Changes lists the changes of a session file by file, with their risks and hunks."""
@@ -353,12 +353,12 @@ class AsyncTemplates:
         """Get returns a template."""
         return await self._transport.call("/aibox.v1.Templates/Get", request, schema.Template, timeout=timeout, idempotent=True)
 
-    def create(self, request: schema.CreateTemplateRequest) -> AsyncIterator[schema.CreateTemplateEvent]:
+    def create(self, request: schema.CreateTemplateRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.CreateTemplateEvent]:
         """Create creates or replaces a template of the tenant, builds its image, and streams the
         progress. The last event has the template. Errors: invalid for a Dockerfile that aibox
         does not build.
         """
-        return self._transport.stream("/aibox.v1.Templates/Create", request, schema.CreateTemplateEvent)
+        return self._transport.stream("/aibox.v1.Templates/Create", request, schema.CreateTemplateEvent, max_silence)
 
     async def delete(self, request: schema.DeleteTemplateRequest, *, timeout: float | None = None) -> None:
         """Delete deletes a template of the tenant. Sandboxes that run continue."""

@@ -168,19 +168,17 @@ class AsyncTransport:
         async def attempt(connection: _Connection) -> Response:
             return await self._exchange(connection, "POST", path, protocol.UNARY_HEADERS, body)
 
-        result = await self._attempts(attempt, idempotent, timeout)
-        if result.status != 200:
-            raise protocol.error_of_response(result.status, result.body)
+        result = await self._attempts(attempt, idempotent, timeout, is_call=True)
         document = protocol.decode(result.body)
-        return response.from_json(document) if response else None
+        return protocol.parse(response, document) if response else None
 
-    async def stream(self, path: str, request: Message, response: type[M]) -> AsyncIterator[M]:
-        """Make a call that returns a stream."""
+    async def stream(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> AsyncIterator[M]:
+        """Make a call that returns a stream. It is lost if no message arrives for max_silence, in seconds."""
         connection = await self._connect()
         try:
-            answer = await self._lost(self._request(connection, path, protocol.envelope(request.to_json())))
-            while (data := await self._lost(self._envelope(answer))) is not None:
-                yield response.from_json(protocol.decode(data))
+            answer = await self._lost(self._request(connection, path, protocol.envelope(request.to_json())), max_silence)
+            while (data := await self._lost(self._envelope(answer), max_silence)) is not None:
+                yield protocol.parse(response, protocol.decode(data))
         finally:
             connection.close()
 
@@ -194,12 +192,12 @@ class AsyncTransport:
         """Make a call whose request is a stream."""
         connection = await self._connect()
         try:
-            answer = await self._lost(self._send(connection, path, requests))
+            answer = await self._send(connection, path, requests)
             await self._check(answer)
             data = await self._lost(self._envelope(answer))
             if data is None or await self._lost(self._envelope(answer)) is not None:
                 raise ProtocolError("the server's answer is not one message")
-            return response.from_json(protocol.decode(data)) if response else None
+            return protocol.parse(response, protocol.decode(data)) if response else None
         finally:
             connection.close()
 
@@ -219,11 +217,13 @@ class AsyncTransport:
             with suppress(*_LOST):
                 await connection.writer.wait_closed()
 
-    async def _attempts(self, attempt: Callable[[_Connection], Awaitable[T]], idempotent: bool, timeout: float | None) -> T:
+    async def _attempts(
+        self, attempt: Callable[[_Connection], Awaitable[Response]], idempotent: bool, timeout: float | None, is_call: bool = False
+    ) -> Response:
         for delay in (*protocol.ATTEMPTS, None):
             connection = self._pooled() or await self._connect()
             try:
-                return await asyncio.wait_for(attempt(connection), timeout)
+                result = await asyncio.wait_for(attempt(connection), timeout)
             except TimeoutError as err:
                 connection.close()
                 raise TimedOutError("the server did not answer in time") from err
@@ -232,9 +232,16 @@ class AsyncTransport:
                 if not idempotent or delay is None:
                     raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
                 await asyncio.sleep(delay)
+                continue
             except BaseException:
                 connection.close()
                 raise
+            if not is_call or result.status == 200:
+                return result
+            failure = protocol.error_of_response(result.status, result.body)
+            if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
+                raise failure
+            await asyncio.sleep(delay)
         raise AssertionError
 
     async def _exchange(self, connection: _Connection, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
@@ -294,21 +301,23 @@ class AsyncTransport:
 
     async def _send(self, connection: _Connection, path: str, requests: AsyncIterable[Message]) -> _Stored:
         """Send a stream. The server may answer before its end, and refuse the rest."""
-        writer = connection.writer
         answer = asyncio.ensure_future(_Stored.receive(connection.reader))
-        try:
+
+        async def write(data: bytes) -> None:
             with suppress(*_LOST):  # the answer has the reason
-                writer.write(self._head("POST", path, {**protocol.STREAM_HEADERS, "Transfer-Encoding": "chunked"}))
-                async for message in requests:
-                    data = protocol.envelope(message.to_json())
-                    writer.write(b"%x\r\n%b\r\n" % (len(data), data))
-                    await writer.drain()
-                    if answer.done():
-                        break
-                else:
-                    writer.write(b"0\r\n\r\n")
-                    await writer.drain()
-            return await answer
+                connection.writer.write(data)
+                await connection.writer.drain()
+
+        try:
+            await write(self._head("POST", path, {**protocol.STREAM_HEADERS, "Transfer-Encoding": "chunked"}))
+            async for message in requests:
+                data = protocol.envelope(message.to_json())
+                await write(b"%x\r\n%b\r\n" % (len(data), data))
+                if answer.done() or connection.writer.is_closing():
+                    break
+            else:
+                await write(b"0\r\n\r\n")
+            return await self._lost(answer)
         finally:
             answer.cancel()
 
@@ -325,11 +334,13 @@ class AsyncTransport:
             return None
         return data
 
-    async def _lost(self, step: Awaitable[T]) -> T:
+    async def _lost(self, step: Awaitable[T], timeout: float | None = None) -> T:
         try:
-            return await step
+            async with asyncio.timeout(timeout):
+                return await step
         except _LOST as err:
-            raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
+            reason = str(err) or "nothing was received"
+            raise ConnectionLostError(f"the connection to {self.address} was lost: {reason}") from err
 
 
 async def pause(seconds: float) -> None:

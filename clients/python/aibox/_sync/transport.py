@@ -18,7 +18,6 @@ from .._message import Message
 from ..errors import AiboxError, ConnectionLostError, ProtocolError, TimedOutError
 
 M = TypeVar("M", bound=Message)
-T = TypeVar("T")
 
 _LOST = (OSError, http.client.HTTPException)
 
@@ -30,6 +29,14 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class _SourceError(Exception):
+    """The source of an upload has failed. It is no error of the connection, although its class may be one of those."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__()
+        self.cause = cause
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -69,20 +76,19 @@ class Transport:
         def attempt(connection: http.client.HTTPConnection) -> Response:
             return self._exchange(connection, "POST", path, {**protocol.UNARY_HEADERS, **self._headers}, body, timeout)
 
-        result = self._attempts(attempt, idempotent)
-        if result.status != 200:
-            raise protocol.error_of_response(result.status, result.body)
+        result = self._attempts(attempt, idempotent, is_call=True)
         document = protocol.decode(result.body)
-        return response.from_json(document) if response else None
+        return protocol.parse(response, document) if response else None
 
-    def stream(self, path: str, request: Message, response: type[M]) -> Iterator[M]:
-        """Make a call that returns a stream."""
+    def stream(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> Iterator[M]:
+        """Make a call that returns a stream. It is lost if nothing arrives for max_silence, in seconds."""
         body = protocol.envelope(request.to_json())
         connection = self._connect()
         try:
+            connection.sock.settimeout(max_silence)
             answer = self._request(connection, path, body)
             while (data := self._envelope(answer)) is not None:
-                yield response.from_json(protocol.decode(data))
+                yield protocol.parse(response, protocol.decode(data))
         finally:
             connection.close()
 
@@ -96,11 +102,13 @@ class Transport:
         """Make a call whose request is a stream."""
         connection = self._connect()
         try:
-            answer = self._request(connection, path, (protocol.envelope(request.to_json()) for request in requests))
+            answer = self._request(connection, path, _envelopes(requests))
             data = self._envelope(answer)
             if data is None or self._envelope(answer) is not None:
                 raise ProtocolError("the server's answer is not one message")
-            return response.from_json(protocol.decode(data)) if response else None
+            return protocol.parse(response, protocol.decode(data)) if response else None
+        except _SourceError as err:
+            raise err.cause from None
         finally:
             connection.close()
 
@@ -115,7 +123,7 @@ class Transport:
         for connection in connections:
             connection.close()
 
-    def _attempts(self, attempt: Callable[[http.client.HTTPConnection], T], idempotent: bool) -> T:
+    def _attempts(self, attempt: Callable[[http.client.HTTPConnection], Response], idempotent: bool, is_call: bool = False) -> Response:
         for delay in (*protocol.ATTEMPTS, None):
             connection = self._pooled() or self._connect()
             try:
@@ -132,7 +140,12 @@ class Transport:
             except BaseException:
                 connection.close()
                 raise
-            return result
+            if not is_call or result.status == 200:
+                return result
+            failure = protocol.error_of_response(result.status, result.body)
+            if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
+                raise failure
+            time.sleep(delay)
         raise AssertionError
 
     def _exchange(self, connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout: float | None) -> Response:
@@ -240,6 +253,14 @@ class Transport:
         if exact and len(data) < count:
             raise ConnectionLostError(f"the connection to {self.address} was lost")
         return data
+
+
+def _envelopes(requests: Iterable[Message]) -> Iterator[bytes]:
+    try:
+        for request in requests:
+            yield protocol.envelope(request.to_json())
+    except OSError as err:
+        raise _SourceError(err) from None
 
 
 def pause(seconds: float) -> None:

@@ -1,0 +1,161 @@
+"""Tests of connections that fall silent or lead to a proxy, and of answers that no server of aibox gives.
+
+Each test uses both clients, on servers of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import json
+import socket
+import struct
+import threading
+import unittest
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+from aibox import AsyncClient, AsyncSandbox, Client, Sandbox, errors, schema
+from aibox._protocol import STREAM_HEADERS
+
+
+class Held(bytes):
+    """An answer after which the connection stays open."""
+
+
+class Server:
+    """A server that gives each request, on a connection of its own, the next answer."""
+
+    def __init__(self, answers: tuple[bytes, ...]) -> None:
+        self._answers = iter(answers)
+        self._connections: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        for answer in self._answers:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._connections.append(connection)
+            with connection.makefile("rb") as reader:
+                head = b"".join(iter(reader.readline, b"\r\n")).lower()
+                if b"content-length" in head:
+                    reader.read(int(head.partition(b"content-length:")[2].split()[0]))
+            connection.sendall(answer)
+            if not isinstance(answer, Held):
+                connection.close()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        for connection in (*self._connections, self._listener):
+            connection.close()
+
+
+def answer(status: int, body: bytes, kind: str = "application/json") -> bytes:
+    head = f"HTTP/1.1 {status} Status\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode() + body
+
+
+def envelope(document: object, flags: int = 0) -> bytes:
+    data = json.dumps(document).encode()
+    return struct.pack(">BI", flags, len(data)) + data
+
+
+def stream(*envelopes: bytes) -> bytes:
+    return answer(200, b"".join(envelopes), STREAM_HEADERS["Content-Type"])
+
+
+BAD_GATEWAY = answer(502, b"<html>Bad Gateway</html>", "text/html")
+INFO = answer(200, b'{"version": "1.2.3"}')
+ONE = envelope({"seq": "1", "stdout": {"data": "YQ=="}})
+EXIT = envelope({"seq": "2", "exit": {"code": 3}}) + envelope({}, 2)
+
+
+def uses(use: Callable[[Any], Any], *answers: bytes) -> Iterator[Callable[[], Any]]:
+    """Return functions that use a sandbox of each client, and return the result or the items."""
+
+    def synchronous(url: str) -> Any:
+        with Client(url, "token") as client:
+            result = use(Sandbox(client, schema.Sandbox(sandbox_id="s")))
+            return list(result) if inspect.isgenerator(result) else result
+
+    async def asynchronous(url: str) -> Any:
+        async with AsyncClient(url, "token") as client:
+            result = use(AsyncSandbox(client, schema.Sandbox(sandbox_id="s")))
+            return [item async for item in result] if inspect.isasyncgen(result) else await asyncio.wait_for(result, 60)
+
+    for run in (synchronous, lambda url: asyncio.run(asynchronous(url))):
+        server = Server(answers)
+        try:
+            yield lambda: run(server.url)
+        finally:
+            server.close()
+
+
+class ConnectionTest(unittest.TestCase):
+    def test_an_error_of_the_source_of_an_upload_is_that_of_the_caller(self) -> None:
+        class Broken(io.BytesIO):
+            def read(self, size: int | None = -1) -> bytes:
+                raise OSError("the disk is broken")
+
+        for use in uses(lambda sandbox: sandbox.write_file("x", Broken()), Held()):
+            with self.assertRaisesRegex(OSError, "the disk is broken"):
+                use()
+
+    def test_a_call_is_repeated_while_a_proxy_does_not_reach_the_server(self) -> None:
+        for use in uses(lambda sandbox: sandbox.client.info(), BAD_GATEWAY, answer(503, b'{"message": "no upstream"}'), INFO):
+            self.assertEqual(use().version, "1.2.3")
+
+    def test_a_call_that_cannot_be_repeated_is_lost_at_a_proxy(self) -> None:
+        for use in uses(lambda sandbox: sandbox.exec(["true"]), BAD_GATEWAY):
+            with self.assertRaisesRegex(errors.ConnectionLostError, "HTTP status 502"):
+                use()
+
+    def test_a_stream_continues_when_a_proxy_reaches_the_server_again(self) -> None:
+        for use in uses(lambda sandbox: sandbox.process(1).events(), stream(ONE), BAD_GATEWAY, stream(EXIT)):
+            self.assertEqual([event.seq for event in use()], [1, 2])
+
+    def test_an_error_of_the_server_itself_is_no_error_of_a_proxy(self) -> None:
+        error = {"code": "unavailable", "message": "no runtime"}
+        for use in uses(lambda sandbox: sandbox.client.info(), answer(503, json.dumps(error).encode())):
+            with self.assertRaisesRegex(errors.MachineError, "no runtime"):
+                use()
+
+    def test_a_call_is_repeated_that_the_end_of_the_server_has_canceled(self) -> None:
+        for use in uses(lambda sandbox: sandbox.client.info(), answer(499, b'{"code": "canceled"}'), INFO):
+            self.assertEqual(use().version, "1.2.3")
+
+    def test_what_is_no_answer_of_the_schema_is_an_error_of_the_protocol(self) -> None:
+        for body in (b"null", b"[]", b'"text"', b'{"quota": 3}', b'{"rights": 3}', b'{"usage": {"sandboxes": "many"}}'):
+            for use in uses(lambda sandbox: sandbox.client.info(), answer(200, body)):
+                with self.subTest(body=body), self.assertRaises(errors.ProtocolError):
+                    use()
+        for use in uses(lambda sandbox: sandbox.destroy(), answer(200, b"<html>Log in</html>", "text/html")):
+            with self.assertRaises(errors.ProtocolError):
+                use()
+        for document in (None, [], {"seq": "1", "stdout": {"data": "a"}}, {"seq": "1", "time": "noon"}):
+            for use in uses(lambda sandbox: sandbox.process(1).events(), stream(envelope(document))):
+                with self.subTest(document=document), self.assertRaises(errors.ProtocolError):
+                    use()
+        for error in (b"null", b'{"error": 3, "code": 4}', b'{"code": "internal", "details": 3}', b'{"kind": "invalid", "hints": 3}'):
+            for use in uses(lambda sandbox: sandbox.client.info(), answer(400, error)):
+                with self.subTest(error=error), self.assertRaises(errors.AiboxError):
+                    use()
+
+    def test_a_stream_continues_on_another_connection_if_the_first_one_is_silent(self) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {STREAM_HEADERS['Content-Type']}\r\nContent-Length: 100000\r\n\r\n".encode()
+        answers = (Held(head + ONE), Held(), stream(EXIT), stream(EXIT), stream(EXIT))
+        with mock.patch("aibox._protocol.MAX_SILENCE", 0.5):
+            for use in uses(lambda sandbox: sandbox.process(1).events(), *answers):
+                self.assertEqual([event.seq for event in use()], [1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()

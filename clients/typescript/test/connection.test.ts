@@ -1,0 +1,163 @@
+// Tests of connections that fall silent or lead to a proxy, of answers that no server of aibox
+// gives. Each test has a server of its own.
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+
+import * as aibox from "../src/index.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Calls use with a client of a server that handles each request by the next handler. */
+async function serving(handlers: Handler[], use: (client: aibox.Client, address: string) => Promise<void>): Promise<void> {
+  const left = [...handlers];
+  const server = createServer((request, response) => {
+    response.setHeader("connection", "close");
+    const handler = left.shift();
+    if (handler) handler(request, response);
+    else response.destroy();
+  });
+  await listen(server, 0);
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new aibox.Client({ address, token: "token" });
+  try {
+    await use(client, address);
+  } finally {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
+}
+
+const answer = (status: number, body: string, type = "application/json"): Handler => {
+  return (request, response) => void request.resume().on("end", () => response.writeHead(status, { "content-type": type }).end(body));
+};
+
+const envelope = (document: unknown, flags = 0): Buffer => {
+  const data = Buffer.from(JSON.stringify(document));
+  const head = Buffer.from([flags, 0, 0, 0, 0]);
+  head.writeUInt32BE(data.length, 1);
+  return Buffer.concat([head, data]);
+};
+
+const stream = (...parts: Buffer[]): Handler => {
+  return (request, response) => void request.resume().on("end", () => response.end(Buffer.concat(parts)));
+};
+
+const BAD_GATEWAY = answer(502, "<html>Bad Gateway</html>", "text/html");
+const INFO = answer(200, '{"version": "1.2.3"}');
+const ONE = envelope({ seq: "1", stdout: { data: "YQ==" } });
+const EXIT = Buffer.concat([envelope({ seq: "2", exit: { code: 3 } }), envelope({}, 2)]);
+
+const sandboxOf = (client: aibox.Client): aibox.Sandbox => new aibox.Sandbox(client, { sandboxId: "s" } as aibox.schema.Sandbox);
+
+async function numbers(client: aibox.Client): Promise<number[]> {
+  const found = [];
+  for await (const event of sandboxOf(client).process(1).events()) found.push(event.seq);
+  return found;
+}
+
+test("an error of the source of an upload is that of the caller", async () => {
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array(1);
+    throw Object.assign(new Error("the file is missing"), { code: "ENOENT" });
+  }
+  await serving([(request) => void request.resume()], async (client) => {
+    await assert.rejects(sandboxOf(client).writeFile("x", broken()), (err: Error) => !(err instanceof aibox.AiboxError) && err.message === "the file is missing");
+  });
+});
+
+test("a call is repeated while a proxy does not reach the server", async () => {
+  await serving([BAD_GATEWAY, answer(503, '{"message": "no upstream"}'), INFO], async (client) => {
+    assert.equal((await client.info()).version, "1.2.3");
+  });
+});
+
+test("a call that cannot be repeated is lost at a proxy", async () => {
+  await serving([BAD_GATEWAY], (client) => assert.rejects(sandboxOf(client).exec(["true"]), aibox.ConnectionLostError));
+});
+
+test("a stream continues when a proxy reaches the server again", async () => {
+  await serving([stream(ONE), BAD_GATEWAY, stream(EXIT)], async (client) => assert.deepEqual(await numbers(client), [1, 2]));
+});
+
+test("an error of the server itself is no error of a proxy", async () => {
+  await serving([answer(503, '{"code": "unavailable", "message": "no runtime"}')], (client) => assert.rejects(client.info(), aibox.MachineError));
+});
+
+test("a call is repeated that the end of the server has canceled", async () => {
+  await serving([answer(499, '{"code": "canceled"}'), INFO], async (client) => assert.equal((await client.info()).version, "1.2.3"));
+});
+
+test("what is no answer of the schema is an error of the protocol", async () => {
+  for (const body of ["null", "3", '{"quota": 3}', '{"rights": 3}']) {
+    await serving([answer(200, body)], (client) => assert.rejects(client.info(), aibox.ProtocolError, body));
+  }
+  for (const parts of [[envelope(null)], [envelope(null, 2)], [envelope({ started: { argv: 3 } })]]) {
+    await serving([stream(...parts)], (client) => assert.rejects(numbers(client), aibox.ProtocolError));
+  }
+  for (const error of ["null", '{"error": 3, "code": 4}', '{"code": "internal", "details": 3}', '{"code": "internal", "details": [null]}', '{"kind": "invalid", "hints": 3}']) {
+    await serving([answer(400, error)], (client) => assert.rejects(client.info(), aibox.AiboxError, error));
+  }
+});
+
+test("a stream continues on another connection if the first one is silent", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let requests = 0;
+  const counted = (handler: Handler): Handler => (request, response) => {
+    requests++;
+    handler(request, response);
+  };
+  // Passes time until the next request: the waits between attempts are short.
+  const until = async (count: number): Promise<void> => {
+    while (requests < count) {
+      await new Promise((resolve) => setImmediate(resolve));
+      context.mock.timers.tick(20);
+    }
+  };
+  const handlers: Handler[] = [(_, response) => void response.write(ONE), () => undefined, stream(EXIT)];
+  await serving(handlers.map(counted), async (client) => {
+    const events = sandboxOf(client).process(1).events();
+    assert.equal((await events.next()).value?.seq, 1);
+    const next = events.next();
+    for (let request = 2; request <= 3; request++) {
+      context.mock.timers.tick(60_000);
+      await until(request);
+    }
+    assert.equal((await next).value?.seq, 2);
+    await events.return(undefined);
+  });
+});
+
+test("calls of all kinds wait for a server that is being restarted", async (context) => {
+  for (const use of [
+    (sandbox: aibox.Sandbox) => sandbox.readFile("x"),
+    (sandbox: aibox.Sandbox) => sandbox.writeFile("x", (async function* () { yield new Uint8Array(3); })()),
+    (sandbox: aibox.Sandbox) => sandbox.requestPort(80),
+  ]) {
+    const server = createServer(stream(envelope({}), envelope({}, 2)));
+    await listen(server, 0);
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const client = new aibox.Client({ address: `http://127.0.0.1:${port}`, token: "token" });
+    const wait = setTimeout;
+    const waits = context.mock.method(globalThis, "setTimeout", (then: () => void) => {
+      server.once("listening", () => wait(then, 0));
+      server.listen(port, "127.0.0.1"); // once the client has noticed that the server is missing
+    });
+    try {
+      await use(sandboxOf(client));
+      assert.equal(waits.mock.callCount(), 1);
+    } finally {
+      waits.mock.restore();
+      await client.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+});
