@@ -126,6 +126,12 @@ def parse_token(token: str | None) -> str:
     return token
 
 
+def check_path(path: str) -> None:
+    """Refuse a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port."""
+    if re.search(r"/(\.|%2e){1,2}(/|$)", path.partition("?")[0], re.IGNORECASE) or "#" in path:
+        raise InvalidError(f"the path {path!r} has a segment . or .., or a fragment")
+
+
 def encode(document: Any) -> bytes:
     """Return a JSON document as bytes."""
     return json.dumps(document, separators=(",", ":")).encode()

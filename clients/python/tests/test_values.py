@@ -2,7 +2,7 @@
 
 import unittest
 
-from aibox import schema
+from aibox import Client, Sandbox, errors, schema
 from aibox.results import duration
 
 
@@ -20,6 +20,13 @@ class ValueTest(unittest.TestCase):
             found = duration(seconds)
             assert found is not None
             self.assertEqual(found.total_seconds(), seconds)
+
+    def test_the_url_of_a_port_does_not_leave_the_port(self) -> None:
+        sandbox = Sandbox(Client("http://localhost:1", "token"), schema.Sandbox(sandbox_id="s"))
+        for path in ("/../x", "/a/%2E%2e/x", "/a/.", "/a#b"):
+            with self.subTest(path=path), self.assertRaises(errors.InvalidError):
+                sandbox.port_url(80, path)
+        self.assertEqual(sandbox.port_url(80, "/a..b/.c?d=/../"), "http://localhost:1/v1/sandboxes/s/ports/80/a..b/.c?d=/../")
 
 
 if __name__ == "__main__":

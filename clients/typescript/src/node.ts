@@ -1,19 +1,25 @@
 import { Agent, request as sendHTTP, type ClientRequest, type IncomingMessage } from "node:http";
 import { Agent as TLSAgent, request as sendHTTPS } from "node:https";
+import { urlToHttpOptions } from "node:url";
 
 import type { Answer, Outgoing, Transport } from "./transport.ts";
 
 /** Sends requests with Node's own HTTP: to a Unix socket or a port, with streamed bodies. */
 export class NodeTransport implements Transport {
   readonly baseURL: string;
-  readonly #socket: string;
+  readonly #target: { socketPath: string } | { hostname: string; port: number | string };
   readonly #agent: Agent;
   readonly #tls: boolean;
 
   constructor(target: { socket: string } | { baseURL: string }) {
-    this.#socket = "socket" in target ? target.socket : "";
     this.baseURL = "baseURL" in target ? target.baseURL : "";
     this.#tls = this.baseURL.startsWith("https:");
+    // Not a URL, in which the path of a request could lead elsewhere.
+    if ("socket" in target) this.#target = { socketPath: target.socket };
+    else {
+      const { hostname, port } = urlToHttpOptions(new URL(target.baseURL));
+      this.#target = { hostname: hostname ?? "", port: port ?? "" };
+    }
     // The server closes idle connections later than this.
     const options = { keepAlive: true, timeout: 20_000 };
     this.#agent = this.#tls ? new TLSAgent(options) : new Agent(options);
@@ -24,7 +30,7 @@ export class NodeTransport implements Transport {
       const { body, signal } = outgoing;
       const headers: Record<string, string> = { ...outgoing.headers };
       if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
-      const options = { method: outgoing.method, headers, agent: this.#agent, ...(signal ? { signal } : {}) };
+      const options = { ...this.#target, path: outgoing.path, method: outgoing.method, headers, agent: this.#agent, ...(signal ? { signal } : {}) };
       const answered = (message: IncomingMessage): void => {
         resolve({
           status: message.statusCode ?? 0,
@@ -32,9 +38,7 @@ export class NodeTransport implements Transport {
           body: chunks(message),
         });
       };
-      let sent: ClientRequest;
-      if (this.#socket !== "") sent = sendHTTP({ ...options, socketPath: this.#socket, path: outgoing.path }, answered);
-      else sent = (this.#tls ? sendHTTPS : sendHTTP)(this.baseURL + outgoing.path, options, answered);
+      const sent = (this.#tls ? sendHTTPS : sendHTTP)(options, answered);
       let refused = false;
       sent.on("response", () => (refused = true));
       sent.on("error", (err) => {

@@ -3,7 +3,7 @@ import { CommandError, OutputLostError, UnsupportedError } from "./errors.ts";
 import type { Init } from "./message.ts";
 import { PIECE_BYTES, Process, toBytes } from "./process.ts";
 import type * as schema from "./schema.ts";
-import { collect } from "./transport.ts";
+import { checkPath, collect } from "./transport.ts";
 
 /** A command: a list of arguments that runs without a shell, or text for /bin/sh. */
 export type Command = string | readonly string[];
@@ -414,7 +414,9 @@ export class Sandbox {
         hints: ["use requestPort, or start the server with `aibox serve --listen`"],
       });
     }
-    return this.client.connection.baseURL + this.#portPath(port, path);
+    const full = this.#portPath(port, path);
+    checkPath(full);
+    return this.client.connection.baseURL + full;
   }
 
   /** Returns a URL with which a browser can reach a port without a token. ttl is in seconds. */

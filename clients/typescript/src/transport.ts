@@ -1,3 +1,5 @@
+import { InvalidError } from "./errors.ts";
+
 /** An HTTP response. */
 export interface Answer {
   status: number;
@@ -32,6 +34,7 @@ export class FetchTransport implements Transport {
 
   async send(request: Outgoing): Promise<Answer> {
     const { body } = request;
+    checkPath(request.path);
     const response = await fetch(this.baseURL + request.path, {
       method: request.method,
       headers: request.headers,
@@ -43,6 +46,13 @@ export class FetchTransport implements Transport {
   }
 
   close(): void {}
+}
+
+/** Refuses a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port. */
+export function checkPath(path: string): void {
+  if (/\/(\.|%2e){1,2}(\/|$)/i.test(path.replace(/\?.*$/s, "")) || path.includes("#")) {
+    throw new InvalidError("invalid", `the path ${JSON.stringify(path)} has a segment . or .., or a fragment`);
+  }
 }
 
 async function* chunks(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {

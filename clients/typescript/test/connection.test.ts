@@ -5,7 +5,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
+import { Connection } from "../src/connection.ts";
 import * as aibox from "../src/index.ts";
+import { FetchTransport } from "../src/transport.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -159,5 +161,35 @@ test("calls of all kinds wait for a server that is being restarted", async (cont
       server.closeAllConnections();
       server.close();
     }
+  }
+});
+
+test("the path of a request to a port does not leave the port", async () => {
+  let path: string | undefined;
+  const handler: Handler = (request, response) => {
+    path = request.url;
+    response.end();
+  };
+  await serving([handler], async (client) => {
+    await sandboxOf(client).requestPort(80, "/../../../t/ports/80/x#y");
+    assert.equal(path, "/v1/sandboxes/s/ports/80/../../../t/ports/80/x#y");
+  });
+  await serving([handler], async (_, address) => {
+    const sandbox = sandboxOf(new aibox.Client({ address }));
+    assert.throws(() => sandbox.portURL(80, "/../x"), aibox.InvalidError);
+    assert.equal(sandbox.portURL(80, "/a..b/.c?d=/../"), `${address}/v1/sandboxes/s/ports/80/a..b/.c?d=/../`);
+    const browser = new FetchTransport(address);
+    for (const bad of ["/v1/a/../b", "/v1/a/.", "/v1/%2E%2e/b", "/v1/a#b"]) {
+      await assert.rejects(browser.send({ method: "GET", path: bad, headers: {} }), aibox.InvalidError, bad);
+    }
+    assert.equal((await browser.send({ method: "GET", path: "/v1/a..b/.c?d=/../", headers: {} })).status, 200);
+  });
+});
+
+test("an address may be written in capitals, and has no fragment", () => {
+  assert.equal(new Connection({ address: "HTTPS://Example.com/" }).baseURL, "https://example.com");
+  assert.equal(new Connection({ address: "http://[::1]:8800" }).baseURL, "http://[::1]:8800");
+  for (const address of ["http://example.com/#x", "http://example.com/x", "http://:secret@example.com"]) {
+    assert.throws(() => new Connection({ address }), aibox.InvalidError, address);
   }
 });

@@ -460,7 +460,9 @@ class Sandbox:
             raise UnsupportedError(
                 "a server on a Unix socket has no URLs", hints=["use request_port, or start the server with `aibox serve --listen`"]
             )
-        return base + self._port_path(port, path)
+        full = self._port_path(port, path)
+        protocol.check_path(full)
+        return base + full
 
     def open_port(self, port: int, *, ttl: float | timedelta | None = None) -> str:
         """Return a URL with which a browser can reach a port without a token."""
