@@ -449,7 +449,8 @@ function argv(command: Command): readonly string[] {
   return typeof command === "string" ? ["/bin/sh", "-c", command] : command;
 }
 
-const decoder = new TextDecoder();
+// Without this option, it would remove the byte order mark of a file.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 function text(data: Uint8Array): string {
   return decoder.decode(data);

@@ -193,3 +193,10 @@ test("an address may be written in capitals, and has no fragment", () => {
     assert.throws(() => new Connection({ address }), aibox.InvalidError, address);
   }
 });
+
+test("text keeps its byte order mark", async () => {
+  const content = Buffer.from("\uFEFFa,b").toString("base64");
+  await serving([stream(envelope({ content: { data: content } }), envelope({}, 2))], async (client) => {
+    assert.equal(await sandboxOf(client).readText("x"), "\uFEFFa,b");
+  });
+});
