@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -107,15 +107,17 @@ def parse_address(text: str | None) -> Address:
         if not path.startswith("/"):
             raise InvalidError(f"the path of the socket {text!r} is not absolute")
         return Address(socket=path)
-    parts = urlsplit(text)
+    bad = InvalidError(f"{text!r} is not the address of a server", hints=["use unix:PATH, http://HOST:PORT or https://HOST:PORT"])
     try:
-        port = parts.port
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")
     except ValueError:
-        port = -1
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1 or parts.path not in ("", "/") or parts.query or parts.username:
-        raise InvalidError(f"{text!r} is not the address of a server", hints=["use unix:PATH, http://HOST:PORT or https://HOST:PORT"])
+        raise bad from None
+    if parts.scheme not in ("http", "https") or not host or parts.path not in ("", "/") or parts.query or parts.username:
+        raise bad
     tls = parts.scheme == "https"
-    return Address(host=parts.hostname, port=port or (443 if tls else 80), tls=tls)
+    return Address(host=host, port=port or (443 if tls else 80), tls=tls)
 
 
 def parse_token(token: str | None) -> str:
@@ -130,6 +132,15 @@ def check_path(path: str) -> None:
     """Refuse a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port."""
     if re.search(r"/(\.|%2e){1,2}(/|$)", path.partition("?")[0], re.IGNORECASE) or "#" in path:
         raise InvalidError(f"the path {path!r} has a segment . or .., or a fragment")
+
+
+def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return headers by their names in lower case. Several of one name are joined, as RFC 9110 says."""
+    headers: dict[str, str] = {}
+    for name, value in fields:
+        name = name.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
 
 def encode(document: Any) -> bytes:

@@ -14,6 +14,7 @@ import struct
 import threading
 import unittest
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 from unittest import mock
 
@@ -25,11 +26,16 @@ class Held(bytes):
     """An answer after which the connection stays open."""
 
 
+class Dripping(Held):
+    """The begin of an answer that continues without an end, byte by byte."""
+
+
 class Server:
     """A server that gives each request, on a connection of its own, the next answer."""
 
     def __init__(self, answers: tuple[bytes, ...]) -> None:
         self._answers = iter(answers)
+        self._closed = threading.Event()
         self._connections: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -48,10 +54,15 @@ class Server:
                 if b"content-length" in head:
                     reader.read(int(head.partition(b"content-length:")[2].split()[0]))
             connection.sendall(answer)
+            if isinstance(answer, Dripping):
+                with suppress(OSError):  # the client closes the connection
+                    while not self._closed.wait(0.05):
+                        connection.sendall(b"x")
             if not isinstance(answer, Held):
                 connection.close()
 
     def close(self) -> None:
+        self._closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         for connection in (*self._connections, self._listener):
@@ -148,6 +159,16 @@ class ConnectionTest(unittest.TestCase):
             for use in uses(lambda sandbox: sandbox.client.info(), answer(400, error)):
                 with self.subTest(error=error), self.assertRaises(errors.AiboxError):
                     use()
+
+    def test_a_timeout_is_for_the_whole_answer(self) -> None:
+        for use in uses(lambda sandbox: sandbox.request_port(80, timeout=0.5), Dripping(b"HTTP/1.1 200 OK\r\n\r\n")):
+            with self.assertRaises(errors.TimedOutError):
+                use()
+
+    def test_all_headers_of_a_name_are_returned(self) -> None:
+        cookies = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        for use in uses(lambda sandbox: sandbox.request_port(80), cookies):
+            self.assertEqual(use().headers["set-cookie"], "a=1, b=2")
 
     def test_a_stream_continues_on_another_connection_if_the_first_one_is_silent(self) -> None:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {STREAM_HEADERS['Content-Type']}\r\nContent-Length: 100000\r\n\r\n".encode()

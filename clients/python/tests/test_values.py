@@ -21,6 +21,11 @@ class ValueTest(unittest.TestCase):
             assert found is not None
             self.assertEqual(found.total_seconds(), seconds)
 
+    def test_what_is_no_host_is_no_address(self) -> None:
+        for address in ("http://a..b", f"http://{'a' * 64}.example", "http://[::1"):
+            with self.subTest(address=address), self.assertRaises(errors.InvalidError):
+                Client(address, "token")
+
     def test_the_url_of_a_port_does_not_leave_the_port(self) -> None:
         sandbox = Sandbox(Client("http://localhost:1", "token"), schema.Sandbox(sandbox_id="s"))
         for path in ("/../x", "/a/%2E%2e/x", "/a/.", "/a#b"):

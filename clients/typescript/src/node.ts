@@ -34,7 +34,7 @@ export class NodeTransport implements Transport {
       const answered = (message: IncomingMessage): void => {
         resolve({
           status: message.statusCode ?? 0,
-          headers: Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, String(value)])),
+          headers: Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)])),
           body: chunks(message),
         });
       };

@@ -194,6 +194,13 @@ test("an address may be written in capitals, and has no fragment", () => {
   }
 });
 
+test("all headers of a name are returned", async () => {
+  const handler: Handler = (_, response) => void response.setHeader("set-cookie", ["a=1", "b=2"]).end();
+  await serving([handler], async (client) => {
+    assert.equal((await sandboxOf(client).requestPort(80)).headers["set-cookie"], "a=1, b=2");
+  });
+});
+
 test("text keeps its byte order mark", async () => {
   const content = Buffer.from("\uFEFFa,b").toString("base64");
   await serving([stream(envelope({ content: { data: content } }), envelope({}, 2))], async (client) => {

@@ -57,11 +57,8 @@ class _Answer:
             status = _number(status_text[:3], 10)
             if status >= 200:
                 break
-        headers: dict[str, str] = {}
-        for field in rest.split("\r\n"):
-            name, colon, value = field.partition(":")
-            if colon:
-                headers[name.strip().lower()] = value.strip()
+        fields = (field.partition(":") for field in rest.split("\r\n"))
+        headers = protocol.join_headers((name.strip(), value.strip()) for name, colon, value in fields if colon)
         return cls(reader, status, headers, method == "HEAD" or status in (204, 304))
 
     async def read(self, limit: int) -> bytes:

@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar, overload
 
@@ -149,11 +149,10 @@ class Transport:
         raise AssertionError
 
     def _exchange(self, connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout: float | None) -> Response:
-        if connection.sock is not None:
-            connection.sock.settimeout(timeout)
-        connection.request(method, path, body, dict(headers))
-        answer = connection.getresponse()
-        data = answer.read(protocol.MAX_BYTES + 1)
+        with _deadline(connection, timeout):
+            connection.request(method, path, body, dict(headers))
+            answer = connection.getresponse()
+            data = answer.read(protocol.MAX_BYTES + 1)
         if len(data) > protocol.MAX_BYTES:
             raise ProtocolError("the server's answer is too large")
         if answer.will_close:
@@ -161,7 +160,7 @@ class Transport:
         else:
             with self._lock:
                 self._idle.append(connection)
-        return Response(answer.status, {key.lower(): value for key, value in answer.getheaders()}, data)
+        return Response(answer.status, protocol.join_headers(answer.getheaders()), data)
 
     def _pooled(self) -> http.client.HTTPConnection | None:
         """Return an idle connection that the server has not closed."""
@@ -253,6 +252,34 @@ class Transport:
         if exact and len(data) < count:
             raise ConnectionLostError(f"the connection to {self.address} was lost")
         return data
+
+
+@contextmanager
+def _deadline(connection: http.client.HTTPConnection, timeout: float | None) -> Iterator[None]:
+    """End an exchange after a time, in any phase. The timeout of a socket is only one between bytes."""
+    if timeout is None:
+        yield
+        return
+    expired, sock = threading.Event(), connection.sock
+
+    def expire() -> None:
+        expired.set()
+        with suppress(OSError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of TLS, which another thread uses
+
+    timer = threading.Timer(timeout, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except _LOST as err:
+        if expired.is_set():
+            raise TimeoutError from err
+        raise
+    finally:
+        timer.cancel()
+    if expired.is_set():  # what was read ends at the shutdown
+        raise TimeoutError
 
 
 def _envelopes(requests: Iterable[Message]) -> Iterator[bytes]:
