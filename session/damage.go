@@ -38,6 +38,7 @@ type History struct {
 	sandbox      runtime.Process
 	by           ID // the session that continues this one
 	discarded    bool
+	whole        bool // the log could be read to its recorded end, so it proves what has not happened
 }
 
 // AgentEnd is the data of the event agent.ended.
@@ -50,7 +51,9 @@ type AgentEnd struct {
 // History reads the session's event log, up to the first damaged event.
 func (s Store) History(id ID) History {
 	var h History
-	_ = audit.Read(filepath.Join(s.Dir(id), auditFile), func(e audit.Event) error { // events before an error are used
+	last := -1
+	err := audit.Read(s.AuditPath(id), func(e audit.Event) error { // events before an error are used
+		last = e.Seq
 		var data struct {
 			ID      string          `json:"id"`
 			Sandbox runtime.Process `json:"sandbox"`
@@ -80,7 +83,18 @@ func (s Store) History(id ID) History {
 		}
 		return nil
 	})
+	h.whole = err == nil && last >= max(0, audit.LastNumber(s.AuditPath(id)))
 	return h
+}
+
+// MayHoldWork reports whether a session without a spec may hold work: the log says that its
+// agent started, or its state has a workspace or cannot be read. Restore makes it readable.
+func (s Store) MayHoldWork(id ID) bool {
+	if !s.History(id).AgentStarted.IsZero() {
+		return true
+	}
+	state, err := s.loadState(id)
+	return err != nil || state.Workspace != nil || !state.Started.IsZero()
 }
 
 // Restore makes a damaged record readable. It returns a clause for each file that it
@@ -123,10 +137,10 @@ func (s Store) restoreState(id ID, h History) (State, string, error) {
 	state = State{Phase: Preparing}
 	data, err := os.ReadFile(filepath.Join(s.Dir(id), previousFile))
 	previous, decodeErr := decodeState(data)
-	switch {
-	case err == nil && decodeErr == nil:
+	if err == nil && decodeErr == nil {
 		state, note = previous, note+"; the state before the last step was restored"
-	case h.started.Time.IsZero(): // the log does not prove that the agent never started
+	}
+	if state.Phase == Preparing && state.Started.IsZero() && !h.whole { // nothing proves that the agent never started
 		state.Started = Now()
 	}
 	h.Complete(&state)
@@ -147,7 +161,9 @@ func (h *History) Complete(state *State) {
 	if state.Phase == Preparing && !state.Started.IsZero() {
 		state.Phase = Running
 	}
-	state.ContinuedBy = h.by
+	if h.whole || h.by != "" {
+		state.ContinuedBy = h.by
+	}
 	if h.discarded && state.Review == Unreviewed {
 		state.Review = Discarded
 	}

@@ -50,6 +50,16 @@ func (d *fixture) worked(id session.ID, phase session.Phase) {
 	}
 }
 
+// cutLog removes the last event of a session's log, as a failing disk can.
+func (d *fixture) cutLog(id session.ID) {
+	d.t.Helper()
+	path := d.store.AuditPath(id)
+	data, err := os.ReadFile(path)
+	d.must(err)
+	lines := slices.Collect(strings.Lines(string(data)))
+	d.must(os.WriteFile(path, []byte(strings.Join(lines[:len(lines)-1], "")), 0o600))
+}
+
 func (d *fixture) tear(id session.ID, file string, how func([]byte) []byte) {
 	d.t.Helper()
 	path := filepath.Join(d.store.Dir(id), file)
@@ -118,6 +128,22 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 			old := session.Now().Add(-time.Hour)
 			d.must(os.Chtimes(dir, old, old))
 		},
+		"state damaged and log cut": func(d *fixture, dir string) { // the state before the last step has no start
+			d.write(filepath.Join(dir, session.StateFile), "")
+			d.cutLog("00001-shell")
+		},
+		"state damaged and log lost": func(d *fixture, dir string) {
+			d.write(filepath.Join(dir, session.StateFile), "")
+			d.must(os.Remove(filepath.Join(dir, "audit.jsonl")))
+			d.must(os.Remove(audit.LastPath(filepath.Join(dir, "audit.jsonl"))))
+		},
+		"spec and log lost": func(d *fixture, dir string) {
+			for _, file := range []string{session.SpecFile, "audit.jsonl"} {
+				d.must(os.Remove(filepath.Join(dir, file)))
+			}
+			d.must(os.Remove(audit.LastPath(filepath.Join(dir, "audit.jsonl"))))
+			d.write(d.store.SupervisorLog("00001-shell"), "")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
@@ -125,7 +151,9 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 			ws := d.loaded("00001-shell").State.Workspace
 			lose(d, d.store.Dir("00001-shell"))
 			repaired, err := d.Repair(t.Context())
-			d.must(err)
+			if name != "state damaged and log cut" { // which nothing can be added to
+				d.must(err)
+			}
 			if len(repaired) != 1 || !repaired[0].Kept || len(repaired[0].Restored) == 0 {
 				t.Errorf("repaired is %+v", repaired)
 			}
@@ -136,6 +164,20 @@ func TestALostStateNeverRemovesWork(t *testing.T) {
 				t.Errorf("it is %+v", record.State)
 			}
 		})
+	}
+}
+
+// Otherwise two sessions would have the same workspace.
+func TestADamagedLogDoesNotHideThatASessionWasContinued(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-shell", "one.txt")
+	d.resumed("00001-shell", "00002-shell", "two.txt")
+	d.must(d.store.WriteState("00001-shell", d.loaded("00001-shell").State)) // now the previous one has the successor, too
+	d.write(filepath.Join(d.store.Dir("00001-shell"), session.StateFile), "")
+	d.cutLog("00001-shell")
+	_, _ = d.Repair(t.Context()) // reports that the log cannot be continued
+	if by := d.loaded("00001-shell").State.ContinuedBy; by != "00002-shell" {
+		t.Errorf("it was continued by %q", by)
 	}
 }
 

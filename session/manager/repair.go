@@ -141,7 +141,10 @@ func (s *repairs) endDead(ctx context.Context, id session.ID, cause error) (*Rep
 	var damage *session.DamagedError
 	damaged := errors.As(err, &damage)
 	unlaunched := errors.Is(err, fs.ErrNotExist)
-	if unlaunched || err == nil && record.State.Supervisor.PID == 0 { // one of the files is missing
+	switch {
+	case unlaunched:
+		damaged = s.store.MayHoldWork(id)
+	case err == nil && record.State.Supervisor.PID == 0: // the state is missing
 		damaged = !s.store.History(id).AgentStarted.IsZero()
 	}
 	if unlaunched && !damaged {
