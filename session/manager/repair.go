@@ -157,13 +157,16 @@ func (s *repairs) endDead(ctx context.Context, id session.ID, cause error) (*Rep
 		return nil, err
 	}
 	file, err := s.store.Lock(id)
-	if errors.Is(err, session.ErrLocked) {
-		return nil, nil // another command uses it, or its supervisor lives
+	if errors.Is(err, session.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // another command uses it or has removed it, or its supervisor lives
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	if _, err := os.Lstat(s.store.Dir(id)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // removed while this waited for the lock
+	}
 	repaired := &Repaired{ID: id, Kept: true}
 	if damaged {
 		if repaired.Restored, err = s.store.Restore(id); err != nil {
