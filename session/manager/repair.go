@@ -138,8 +138,7 @@ func diedFault(id session.ID) error {
 // restores a damaged record first.
 func (s *repairs) endDead(ctx context.Context, id session.ID, cause error) (*Repaired, error) {
 	record, err := s.store.Load(id)
-	var damage *session.DamagedError
-	damaged := errors.As(err, &damage)
+	damaged := isDamaged(err)
 	unlaunched := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case unlaunched:

@@ -180,7 +180,7 @@ func (s *verifications) clearVerification(ctx context.Context, id session.ID) er
 		return err
 	}
 	defer file.Close()
-	record, err := s.store.Load(id)
+	record, err := s.loadVerification(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.store.Remove(ctx, id)
 	}
@@ -200,9 +200,40 @@ func (s *verifications) clearVerification(ctx context.Context, id session.ID) er
 	return auditlog.RemoveKeepingLog(ctx, s.store, id, s.containers.deps.ReadSettings().AuditCommand)
 }
 
-// repairVerification removes a verification whose client has died.
+// loadVerification loads a verification whose lock the caller holds. It restores a damaged
+// record, which says what has to be removed.
+func (s *verifications) loadVerification(id session.ID) (session.Session, error) {
+	record, err := s.store.Load(id)
+	if !s.needsRestore(id, err) {
+		return record, err
+	}
+	if _, err := s.store.Restore(id); err != nil {
+		return record, fmt.Errorf("restoring the record: %w", err)
+	}
+	return s.store.Load(id)
+}
+
+// needsRestore reports whether a record that was loaded with err is damaged.
+func (s *verifications) needsRestore(id session.ID, err error) bool {
+	return isDamaged(err) || errors.Is(err, fs.ErrNotExist) && s.store.MayHoldWork(id)
+}
+
+// isDamaged reports whether err says that a file of a record is damaged.
+func isDamaged(err error) bool {
+	var damage *session.DamagedError
+	return errors.As(err, &damage)
+}
+
+// repairVerification removes a verification whose client has died, or whose record is
+// damaged, so that its client cannot read the result.
 func (s *repairs) repairVerification(ctx context.Context, id session.ID) error {
 	record, err := s.store.Load(id)
+	if s.needsRestore(id, err) {
+		if session.IsLocked(s.store.Dir(id)) {
+			return nil // its supervisor lives
+		}
+		return s.clearVerification(ctx, id)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = s.repairUnlaunched(ctx, id)
 		return err
