@@ -132,6 +132,11 @@ func (s *removals) Remove(ctx context.Context, id session.ID, force bool) error 
 		if err := s.removeWorkspace(ctx, record, force); err != nil {
 			return err
 		}
+		if record.State.Phase != session.Ended { // its repair has failed, and finds its container no longer
+			if err := ExpectContainer(s.store); err != nil {
+				return err
+			}
+		}
 		return auditlog.RemoveKeepingLog(ctx, s.store, id, s.deps.ReadSettings().AuditCommand)
 	})
 }
@@ -160,6 +165,8 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 	}
 	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil && force && !unreviewed:
 		return workspace.Remove(ctx, ws)
 	case err != nil:

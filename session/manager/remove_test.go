@@ -1,0 +1,56 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// An interrupted look at the workspace was taken for a workspace that cannot be read, which
+// --force removes unsaved.
+func TestAnInterruptedRemovalKeepsLaterWork(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "one.txt")
+	if _, err := d.Accept(t.Context(), "00001-a", everything); err != nil {
+		t.Fatal(err)
+	}
+	d.write(filepath.Join(ws.Path, "later.txt"), "later\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Remove(ctx, "00001-a", true); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	if gone, err := ws.Gone(); gone || err != nil {
+		t.Errorf("the workspace is gone: %v, %v", gone, err)
+	}
+	if _, err := d.store.Load("00001-a"); err != nil {
+		t.Errorf("the record: %v", err)
+	}
+}
+
+// The record is what a repair finds the container by.
+func TestTheContainerOfASessionRemovedWithoutDockerIsRemovedLater(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", session.Running)
+	left, err := d.daemon.Create(t.Context(), runtime.Spec{Session: d.store.SandboxName("00001-shell"), Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "1"}})
+	d.must(err)
+	state := d.loaded("00001-shell").State
+	state.ContainerID = left.ID()
+	d.must(d.store.WriteState("00001-shell", state))
+	d.noDocker = fault.New(fault.Environment, "Docker is not running")
+	if _, err := d.Repair(t.Context()); err == nil {
+		t.Fatal("it was repaired without Docker")
+	}
+	d.must(d.Remove(t.Context(), "00001-shell", true))
+	d.noDocker = nil
+	_, err = d.Repair(t.Context())
+	d.must(err)
+	if state, err := left.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("the container is %v, %v", state.Status, err)
+	}
+}
