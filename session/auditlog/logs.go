@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/paths"
@@ -130,7 +131,7 @@ func ownerOf(first audit.Event) session.ID {
 
 // Archive keeps the audit log of a session that is about to be removed, with a last
 // event, which it returns. If the log is damaged or the disk is full, that event is empty,
-// and the session can still be removed. The caller holds the session's lock.
+// and the session can still be removed. The file's time is that of the removal. The caller holds the session's lock.
 func Archive(store session.Store, id session.ID) (Event, error) {
 	removed := Event{Session: id}
 	path := store.AuditPath(id)
@@ -149,6 +150,12 @@ func Archive(store session.Store, id session.ID) (Event, error) {
 	kept := archivedPath(store, id)
 	for _, move := range [][2]string{{deliveredPath(path), deliveredPath(kept)}, {audit.LastPath(path), audit.LastPath(kept)}, {path, kept}} {
 		if err := keep(move[0], move[1]); err != nil {
+			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
+		}
+	}
+	if removed.Type == "" { // without the last event, the file's time would be that of an earlier one
+		now := time.Now()
+		if err := os.Chtimes(kept, now, now); err != nil {
 			return removed, fmt.Errorf("keeping the audit log of %s: %w", id, err)
 		}
 	}

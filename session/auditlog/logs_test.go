@@ -211,3 +211,25 @@ func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// A damaged log takes no last event, whose time would be that of the removal.
+func TestTheRetentionOfADamagedLogBeginsWithItsRemoval(t *testing.T) {
+	store := sessiontest.Store(t)
+	id := past(t, store)
+	path := store.AuditPath(id)
+	if err := os.WriteFile(path, []byte("no event\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	removed := time.Now()
+	old := removed.Add(-365 * 24 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveKeepingLog(t.Context(), store, id, Command{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(archivedPath(store, id))
+	if err != nil || info.ModTime().Before(removed.Add(-time.Minute)) {
+		t.Errorf("it is of %v, %v", info.ModTime(), err)
+	}
+}
