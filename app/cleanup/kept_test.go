@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"aibox/audit"
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/session"
+	"aibox/session/auditlog"
 	"aibox/session/manager"
 	"aibox/workspace"
 )
@@ -117,6 +119,22 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 		}
 		d.gitIn(ws.GitDir, "cat-file", "-e", "refs/aibox/00001-a/work:one.txt")
 	})
+	for _, file := range []string{session.SpecFile, session.StateFile} {
+		t.Run("without "+file, func(t *testing.T) { // which only a repair restores
+			d := newFixture(t)
+			ws := d.ended("00001-a", "one.txt")
+			d.must(auditlog.Command{}.Append(d.store, "00001-a", audit.AgentStarted, nil))
+			d.must(os.Remove(filepath.Join(d.store.Dir("00001-a"), file)))
+			d.predate(ws.GitDir, 9*month)
+			if r := d.collect(); len(r.Freed) > 0 {
+				t.Errorf("freed is\n%s", freed(r))
+			}
+			d.gitIn(ws.GitDir, "cat-file", "-e", "refs/aibox/00001-a/work:one.txt")
+			if _, err := os.Lstat(ws.Baseline); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	t.Run("a repository in use", func(t *testing.T) {
 		d := newFixture(t)
 		ws := d.accepted("00001-a", "one.txt")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/review/recovery"
+	"aibox/session"
 	"aibox/workspace"
 )
 
@@ -32,18 +33,28 @@ func (c *cleaner) references() (references, error) {
 			continue
 		}
 		s, err := c.store.Load(id)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.damaged = true
-		}
-		if s.State.Workspace == nil && !s.State.Started.IsZero() && !s.IsSandbox() { // the record was damaged, and was only partly restored
-			r.damaged = true
-		}
+		r.damaged = r.damaged || c.incomplete(&s, id, err)
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
 		if ws := s.State.Workspace; ws != nil {
 			r.refs[ws.Session], r.stores[ws.GitDir], r.folders[ws.Path] = true, true, true
 		}
 	}
 	return r, nil
+}
+
+// incomplete reports whether the record of a session, which was loaded with err, may lack
+// references, because a part of it is damaged or missing.
+func (c *cleaner) incomplete(s *session.Session, id session.ID, err error) bool {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // otherwise it is about to be created
+		return c.store.MayHoldWork(id)
+	case err != nil:
+		return true
+	case s.State.Workspace != nil || s.IsSandbox():
+		return false
+	default: // it was damaged, and was only partly restored; or its state is missing
+		return !s.State.Started.IsZero() || s.State.Supervisor.PID == 0 && !c.store.History(id).AgentStarted.IsZero()
+	}
 }
 
 // repositories drops the expired states and the unneeded refs in each repository that
@@ -86,12 +97,12 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		c.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
 		return nil
 	}
-	for _, session := range maintenance.Sessions() {
-		if known.refs[session] || c.options.DryRun && c.saves[session] { // a saved state would replace it
+	for _, name := range maintenance.Sessions() {
+		if known.refs[name] || c.options.DryRun && c.saves[name] { // a saved state would replace it
 			continue
 		}
-		c.beforeStep("refs of " + session)
-		if err := maintenance.Forget(ctx, session); err != nil {
+		c.beforeStep("refs of " + name)
+		if err := maintenance.Forget(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -118,14 +129,19 @@ func (c *cleaner) expire(ctx context.Context, maintenance *workspace.Maintenance
 	if err != nil {
 		return err
 	}
-	var refs []string
+	var refs, names []string
 	for _, state := range saved {
 		if time.Since(state.When) < max(recovery.Retention, c.options.OlderThan) {
 			continue
 		}
-		refs = append(refs, state.Ref)
-		c.report.Add(KindSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
+		refs, names = append(refs, state.Ref), append(names, fmt.Sprintf("%s/%d", state.Session, state.Number))
 	}
 	c.beforeStep("saved states of " + gitDir)
-	return maintenance.Drop(ctx, refs...)
+	if err := maintenance.Drop(ctx, refs...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		c.report.Add(KindSaved, name, 0, 0)
+	}
+	return nil
 }

@@ -75,7 +75,7 @@ func (c *cleaner) neededSnapshots() (func(*snapshot.Snapshot) bool, error) {
 	for _, id := range ids {
 		s, err := c.store.Load(id)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && !c.store.MayHoldWork(id):
 		case err != nil:
 			all = true
 		case s.Sandbox != nil && s.State.Phase != session.Ended:
