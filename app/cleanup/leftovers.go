@@ -67,15 +67,17 @@ func (c *cleaner) sandboxes(ctx context.Context, backend runtime.Backend) error 
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, sandbox := range orphans {
 		if !c.options.DryRun {
 			if err := sandbox.Destroy(ctx); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 		}
 		c.report.Add(KindSandboxes, sandbox.Session(), 0, 0)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // networks removes unused bridges of the pool.

@@ -61,15 +61,21 @@ func (c *cleaner) session(ctx context.Context, id session.ID) error {
 			return err
 		}
 	}
-	c.count(id)
-	c.gone[id] = true
-	return c.do("record "+string(id), func() error {
+	count := c.count(id)
+	err = c.do("record "+string(id), func() error {
 		return auditlog.RemoveKeepingLog(ctx, c.store, id, c.options.auditCommand)
 	})
+	if err != nil {
+		return err
+	}
+	c.gone[id] = true
+	count()
+	return nil
 }
 
-// count reports a session's folder, and the agent's part of it separately.
-func (c *cleaner) count(id session.ID) {
+// count measures a session's folder, and the agent's part of it separately. The result
+// reports them as removed.
+func (c *cleaner) count(id session.ID) (report func()) {
 	dir := c.store.Dir(id)
 	files, bytes := workspace.Measure(dir)
 	homeFiles, homeBytes := 0, int64(0)
@@ -77,11 +83,12 @@ func (c *cleaner) count(id session.ID) {
 		more, size := workspace.Measure(root)
 		homeFiles, homeBytes = homeFiles+more, homeBytes+size
 	}
-	if homeFiles > 0 {
-		files, bytes = files-homeFiles, bytes-homeBytes
-		c.report.Add(KindConversations, string(id), homeFiles, homeBytes)
+	return func() {
+		if homeFiles > 0 {
+			c.report.Add(KindConversations, string(id), homeFiles, homeBytes)
+		}
+		c.report.Add(KindSessions, string(id), files-homeFiles, bytes-homeBytes)
 	}
-	c.report.Add(KindSessions, string(id), files, bytes)
 }
 
 // removable returns the session and whether its record allows its removal. It reports the
@@ -152,7 +159,6 @@ func (c *cleaner) workspace(ctx context.Context, s *session.Session, ws *workspa
 		return false, nil
 	}
 	files, bytes := workspace.Measure(ws.Path)
-	c.report.Add(KindWorkspaces, ws.Path, files, bytes)
 	if !set.Empty() {
 		c.saves[ws.Session] = true
 		err := c.do("save "+string(s.ID), func() error {
@@ -163,7 +169,11 @@ func (c *cleaner) workspace(ctx context.Context, s *session.Session, ws *workspa
 			return false, err
 		}
 	}
-	return true, c.do("workspace "+string(s.ID), func() error { return workspace.Remove(ctx, ws) })
+	if err := c.do("workspace "+string(s.ID), func() error { return workspace.Remove(ctx, ws) }); err != nil {
+		return false, err
+	}
+	c.report.Add(KindWorkspaces, ws.Path, files, bytes)
+	return true, nil
 }
 
 // fullyReviewed reports whether the user has decided on all of set, the current content of
