@@ -133,6 +133,12 @@ func (t *Maintenance) Sessions() []string {
 	return names
 }
 
+// HasBaseline reports whether the repository has the baseline of a session's workspace.
+func (t *Maintenance) HasBaseline(session string) bool {
+	_, err := os.Lstat(filepath.Join(t.dir, "aibox", session+baselineSuffix))
+	return err == nil
+}
+
 const (
 	baselineSuffix = ".baseline"
 	ownRefs        = "refs/aibox/" // prefix of sessions' refs

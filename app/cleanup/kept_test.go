@@ -149,6 +149,38 @@ func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 	})
 }
 
+// The records of sessions can be elsewhere: in another XDG_STATE_HOME, or on a disk that is
+// not mounted. Without its baseline, the work in a workspace could not be reviewed again.
+func TestTheBaselineOfAWorkspaceWithoutARecordIsKept(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.predate(ws.GitDir, 9*month)
+	elsewhere := d.dirs
+	elsewhere.State = d.dirs.Home + "/elsewhere"
+	collect := func(o Options) *Report {
+		o.OlderThan, o.minScratchAge = month, -1
+		r, err := newCleaner(elsewhere, d.docker, o).run(t.Context())
+		d.must(err)
+		return r
+	}
+	for _, dry := range []bool{true, false} {
+		r := collect(Options{DryRun: dry})
+		if len(r.Freed) > 0 {
+			t.Errorf("freed is\n%s", freed(r))
+		}
+		if len(r.Kept) != 2 || r.Kept[0].What != "repository "+ws.GitDir || r.Kept[1].What != ws.Path {
+			t.Errorf("kept is %+v", r.Kept)
+		}
+	}
+	if got := d.files("00001-a"); got != "one.txt" {
+		t.Errorf("it changes %q", got)
+	}
+	d.must(os.RemoveAll(ws.Path))
+	if got := freed(collect(Options{})); got != "repositories 1: "+filepath.Base(ws.GitDir) {
+		t.Errorf("without the workspace, freed is\n%s", got)
+	}
+}
+
 // A session can change until it is locked.
 func TestASessionThatChangesDuringCleanupIsKept(t *testing.T) {
 	d := newFixture(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"aibox/review/recovery"
@@ -16,23 +17,27 @@ import (
 type references struct {
 	refs    map[string]bool // sessions with workspaces
 	stores  map[string]bool // repositories that aibox owns
-	folders map[string]bool // workspaces
+	folders map[string]bool // workspaces, also those that a dry run would remove
+	ending  map[string]bool // sessions whose workspaces a dry run would remove
 	images  map[string]bool // ids and references
 	damaged bool            // a record is unreadable, so there may be more references
 }
 
 // references reads all records.
 func (c *cleaner) references() (references, error) {
-	r := references{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, false}
+	r := references{refs: map[string]bool{}, stores: map[string]bool{}, folders: map[string]bool{}, ending: map[string]bool{}, images: map[string]bool{}}
 	ids, err := c.store.IDs()
 	if err != nil {
 		return r, err
 	}
 	for _, id := range ids {
+		s, err := c.store.Load(id)
 		if c.gone[id] {
+			if ws := s.State.Workspace; ws != nil {
+				r.folders[ws.Path], r.ending[ws.Session] = true, true
+			}
 			continue
 		}
-		s, err := c.store.Load(id)
 		r.damaged = r.damaged || c.incomplete(&s, id, err)
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
 		if ws := s.State.Workspace; ws != nil {
@@ -97,9 +102,17 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		c.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
 		return nil
 	}
+	lost, err := c.lostWorkspaces(known)
+	if err != nil {
+		return err
+	}
 	for _, name := range maintenance.Sessions() {
 		if known.refs[name] || c.options.DryRun && c.saves[name] { // a saved state would replace it
 			continue
+		}
+		if lost && !known.ending[name] && maintenance.HasBaseline(name) {
+			c.report.Keep("repository "+gitDir, "a workspace without a session may be that of "+name+", which has a baseline and no record")
+			return nil
 		}
 		c.beforeStep("refs of " + name)
 		if err := maintenance.Forget(ctx, name); err != nil {
@@ -121,6 +134,14 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		c.report.Freed[len(c.report.Freed)-1].Count += objects - 1
 	}
 	return err
+}
+
+// lostWorkspaces reports whether there is a workspace to which no record refers. Its session
+// was not removed by aibox, which removes the workspace and the baseline first: the records
+// may be elsewhere.
+func (c *cleaner) lostWorkspaces(known references) (bool, error) {
+	found, err := workspace.Leftovers(c.dirs, -1, func(path string) bool { return known.folders[path] })
+	return slices.ContainsFunc(found, func(l workspace.Leftover) bool { return l.Unknown }), err
 }
 
 // expire drops expired states.

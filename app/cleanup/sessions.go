@@ -138,8 +138,11 @@ func (c *cleaner) recent(s *session.Session) bool {
 // done is false, the workspace and the session stay.
 func (c *cleaner) workspace(ctx context.Context, s *session.Session, ws *workspace.Workspace) (done bool, err error) {
 	gone, err := ws.Gone()
-	if gone || err != nil {
-		return gone, err
+	if err != nil {
+		return false, err
+	}
+	if gone { // the baseline may be left
+		return true, c.do("workspace "+string(s.ID), func() error { return workspace.Remove(ctx, ws) })
 	}
 	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	if ctx.Err() != nil {

@@ -114,6 +114,21 @@ func TestOnlyUnreferencedObjectsAreRemoved(t *testing.T) {
 	}
 }
 
+func TestTheBaselineOfADeletedWorkspaceIsRemovedWithItsSession(t *testing.T) {
+	d := newFixture(t)
+	ws := d.accepted("00001-a", "one.txt")
+	d.write(filepath.Join(d.dirs.Workspace, "mine/notes"), "mine") // could be a workspace whose record is lost
+	d.must(os.RemoveAll(ws.Path))
+	d.aged("00001-a", 2*month)
+	r := d.collect()
+	if _, err := os.Lstat(ws.Baseline); !os.IsNotExist(err) {
+		t.Errorf("it is left: %v", err)
+	}
+	if len(r.Kept) != 1 || filepath.Base(r.Kept[0].What) != "mine" {
+		t.Errorf("kept is %+v", r.Kept)
+	}
+}
+
 func TestAChainOfSessionsIsRemovedWithItsLast(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
@@ -161,6 +176,9 @@ func TestADryRunReportsTheSameAndRemovesNothing(t *testing.T) {
 	real := d.collect()
 	if freed(dry) != freed(real) || len(dry.Freed) != 6 {
 		t.Errorf("the dry run says\n%s\nthe real one\n%s", freed(dry), freed(real))
+	}
+	if !slices.Equal(dry.Kept, real.Kept) {
+		t.Errorf("the dry run keeps %+v, the real one %+v", dry.Kept, real.Kept)
 	}
 	for i, f := range real.Freed {
 		if f.Kind != KindObjects && (f.Files != dry.Freed[i].Files || f.Bytes != dry.Freed[i].Bytes) {

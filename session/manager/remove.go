@@ -158,10 +158,10 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 		if unreviewed {
 			_, err = s.saveAndRemove(ctx, record, recovery.Removed)
 		}
-		if errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
-			return nil
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
+			return err
 		}
-		return err
+		return workspace.Remove(ctx, ws) // the baseline is left
 	}
 	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	switch {

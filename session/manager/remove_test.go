@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -30,6 +31,24 @@ func TestAnInterruptedRemovalKeepsLaterWork(t *testing.T) {
 	}
 	if _, err := d.store.Load("00001-a"); err != nil {
 		t.Errorf("the record: %v", err)
+	}
+}
+
+// A baseline without a record looks like that of a session whose record is lost.
+func TestTheBaselineOfADeletedWorkspaceIsRemovedWithItsSession(t *testing.T) {
+	for _, reviewed := range []bool{true, false} {
+		d := newFixture(t)
+		ws := d.ended("00001-a", "one.txt")
+		if reviewed {
+			if _, err := d.Accept(t.Context(), "00001-a", everything); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.must(os.RemoveAll(ws.Path))
+		d.must(d.Remove(t.Context(), "00001-a", true))
+		if _, err := os.Lstat(ws.Baseline); !os.IsNotExist(err) {
+			t.Errorf("reviewed %v: the baseline is left: %v", reviewed, err)
+		}
 	}
 }
 
