@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
@@ -209,7 +207,7 @@ the file - is standard input. No name is looked up.
 
 Exits with code 1 if a decision is not the expected one.`,
 		Example: "  aibox netguard test allow example.org refuse example.net:22\n  aibox netguard test --agent codex --file policy.test",
-		RunE:    func(cmd *cobra.Command, args []string) error { return e.test(args, file) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return e.test(cmd.Context(), args, file) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args)%2 == 0 {
 				return []string{"allow", "refuse"}, cobra.ShellCompDirectiveNoFileComp
@@ -231,12 +229,12 @@ type policyCase struct {
 	destination netguard.Destination
 }
 
-func (o *explainOptions) test(args []string, file string) error {
-	cases, err := o.cases(args, file)
+func (o *explainOptions) test(ctx context.Context, args []string, file string) error {
+	cases, err := o.cases(ctx, args, file)
 	if err != nil {
 		return err
 	}
-	launched, _, _, err := o.policy(context.Background(), nil)
+	launched, _, _, err := o.policy(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -285,7 +283,7 @@ func (o *explainOptions) printCases(cases []policyCase) {
 const maxCases = 1 << 20
 
 // cases reads the cases of the command line and of the file.
-func (o *explainOptions) cases(args []string, file string) ([]policyCase, error) {
+func (o *explainOptions) cases(ctx context.Context, args []string, file string) ([]policyCase, error) {
 	var cases []policyCase
 	if len(args)%2 != 0 {
 		return nil, fault.New(fault.Usage, "each case is \"allow\" or \"refuse\" and a host").Hint("aibox netguard test allow example.org refuse example.net")
@@ -303,7 +301,7 @@ func (o *explainOptions) cases(args []string, file string) ([]policyCase, error)
 			return nil, err
 		}
 	}
-	lines, err := o.caseLines(file)
+	lines, err := o.caseLines(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -326,21 +324,20 @@ func (o *explainOptions) cases(args []string, file string) ([]policyCase, error)
 	return cases, nil
 }
 
-func (o *explainOptions) caseLines(file string) ([]string, error) {
+func (o *explainOptions) caseLines(ctx context.Context, file string) ([]string, error) {
 	if file == "" {
 		return nil, nil
 	}
-	in := o.in
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "the cases cannot be read: %w", err)
-		}
-		defer opened.Close()
-		in = opened
+	var text []byte
+	var err error
+	if file == "-" {
+		text, err = readAll(ctx, o.in, maxCases)
+	} else {
+		text, err = readFile(ctx, file, maxCases)
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxCases+1))
 	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, fault.New(fault.Usage, "the cases in %s cannot be read: %w", file, err)
 	case len(text) > maxCases:

@@ -37,6 +37,26 @@ func readFile(ctx context.Context, name string, most int64) ([]byte, error) {
 	return data, withoutName(err)
 }
 
+// readAll reads in, of which it returns at most one byte more than most. It ends with ctx, even if in
+// is a pipe that nothing closes.
+func readAll(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() { // without an end of the input it ends with the program
+		text, err := io.ReadAll(io.LimitReader(in, most+1))
+		read <- result{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case r := <-read:
+		return r.text, r.err
+	}
+}
+
 // withoutName removes the name of the file from an error of package os.
 func withoutName(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {

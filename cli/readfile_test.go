@@ -32,6 +32,9 @@ func TestReadingAFileEndsWithTheCommand(t *testing.T) {
 		if _, err := a.readPromptFile(ctx, pipe); fault.KindOf(err) != fault.Interrupted {
 			t.Errorf("%s, a prompt: %v", writer, err)
 		}
+		if err := a.execute(ctx, []string{"netguard", "test", "--file", pipe}); fault.KindOf(err) != fault.Interrupted {
+			t.Errorf("%s, cases: %v", writer, err)
+		}
 	}
 }
 
@@ -44,5 +47,24 @@ func TestAFileCanBeAPipe(t *testing.T) {
 	a, _, _ := testApp(t)
 	if got, err := a.readPromptFile(t.Context(), pipe); got != "fix it" || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestReadingStandardInputEndsWithTheCommand(t *testing.T) {
+	silent, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	defer writer.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(fault.New(fault.Interrupted, "ctrl-c"))
+	a, _, _ := testApp(t)
+	a.in = silent
+	if _, err := a.readPromptFile(ctx, "-"); fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("a prompt: %v", err)
+	}
+	if err := a.execute(ctx, []string{"netguard", "test", "--file", "-"}); fault.KindOf(err) != fault.Interrupted {
+		t.Errorf("cases: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func (c *console) readSecret(ctx context.Context, question string) (secret.Value
 	if terminalOf(c.in).interactive {
 		text, err = c.readHidden(ctx, question)
 	} else {
-		text, err = readAll(ctx, c.in)
+		text, err = readAll(ctx, c.in, maxSecret)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -35,25 +35,6 @@ func (c *console) readSecret(ctx context.Context, question string) (secret.Value
 		return secret.Value{}, fault.New(fault.Environment, "standard input cannot be read: %w", err)
 	}
 	return secret.New(strings.TrimSpace(string(text))), nil
-}
-
-// readAll reads a secret from in, which may be a pipe that nothing closes.
-func readAll(ctx context.Context, in io.Reader) ([]byte, error) {
-	type result struct {
-		text []byte
-		err  error
-	}
-	read := make(chan result, 1)
-	go func() { // without an end of the input it ends with the program
-		text, err := io.ReadAll(io.LimitReader(in, maxSecret+1))
-		read <- result{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case r := <-read:
-		return r.text, r.err
-	}
 }
 
 // readHidden reads a line from the terminal without echo.

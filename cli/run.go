@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"aibox/app/run"
 	"aibox/config"
@@ -48,7 +47,7 @@ func (a *cli) runRequest(ctx context.Context, request run.Request, show presenta
 			return err
 		}
 	}
-	i.runner.ReadTask = a.readTask
+	i.runner.ReadTask = func() (string, error) { return a.readTask(ctx) }
 	if request.IsBatch() {
 		return i.runBatch(ctx, request)
 	}
@@ -131,17 +130,17 @@ func (i *invocation) warnRepositorySettings(settings string) {
 }
 
 // readTask reads the task from standard input, unless that is a terminal.
-func (a *cli) readTask() (string, error) {
+func (a *cli) readTask(ctx context.Context) (string, error) {
 	if terminalOf(a.in).interactive {
 		return "", nil
 	}
-	return a.readPrompt()
+	return a.readPrompt(ctx)
 }
 
 // readPromptFile reads the task from the file; - is standard input.
 func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
 	if name == "-" {
-		return a.readPrompt()
+		return a.readPrompt(ctx)
 	}
 	data, err := readFile(ctx, name, run.MaxPrompt)
 	if ctx.Err() != nil {
@@ -151,8 +150,11 @@ func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
 }
 
 // readPrompt reads the task from standard input.
-func (a *cli) readPrompt() (string, error) {
-	data, err := io.ReadAll(io.LimitReader(a.in, run.MaxPrompt+1))
+func (a *cli) readPrompt(ctx context.Context) (string, error) {
+	data, err := readAll(ctx, a.in, run.MaxPrompt)
+	if ctx.Err() != nil {
+		return "", err
+	}
 	return promptOf(data, "standard input", withoutName(err))
 }
 

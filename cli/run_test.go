@@ -33,10 +33,10 @@ func TestThePromptComesFromTheFlagTheFileOrTheInput(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	a.in = noInput(t)
-	if got, err := a.readTask(); got != "" || err != nil {
+	if got, err := a.readTask(t.Context()); got != "" || err != nil {
 		t.Errorf("an empty input gave %q, %v", got, err)
 	}
-	for _, read := range []func() (string, error){a.readTask, func() (string, error) { return a.readPromptFile(t.Context(), "-") }} {
+	for _, read := range []func() (string, error){func() (string, error) { return a.readTask(t.Context()) }, func() (string, error) { return a.readPromptFile(t.Context(), "-") }} {
 		input, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
