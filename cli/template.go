@@ -61,6 +61,9 @@ for each agent. Your own are files that you can edit.`,
 
 func (o *templateOptions) list(ctx context.Context) error {
 	set := o.app.Templates()
+	if err := set.Unread(); err != nil {
+		fmt.Fprintf(o.err, "%s %s\n", o.errTerm.warn("!"), safe(err.Error()))
+	}
 	broken := set.Broken()
 	for _, name := range slices.Sorted(maps.Keys(broken)) {
 		fmt.Fprintf(o.err, "%s %s\n", o.errTerm.warn("!"), safe(broken[name].Error()))

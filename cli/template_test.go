@@ -25,3 +25,18 @@ func TestATemplateIsNotCreatedFromAFileThatIsNotADockerfile(t *testing.T) {
 		}
 	}
 }
+
+func TestTemplateListReportsAFolderThatCannotBeRead(t *testing.T) {
+	a, out, errOut := testApp(t)
+	dir := filepath.Join(os.Getenv("HOME"), ".config", "aibox", "templates")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // no folder, not even for root
+		t.Fatal(err)
+	}
+	if err := a.execute(t.Context(), []string{"template", "ls"}); err != nil || !strings.Contains(out.String(), "code") ||
+		!strings.Contains(errOut.String(), "! cannot read the folder of your templates: open "+dir) {
+		t.Errorf("%v, %s%s", err, out, errOut)
+	}
+}

@@ -15,6 +15,7 @@ import (
 type Set struct {
 	byName map[string]Template
 	broken map[string]error // why the user's own templates cannot be used
+	unread error            // why the folder of the user's own templates cannot be read; nil if it can
 }
 
 // NewSet returns the built-in templates and one for each agent. A built-in template takes
@@ -44,13 +45,17 @@ func (s Set) List() []Template {
 }
 
 // Find returns the template called name. If there is none, the error is a NotFound fault that
-// names the templates; if its file is broken, a Usage fault that says why.
+// names the templates; if its file is broken, a Usage fault that says why. If the folder of the
+// user's own templates cannot be read, it can be one of those, and the error is that of Unread.
 func (s Set) Find(name string) (Template, error) {
 	if t, ok := s.byName[name]; ok {
 		return t, nil
 	}
 	if err := s.broken[name]; err != nil {
 		return Template{}, err
+	}
+	if s.unread != nil {
+		return Template{}, s.unread
 	}
 	var names []string
 	for _, t := range s.List() {
@@ -81,6 +86,9 @@ func (s Set) Recipes() (dockerfiles, below map[string]string) {
 // Broken returns why some of the user's own templates cannot be used, by name.
 func (s Set) Broken() map[string]error { return maps.Clone(s.broken) }
 
+// Unread returns why the folder of the user's own templates cannot be read; nil if it can.
+func (s Set) Unread() error { return s.unread }
+
 func (s Set) has(name string) bool {
 	_, ok := s.byName[name]
 	return ok || s.broken[name] != nil
@@ -90,7 +98,8 @@ func (s Set) has(name string) bool {
 func (s Set) With(t Template) Set {
 	byName := maps.Clone(s.byName)
 	byName[t.Name] = t
-	return Set{byName, s.broken}
+	s.byName = byName
+	return s
 }
 
 // withBroken returns the set with a template that cannot be used. It does not hide another
@@ -98,5 +107,6 @@ func (s Set) With(t Template) Set {
 func (s Set) withBroken(name string, err error) Set {
 	broken := maps.Clone(s.broken)
 	broken[name] = err
-	return Set{s.byName, broken}
+	s.broken = broken
+	return s
 }

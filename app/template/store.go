@@ -38,11 +38,14 @@ type Store struct {
 func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+suffix) }
 
 // AddTo returns a set with the store's templates. Unusable files become broken templates of
-// the set.
+// the set. If the folder exists and cannot be read, the set says why.
 func (s Store) AddTo(set Set) Set {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
-		return set // there are none; operations that write here report an unreadable folder
+		if !errors.Is(err, fs.ErrNotExist) {
+			set.unread = s.failed("cannot read the folder of your templates", err)
+		}
+		return set
 	}
 	exposed := userfile.CheckDir(s.Dir)
 	read := 0
@@ -180,10 +183,14 @@ func (s Store) checkRoom(name string, size int64) error {
 // Remove removes one of the user's own templates, even if its file is broken. Sandboxes of
 // it continue, and its image stays until `aibox gc` removes it.
 func (s Store) Remove(set Set, name string) error {
-	if t, err := set.Find(name); err == nil && t.Source != Own {
-		return fault.New(fault.Usage, "%q is aibox's own and cannot be removed", name)
-	} else if err != nil && set.broken[name] == nil {
-		return err
+	if set.broken[name] == nil { // a broken one can have the name of a template of aibox's own
+		t, err := set.Find(name)
+		if err != nil {
+			return err
+		}
+		if t.Source != Own {
+			return fault.New(fault.Usage, "%q is aibox's own and cannot be removed", name)
+		}
 	}
 	if err := os.Remove(s.Path(name)); err != nil {
 		return s.failed("cannot remove the template", err)

@@ -99,3 +99,41 @@ func TestErrorsOfATenantsTemplatesNameNoFiles(t *testing.T) {
 		t.Errorf("a file that cannot be written: %v", err)
 	}
 }
+
+func TestATemplateInAFolderThatCannotBeReadIsNotCalledMissing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "templates")
+	if err := os.WriteFile(file, nil, 0o600); err != nil { // no folder, not even for root
+		t.Fatal(err)
+	}
+	plain := NewSet(agents.Builtin())
+	set := Store{Dir: file}.AddTo(plain)
+	if _, err := set.Find("mine"); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), file) || err != set.Unread() {
+		t.Errorf("%v, not %v", err, set.Unread())
+	}
+	if _, err := set.Find("code"); err != nil {
+		t.Error(err)
+	}
+	if err := (Store{Dir: file, Hidden: true}).AddTo(plain).Unread(); fault.KindOf(err) != fault.Internal { // whose text tenants do not see
+		t.Errorf("a tenant's: %v", err)
+	}
+	if err := (Store{Dir: file + "-none"}).AddTo(plain).Unread(); err != nil {
+		t.Errorf("no folder: %v", err)
+	}
+}
+
+// A later version of aibox can have a template or an agent with the name of a user's template.
+func TestATemplateWithTheNameOfOneOfAiboxsOwnCanBeRemoved(t *testing.T) {
+	s, plain := Store{Dir: t.TempDir()}, NewSet(agents.Builtin())
+	if err := os.WriteFile(s.Path("codex"), []byte("image='x'"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(s.AddTo(plain), "codex"); err != nil {
+		t.Fatal(err)
+	}
+	if set := s.AddTo(plain); len(set.Broken()) != 0 {
+		t.Errorf("left: %v", set.Broken())
+	}
+	if err := s.Remove(s.AddTo(plain), "codex"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("aibox's own: %v", err)
+	}
+}
