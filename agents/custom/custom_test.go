@@ -321,3 +321,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAByteOrderMarkInADockerfileIsNamed(t *testing.T) {
+	_, err := Parse("bot", []byte(small+"[image]\ndockerfile = \"\\uFEFFARG BASE\\nFROM ${BASE}\\n\"\n"))
+	if err == nil || !strings.Contains(err.Error(), "begins with a byte order mark") {
+		t.Error(err)
+	}
+}

@@ -107,7 +107,10 @@ func (r *reader) dockerfile(recipe, version string) string {
 			break
 		}
 	}
-	if first != "ARG BASE" {
+	switch {
+	case dockerfile.HasByteOrderMark(recipe):
+		r.fail(at, "the dockerfile begins with a byte order mark (BOM)").Hint = "save it as UTF-8 without one"
+	case first != "ARG BASE":
 		r.fail(at, "the dockerfile starts with %q instead of ARG BASE", first).Hint = "start with ARG BASE, then FROM ${BASE}: the base has what aibox needs, such as certificates and a shell"
 	}
 	pinned := dockerfile.Version(recipe)

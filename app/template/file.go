@@ -168,6 +168,8 @@ func (c *checker) image(d *Definition, t *Template) {
 		c.fail("image or dockerfile is missing")
 	case strings.ContainsRune(d.Dockerfile, 0):
 		c.fail("dockerfile contains a NUL character")
+	case dockerfile.HasByteOrderMark(d.Dockerfile):
+		c.fail("the dockerfile begins with a byte order mark (BOM); save it as UTF-8 without one")
 	case firstInstruction(d.Dockerfile) != "ARG BASE":
 		c.fail("the dockerfile starts with %q instead of ARG BASE, which is the image named by from", firstInstruction(d.Dockerfile))
 	default:

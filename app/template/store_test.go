@@ -137,3 +137,16 @@ func TestATemplateWithTheNameOfOneOfAiboxsOwnCanBeRemoved(t *testing.T) {
 		t.Errorf("aibox's own: %v", err)
 	}
 }
+
+func TestAByteOrderMarkIsNamed(t *testing.T) {
+	s, plain := Store{Dir: t.TempDir()}, NewSet(agents.Builtin())
+	if err := os.WriteFile(s.Path("mine"), []byte("\ufeffimage='x'"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddTo(plain).Broken()["mine"]; err == nil || !strings.Contains(err.Error(), "begins with a byte order mark") {
+		t.Errorf("the file: %v", err)
+	}
+	if _, err := Check(plain, "other", &Definition{Dockerfile: "\ufeffARG BASE\nFROM ${BASE}\n"}); err == nil || !strings.Contains(err.Error(), "begins with a byte order mark") {
+		t.Errorf("the Dockerfile: %v", err)
+	}
+}

@@ -3,7 +3,11 @@
 // shell reads.
 package dockerfile
 
-import "aibox/internal/lazyregexp"
+import (
+	"strings"
+
+	"aibox/internal/lazyregexp"
+)
 
 // reference matches an image reference as registries write it: no leading dash, no space,
 // and capitals only in the tag.
@@ -14,6 +18,10 @@ var reference = lazyregexp.New(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_
 var version = lazyregexp.New(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 var versionArg = lazyregexp.New(`(?m)^ARG VERSION=(\S+)$`)
+
+// HasByteOrderMark reports whether a Dockerfile begins with a byte order mark, which some editors
+// write and no error message of a later step would show.
+func HasByteOrderMark(text string) bool { return strings.HasPrefix(text, "\ufeff") }
 
 // IsReference reports whether text is an image reference.
 func IsReference(text string) bool { return reference.MatchString(text) }

@@ -3,6 +3,7 @@
 package userfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,11 @@ import (
 	"aibox/internal/fault"
 )
 
+// byteOrderMark begins files of some editors. TOML does not allow it.
+const byteOrderMark = "\ufeff"
+
 // Read returns the content of a file, at most one byte more than most. It refuses anything
-// but a regular file, and a file that other users can write to.
+// but a regular file, a file that other users can write to, and one with a byte order mark.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
 	if err != nil {
@@ -31,7 +35,11 @@ func Read(path string, most int64) ([]byte, error) {
 	if err := ownedAlone(info, "it", path); err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(file, most+1))
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && bytes.HasPrefix(data, []byte(byteOrderMark)) {
+		err = errors.New("it begins with a byte order mark (BOM); save it as UTF-8 without one")
+	}
+	return data, err
 }
 
 // CheckDir returns an error if another user owns dir or can write to it, and could so replace
