@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/session"
 )
 
@@ -121,6 +122,24 @@ func TestAKindThatNoLongerCanBeWarmEndsItsSandboxes(t *testing.T) {
 		replanned()
 		if len(p.Warm()) != 2 {
 			t.Errorf("it has %v when it can be warm again", p.Warm())
+		}
+	})
+}
+
+// A sandbox that waits takes processor time, and no request can name its template.
+func TestNoSandboxesAreKeptForATemplateThatWasRemoved(t *testing.T) {
+	starter := newFake()
+	var log []string
+	run(t, starter, Size{2, 2}, Options{Log: func(text string) { log = append(log, text) }}, func(ctx context.Context, p *Pool) {
+		starter.change(session.Launch{}, fault.New(fault.NotFound, "there is no template"))
+		replanned()
+		if len(p.Warm()) > 0 || len(starter.warm) > 0 || len(log) != 1 || !strings.Contains(log[0], "there is no template") {
+			t.Errorf("it has %v; it reports %q", p.Warm(), log)
+		}
+		starter.change(launchOf(session.LocalTenant, "a.example"), nil)
+		replanned()
+		if len(p.Warm()) != 2 {
+			t.Errorf("it has %v when the template exists again", p.Warm())
 		}
 	})
 }

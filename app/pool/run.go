@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/session"
 )
 
@@ -83,7 +84,8 @@ func (p *Pool) due() (due []*kind) {
 	return due
 }
 
-// replan gives a kind its new launch. If planning has failed, it keeps the last one.
+// replan gives a kind its new launch. If planning has failed, it keeps the last one, but no sandboxes
+// of a template that no longer exists.
 func (p *Pool) replan(k *kind, launch session.Launch, facts string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +94,10 @@ func (p *Pool) replan(k *kind, launch session.Launch, facts string, err error) {
 		launch, problem = k.launch, "warm sandboxes cannot be adapted to the current settings: "+err.Error()
 	}
 	key, ok := launch.WarmKey(facts)
-	if !ok {
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		key, problem = "", "no sandboxes are kept warm for the template "+launch.Spec.Sandbox.Template+": "+err.Error()
+	case !ok:
 		problem = "no sandboxes are kept warm for the template " + launch.Spec.Sandbox.Template + ": with the current settings they have a model or secrets"
 	}
 	if problem != "" && problem != k.problem {
