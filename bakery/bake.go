@@ -146,7 +146,7 @@ func (r *run) make(ctx context.Context, name string, source BaseSource, rebuild 
 	if err := r.build(ctx, recipe, rebuild); err != nil {
 		return Baked{}, source, err
 	}
-	image, err := r.fresh(ctx, recipe)
+	image, err := r.fresh(context.WithoutCancel(ctx), recipe) // it exists even if ctx ended meanwhile
 	if err != nil {
 		return Baked{}, source, fmt.Errorf("finding the image %s just built: %w", recipe.Ref(), err)
 	}

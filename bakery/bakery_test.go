@@ -401,3 +401,18 @@ func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 		t.Errorf("the fresh image is gone: %v", err)
 	}
 }
+
+func TestAnImageThatIsBuiltWhenTheBakeIsCanceledIsReported(t *testing.T) {
+	fake := reachable()
+	ctx, cancel := context.WithCancel(t.Context())
+	fake.OnBuild = func(_ context.Context, b bakery.Build, _ func(bakery.Update)) error {
+		if strings.HasPrefix(b.Ref, "aibox/agent:") {
+			cancel()
+		}
+		return nil
+	}
+	baked, err := builder(t, fake, files(), bakery.Options{}).Bake(ctx, []string{"agent"}, nil)
+	if err != nil || len(baked) != 1 || baked[0].Image.ID == "" {
+		t.Errorf("%+v, %v", baked, err)
+	}
+}

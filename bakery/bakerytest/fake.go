@@ -72,7 +72,10 @@ func (f *Fake) find(ref string) (*bakery.Image, error) {
 }
 
 // Image resolves a reference or an id.
-func (f *Fake) Image(_ context.Context, ref string) (bakery.Image, error) {
+func (f *Fake) Image(ctx context.Context, ref string) (bakery.Image, error) {
+	if err := ctx.Err(); err != nil {
+		return bakery.Image{}, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	image, err := f.find(ref)
@@ -131,7 +134,7 @@ func (f *Fake) Import(ctx context.Context, as string, root io.Reader) error {
 	return nil
 }
 
-// Build calls OnBuild and adds the image.
+// Build calls OnBuild and adds the image. Without OnBuild, it fails if ctx has ended.
 func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Update)) error {
 	f.mu.Lock()
 	f.builds = append(f.builds, b)
@@ -140,8 +143,7 @@ func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Upd
 		if err := f.OnBuild(ctx, b, report); err != nil {
 			return err
 		}
-	}
-	if err := ctx.Err(); err != nil {
+	} else if err := ctx.Err(); err != nil {
 		return err
 	}
 	f.Add(b.Ref, b.Labels)

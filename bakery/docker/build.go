@@ -46,14 +46,15 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 			}
 		})
 	}
-	if ctx.Err() != nil {
+	// If ctx has ended too late, the daemon has built the image nevertheless, and given it its name.
+	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil && !b.builtMeanwhile(ctx, order, before, err) {
 		return fmt.Errorf("building %q: %w", order.Ref, err)
 	}
 	if order.Needed == nil || !order.Needed(before.ID) {
-		b.drop(ctx, before.ID)
+		b.drop(context.WithoutCancel(ctx), before.ID)
 	}
 	return nil
 }

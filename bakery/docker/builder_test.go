@@ -432,3 +432,30 @@ func openFake(t *testing.T, answer http.HandlerFunc) *Builder {
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
+
+// The daemon cannot stop a build that is about to give the image its name.
+func TestABuildThatEndsAlthoughItIsCanceledIsBuiltAndReplacesTheOldImage(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var built, removed atomic.Bool
+	b := openFake(t, func(w http.ResponseWriter, r *http.Request) {
+		old := strings.Contains(r.URL.Path, "sha256:old")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/build"):
+			cancel()
+			built.Store(true)
+			_, _ = io.WriteString(w, "{}")
+		case old && r.Method == http.MethodDelete:
+			removed.Store(true)
+			_, _ = io.WriteString(w, "[]")
+		case old:
+			_, _ = io.WriteString(w, `{"Id":"sha256:old"}`)
+		case built.Load():
+			_, _ = io.WriteString(w, `{"Id":"sha256:new","RepoTags":["aibox/x:1"]}`)
+		case strings.Contains(r.URL.Path, "/images/"):
+			_, _ = io.WriteString(w, `{"Id":"sha256:old","RepoTags":["aibox/x:1"]}`)
+		}
+	})
+	if err := b.Build(ctx, bakery.Build{Ref: "aibox/x:1"}, func(bakery.Update) {}); err != nil || !removed.Load() {
+		t.Errorf("it ends with %v; the old image is removed: %v", err, removed.Load())
+	}
+}
