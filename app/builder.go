@@ -89,7 +89,9 @@ func (a *App) builderOf(templates template.Set, options bakery.Options) (*bakery
 		return nil, err
 	}
 	recipes, below := templates.Recipes()
-	maps.Copy(recipes, a.CustomAgents().Recipes)
+	custom := a.CustomAgents()
+	maps.Copy(recipes, custom.Recipes)
 	options.Recipes, options.Below = recipes, below
+	options.Incomplete = len(custom.Broken) > 0 || len(templates.Broken()) > 0 || templates.Unread() != nil
 	return bakery.New(builder, dockerfiles.FS, options)
 }

@@ -21,6 +21,9 @@ type Options struct {
 	Recipes  map[string]string  // Dockerfiles in addition to aibox's own, by the image's name
 	Below    map[string]string  // the aibox image that a recipe builds on; the base if missing
 
+	// Incomplete reports that Recipes lacks recipes that cannot be read.
+	Incomplete bool
+
 	// Needed reports whether something needs the image with an id, although a new build has
 	// replaced it. nil: nothing does.
 	Needed func(id string) bool

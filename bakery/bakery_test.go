@@ -381,9 +381,14 @@ func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 	for _, image := range outdated {
 		ids = append(ids, image.ID)
 	}
-	// The newest image of agent is not up to date, and the up-to-date one is not the newest.
-	if want := []string{old["agent1"], old["agent2"], old["gone1"]}; !slices.Equal(ids, want) {
-		t.Errorf("outdated are %q, not %q (newest %s)", ids, want, newest)
+	// The newest image of agent is not up to date, and the up-to-date one is not the newest. The recipe
+	// of gone does not exist.
+	if want := []string{old["agent1"], old["agent2"], old["gone1"], newest}; !slices.Equal(ids, want) {
+		t.Errorf("outdated are %q, not %q", ids, want)
+	}
+	incomplete, err := builder(t, b, from, bakery.Options{Incomplete: true}).Outdated(t.Context(), time.Now(), named)
+	if err != nil || slices.ContainsFunc(incomplete, func(image bakery.Image) bool { return image.ID == newest }) || len(incomplete) != len(outdated)-1 {
+		t.Errorf("if the recipe of gone may exist, outdated are %v, %v", incomplete, err)
 	}
 	if outdated, err := k.Outdated(t.Context(), time.Unix(0, 0), named); err != nil || len(outdated) > 0 {
 		t.Errorf("young images are outdated: %v, %v", outdated, err)

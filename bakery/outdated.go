@@ -23,7 +23,8 @@ var ErrInUse = errors.New("a container uses it")
 // Outdated lists the images that were baked before a time from recipes that have
 // changed since, the oldest of each name first. It omits the newest image of each name,
 // images that a bake would reuse, and those for which named accepts the id or a
-// reference.
+// reference. The newest image of a name that has no recipe is omitted only if recipes are
+// Incomplete.
 func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref string) bool) ([]Image, error) {
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
 	if err != nil {
@@ -42,7 +43,9 @@ func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref 
 	var outdated []Image
 	for _, image := range ours {
 		name := image.Labels[LabelAgent]
-		wanted := fresh[image.ID] || named(image.ID) || !image.Created.Before(before) || !image.Created.Before(newest[name])
+		_, known := b.catalog[name]
+		last := (known || b.options.Incomplete) && !image.Created.Before(newest[name])
+		wanted := fresh[image.ID] || named(image.ID) || !image.Created.Before(before) || last
 		for _, ref := range image.Refs {
 			wanted = wanted || named(ref) || !strings.HasPrefix(ref, Namespace) // a name that the user gave it
 		}
