@@ -421,3 +421,16 @@ func TestAnImageThatIsBuiltWhenTheBakeIsCanceledIsReported(t *testing.T) {
 		t.Errorf("%+v, %v", baked, err)
 	}
 }
+
+// The API stores a template only once its image is built.
+func TestAYoungImageWithoutARecipeIsNotOutdated(t *testing.T) {
+	for age, want := range map[time.Duration]int{time.Minute: 0, 48 * time.Hour: 1} {
+		fake := reachable()
+		fake.Epoch = time.Now().Add(-age).Unix()
+		fake.Add("aibox/new:1", map[string]string{bakery.LabelRecipe: "1", bakery.LabelAgent: "new"})
+		outdated, err := builder(t, fake, files(), bakery.Options{}).Outdated(t.Context(), time.Now(), func(string) bool { return false })
+		if err != nil || len(outdated) != want {
+			t.Errorf("%v old: %v, %v", age, outdated, err)
+		}
+	}
+}

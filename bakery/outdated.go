@@ -20,11 +20,15 @@ type Remover interface {
 // ErrInUse is the error of Remover.Remove for an image that a container uses.
 var ErrInUse = errors.New("a container uses it")
 
+// minOrphanAge is the minimum age of an outdated image whose name has no recipe. A template is
+// stored only after its image has been built.
+const minOrphanAge = 24 * time.Hour
+
 // Outdated lists the images that were baked before a time from recipes that have
 // changed since, the oldest of each name first. It omits the newest image of each name,
 // images that a bake would reuse, and those for which named accepts the id or a
 // reference. The newest image of a name that has no recipe is omitted only if recipes are
-// Incomplete.
+// Incomplete, or if it is younger than minOrphanAge.
 func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref string) bool) ([]Image, error) {
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
 	if err != nil {
@@ -44,7 +48,8 @@ func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref 
 	for _, image := range ours {
 		name := image.Labels[LabelAgent]
 		_, known := b.catalog[name]
-		last := (known || b.options.Incomplete) && !image.Created.Before(newest[name])
+		mayBeUsed := known || b.options.Incomplete || time.Since(image.Created) < minOrphanAge
+		last := mayBeUsed && !image.Created.Before(newest[name])
 		wanted := fresh[image.ID] || named(image.ID) || !image.Created.Before(before) || last
 		for _, ref := range image.Refs {
 			wanted = wanted || named(ref) || !strings.HasPrefix(ref, Namespace) // a name that the user gave it

@@ -26,6 +26,9 @@ type Fake struct {
 	// InUse are the ids of images that containers use.
 	InUse map[string]bool
 
+	// Epoch is the Unix time of the first image; each further one is a second younger.
+	Epoch int64
+
 	mu     sync.Mutex
 	images []*bakery.Image
 	builds []bakery.Build
@@ -42,7 +45,7 @@ func (f *Fake) Add(ref string, labels map[string]string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id := fmt.Sprintf("sha256:%064x", len(f.images)+1)
-	f.images = append(f.images, &bakery.Image{ID: id, Labels: labels, Size: 1, Created: time.Unix(int64(len(f.images)), 0)})
+	f.images = append(f.images, &bakery.Image{ID: id, Labels: labels, Size: 1, Created: time.Unix(f.Epoch+int64(len(f.images)), 0)})
 	f.name(f.images[len(f.images)-1], ref)
 	return id
 }

@@ -234,6 +234,7 @@ func TestACleanUpRemovesOutdatedImagesAndKeepsNeededOnes(t *testing.T) {
 	cleaning.Lock()
 	defer cleaning.Unlock()
 	agent := "gctest" + strings.ToLower(rand.Text()[:8])
+	m.customAgent(agent, example(t))
 	var refs []string
 	for year := 2001; year <= 2005; year++ {
 		refs = append(refs, m.loadImage(agent, year))
@@ -263,6 +264,12 @@ func TestACleanUpRemovesOutdatedImagesAndKeepsNeededOnes(t *testing.T) {
 		if there := m.exec("docker", "image", "inspect", ref).code == 0; there != (i > 1) {
 			t.Errorf("%s is there: %v", ref, there)
 		}
+	}
+	if err := os.Remove(filepath.Join(m.home, ".config/aibox/agents", agent+".toml")); err != nil {
+		t.Fatal(err)
+	}
+	if got := of(m.collect(before2010), cleanup.KindImages); !slices.Equal(got, refs[4:]) {
+		t.Errorf("without the agent, it takes %q, not %q", got, refs[4:])
 	}
 	if !slices.ContainsFunc(r.Kept, func(k cleanup.Kept) bool { return k.What == "image "+refs[2] }) {
 		t.Errorf("kept is %+v", r.Kept)
