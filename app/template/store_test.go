@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -107,7 +108,7 @@ func TestATemplateInAFolderThatCannotBeReadIsNotCalledMissing(t *testing.T) {
 	}
 	plain := NewSet(agents.Builtin())
 	set := Store{Dir: file}.AddTo(plain)
-	if _, err := set.Find("mine"); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), file) || err != set.Unread() {
+	if _, err := set.Find("mine"); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), file) || !errors.Is(err, set.Unread()) {
 		t.Errorf("%v, not %v", err, set.Unread())
 	}
 	if _, err := set.Find("code"); err != nil {
