@@ -115,9 +115,11 @@ func (h *Host) proxies(env func(string) string) {
 			continue
 		}
 		if name != "NO_PROXY" {
-			u, err := url.Parse(value)
-			if err != nil || u.Host == "" || u.User != nil || loopback(u.Hostname()) {
-				h.Notes = append(h.Notes, name+" holds a password or points to this machine: builds do not use it")
+			if !strings.Contains(value, "://") { // as many tools take it
+				value = "http://" + value
+			}
+			if why := unusable(value); why != "" {
+				h.Notes = append(h.Notes, name+" "+why+": images are built without it")
 				continue
 			}
 		}
@@ -125,6 +127,21 @@ func (h *Host) proxies(env func(string) string) {
 			h.Proxies = map[string]string{}
 		}
 		h.Proxies[name] = value
+	}
+}
+
+// unusable returns why builds cannot use the proxy at an address, as a predicate; "" if they can.
+func unusable(proxy string) string {
+	u, err := url.Parse(proxy)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return "is not the address of a proxy"
+	case u.User != nil:
+		return "holds a password, which images would show"
+	case loopback(u.Hostname()):
+		return "points to this machine, which a build cannot reach"
+	default:
+		return ""
 	}
 }
 

@@ -132,6 +132,28 @@ func TestARegistryWithASecretInItsAddressIsNotPassed(t *testing.T) {
 	}
 }
 
+func TestProxyThatBuildsCannotUseIsNotPassedAndTheNoteSaysWhy(t *testing.T) {
+	for proxy, want := range map[string]string{
+		"http://proxy.example:3128":           "",
+		"proxy.example:3128":                  "",
+		"http://me:secret@proxy.example:3128": "holds a password",
+		"me:secret@proxy.example:3128":        "holds a password",
+		"127.0.0.1:3128":                      "points to this machine",
+		"http://[::1]:3128":                   "points to this machine",
+		"http://":                             "is not the address",
+		"http://proxy.example:port":           "is not the address",
+	} {
+		h := host(nil, map[string]string{"HTTP_PROXY": proxy})
+		notes := strings.Join(h.Notes, "\n")
+		switch {
+		case want == "" && (h.Proxies["HTTP_PROXY"] != "http://proxy.example:3128" || notes != ""):
+			t.Errorf("%s is passed as %q, with the note %q", proxy, h.Proxies["HTTP_PROXY"], notes)
+		case want != "" && (h.Proxies != nil || !strings.Contains(notes, "HTTP_PROXY "+want) || strings.Contains(notes, "secret")):
+			t.Errorf("%s: %v, with the note %q", proxy, h.Proxies, notes)
+		}
+	}
+}
+
 func TestProxyWithAPasswordOrOnThisMachineIsNotPassed(t *testing.T) {
 	h := host(nil, map[string]string{
 		"http_proxy":  "http://proxy.example:3128",
