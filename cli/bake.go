@@ -68,7 +68,7 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 		return err
 	}
 	if o.all && !o.check {
-		images = o.agentImages()
+		names, images = o.app.Agents().Names(), o.agentImages()
 	}
 	versions, err := parseVersions(o.versions)
 	if err != nil {
@@ -89,16 +89,11 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 	}
 	o.noteClouds(names)
 	baked, err := o.bakeWith(ctx, builder, images)
-	if o.json && err == nil {
-		return printJSON(o.out, baked)
-	}
-	for _, image := range baked {
-		fmt.Fprintln(o.out, image.Ref)
-	}
+	printed := o.print(baked)
 	switch {
 	case err == nil:
 		o.printUnsaved()
-		return nil
+		return printed
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "interrupted; finished images are kept, unfinished ones were removed")
 	default:
@@ -117,6 +112,17 @@ func (o *bakeOptions) noteClouds(names []string) {
 			fmt.Fprintf(o.err, "%s: note: %s talks to its vendor's servers (%s), where aibox does not see its traffic\n", name, info.Title, strings.Join(info.Hosts, ", "))
 		}
 	}
+}
+
+// print prints the images that were baked, also if a later one failed.
+func (o *bakeOptions) print(baked []bakery.Baked) error {
+	if o.json {
+		return printJSON(o.out, append([]bakery.Baked{}, baked...))
+	}
+	for _, image := range baked {
+		fmt.Fprintln(o.out, image.Ref)
+	}
+	return nil
 }
 
 // printUnsaved prints the settings that make runs use images baked with other versions or

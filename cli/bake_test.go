@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/bakery"
 	"aibox/internal/fault"
 )
 
@@ -25,6 +26,25 @@ func TestBakingABrokenAgentReportsWhatIsWrong(t *testing.T) {
 	err := a.execute(t.Context(), []string{"bake", "bad"})
 	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {
 		t.Errorf("got %v, %q", err, fault.Hints(err))
+	}
+}
+
+func TestImagesThatWereBakedBeforeAFailureArePrintedInTheFormThatWasAskedFor(t *testing.T) {
+	a, out, _ := testApp(t)
+	for _, c := range []struct {
+		json  bool
+		baked []bakery.Baked
+		want  string
+	}{
+		{false, []bakery.Baked{{Name: "base", Ref: "aibox/base:1"}}, "aibox/base:1\n"},
+		{true, []bakery.Baked{{Name: "base", Ref: "aibox/base:1"}}, `"ref": "aibox/base:1"`},
+		{true, nil, "[]\n"},
+	} {
+		out.Reset()
+		o := bakeOptions{cli: a, json: c.json}
+		if err := o.print(c.baked); err != nil || !strings.Contains(out.String(), c.want) || c.json != strings.HasPrefix(out.String(), "[") {
+			t.Errorf("%+v is printed as %q, %v", c, out.String(), err)
+		}
 	}
 }
 
