@@ -165,6 +165,20 @@ class ConnectionTest(unittest.TestCase):
             with self.assertRaises(errors.TimedOutError):
                 use()
 
+    def test_a_server_that_has_vanished_is_noticed_without_a_timeout(self) -> None:
+        kept = []
+        setsockopt = socket.socket.setsockopt
+
+        def spy(sock: socket.socket, *option: Any) -> None:
+            kept.append(option)
+            setsockopt(sock, *option)
+
+        with mock.patch.object(socket.socket, "setsockopt", spy):
+            for run in uses(lambda sandbox: sandbox.client.info(), INFO):
+                kept.clear()
+                run()
+                self.assertIn((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), kept)
+
     def test_all_headers_of_a_name_are_returned(self) -> None:
         cookies = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         for use in uses(lambda sandbox: sandbox.request_port(80), cookies):

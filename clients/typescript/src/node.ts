@@ -4,6 +4,9 @@ import { urlToHttpOptions } from "node:url";
 
 import type { Answer, Outgoing, Transport } from "./transport.ts";
 
+/** Milliseconds to make a connection. */
+const CONNECT_TIME = 10_000;
+
 /** Sends requests with Node's own HTTP: to a Unix socket or a port, with streamed bodies. */
 export class NodeTransport implements Transport {
   readonly baseURL: string;
@@ -11,7 +14,11 @@ export class NodeTransport implements Transport {
   readonly #agent: Agent;
   readonly #tls: boolean;
 
-  constructor(target: { socket: string } | { baseURL: string }) {
+  readonly #connectTime: number;
+
+  /** connectTime is the maximum time to make a connection over TCP, with TLS, in milliseconds. */
+  constructor(target: { socket: string } | { baseURL: string }, connectTime = CONNECT_TIME) {
+    this.#connectTime = connectTime;
     this.baseURL = "baseURL" in target ? target.baseURL : "";
     this.#tls = this.baseURL.startsWith("https:");
     // Not a URL, in which the path of a request could lead elsewhere.
@@ -46,6 +53,7 @@ export class NodeTransport implements Transport {
       });
       // The timeout of the agent is only for idle connections.
       sent.setTimeout(0);
+      limitConnecting(sent, this.#tls ? "secureConnect" : "connect", this.#connectTime);
       const start = (): void => {
         write(sent, body, () => refused).catch((err: unknown) => {
           sent.destroy();
@@ -65,6 +73,15 @@ export class NodeTransport implements Transport {
 /** Returns a body as Uint8Array. Node's own type of bytes has different methods. */
 async function* chunks(message: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const part of message as AsyncIterable<Buffer>) yield new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+}
+
+/** Ends a request whose connection is not made in time: the system itself tries for minutes. */
+function limitConnecting(sent: ClientRequest, connected: "connect" | "secureConnect", time: number): void {
+  sent.once("socket", (socket) => {
+    if (!socket.connecting) return; // it was used before
+    const timer = setTimeout(() => socket.destroy(new Error(`no connection was made within ${time / 1000} seconds`)), time);
+    for (const event of [connected, "close"]) socket.once(event, () => clearTimeout(timer));
+  });
 }
 
 function whenConnected(sent: ClientRequest, then: () => void): void {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -286,7 +287,10 @@ class AsyncTransport:
         if address.socket:
             return _Connection(*await asyncio.open_unix_connection(address.socket, limit=_BUFFER_BYTES))
         context = (self._context or ssl.create_default_context()) if address.tls else None
-        return _Connection(*await asyncio.open_connection(address.host, address.port, ssl=context, limit=_BUFFER_BYTES))
+        reader, writer = await asyncio.open_connection(address.host, address.port, ssl=context, limit=_BUFFER_BYTES)
+        # A call without a timeout would otherwise wait forever for a server that has vanished.
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return _Connection(reader, writer)
 
     async def _request(self, connection: _Connection, path: str, body: bytes) -> _Answer:
         head = self._head("POST", path, {**protocol.STREAM_HEADERS, "Content-Length": str(len(body))})
