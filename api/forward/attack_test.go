@@ -243,7 +243,7 @@ func TestRedirectStaysAtThePort(t *testing.T) {
 		"/login?x=1#y":                  prefix + "/login?x=1#y",
 		"http://localhost:3000/a%2Fb":   prefix + "/a%2Fb",
 		"http://127.0.0.1:3000/":        prefix + "/",
-		"next":                          "next",
+		"next":                          prefix + "/next",
 		"?page=2":                       "?page=2",
 		"http://evil.example/":          "",
 		"//evil.example/":               "",
@@ -263,6 +263,13 @@ func TestRedirectStaysAtThePort(t *testing.T) {
 		if want == "" && (got.StatusCode != 502 || got.Header.Get("Location") != "") || want != "" && got.Header.Get("Location") != want {
 			t.Errorf("%q: %d, Location %q, want %q", from, got.StatusCode, got.Header.Get("Location"), want)
 		}
+	}
+	location = "next" // of the path / that the sandbox gets
+	if got := w.do("GET", byPath, bearer); got.Header.Get("Location") != prefix+"/next" {
+		t.Errorf("without a slash: Location %q", got.Header.Get("Location"))
+	}
+	if got := w.do("GET", byPath+"/a/b", bearer); got.Header.Get("Location") != prefix+"/a/next" {
+		t.Errorf("below a folder: Location %q", got.Header.Get("Location"))
 	}
 	location = "http://other.example/login"
 	if got := w.do("GET", byHost+"/", bearer); got.StatusCode != 502 || got.Header.Get("Location") != "" {

@@ -300,6 +300,28 @@ func TestWebSocketIsForwarded(t *testing.T) {
 	}
 }
 
+// A client of a protocol such as that of `docker attach` ends its input, and reads on.
+func TestAClientOfAnUpgradedConnectionCanEndItsStreamAndReadOn(t *testing.T) {
+	w := newWorld(t, func(out http.ResponseWriter, _ *http.Request) {
+		conn, in, err := http.NewResponseController(out).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: any/1\r\n\r\n")
+		given, _ := io.ReadAll(in)
+		fmt.Fprintf(conn, "%d bytes", len(given))
+	})
+	conn, in, _ := w.upgrade("/v1/sandboxes/0dq4f-a/ports/3000/", "127.0.0.1", bearer)
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "input")
+	_ = conn.(*net.TCPConn).CloseWrite()
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	if got, err := io.ReadAll(in); string(got) != "5 bytes" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // upgrade requests another protocol.
 func (w *world) upgrade(path, host string, headers ...string) (net.Conn, *bufio.Reader, *http.Response) {
 	w.Helper()

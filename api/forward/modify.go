@@ -63,8 +63,13 @@ func (h *hop) redirect(header http.Header) error {
 	if strings.HasPrefix(path, "//") {
 		return errRedirect
 	}
-	if strings.HasPrefix(path, "/") {
+	switch {
+	case strings.HasPrefix(path, "/"):
 		path = h.target.prefix + path
+	case path != "" && !h.target.byHost():
+		// It is relative to the path that the sandbox knows. The client's ends in the number of the
+		// port if it has no slash after that.
+		path = h.target.prefix + h.target.path[:strings.LastIndex(h.target.path, "/")+1] + path
 	}
 	to.Path, to.RawPath = "", ""
 	header.Set("Location", path+to.String())

@@ -106,6 +106,15 @@ type pooledConn struct {
 	pool *pool
 }
 
+// CloseWrite ends what a client sends over an upgraded connection. It can still receive.
+func (c *pooledConn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
 func (c *pooledConn) Close() error {
 	c.pool.mu.Lock()
 	delete(c.pool.open, c)
