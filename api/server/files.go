@@ -2,12 +2,14 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/api/httpbody"
@@ -26,6 +28,7 @@ type fileService struct {
 	sandboxes Sandboxes
 	open      func(ctx context.Context, id session.ID, user string) Files
 	processes Processes
+	alive     time.Duration // between keep-alive events of a watch
 }
 
 // files opens the files of the caller's sandbox. The supervisor determines the sandbox's user.
@@ -264,17 +267,22 @@ func (f *fileService) Watch(ctx context.Context, r *connect.Request[aiboxv1.Watc
 	if err != nil {
 		return err
 	}
-	var sendErr error
-	err = at.Watch(ctx, name, r.Msg.GetRecursive(), func() { sendErr = stream.Send(&aiboxv1.FileEvent{}) }, func(e files.Event) error {
-		if sendErr != nil {
-			return sendErr
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watching := func() *aiboxv1.FileEvent { return &aiboxv1.FileEvent{} }
+	var sending *sender[*aiboxv1.FileEvent]
+	err = at.Watch(ctx, name, r.Msg.GetRecursive(), func() {
+		sending = newSender(stream.Send, watching, cancel, f.alive)
+		_ = sending.send(watching()) // the next event has the error
+	}, func(e files.Event) error {
 		if e.Change == files.Ended {
 			return nil
 		}
-		sendErr = stream.Send(&aiboxv1.FileEvent{Type: changes[e.Change], Path: utf8(e.Path), NewPath: utf8(e.To), Directory: e.Folder})
-		return sendErr
+		return sending.send(&aiboxv1.FileEvent{Type: changes[e.Change], Path: utf8(e.Path), NewPath: utf8(e.To), Directory: e.Folder})
 	})
+	if sending != nil {
+		err = cmp.Or(sending.end(), err)
+	}
 	if err != nil {
 		return fileError(err)
 	}

@@ -35,7 +35,7 @@ type processes struct {
 const aliveTime = 15 * time.Second
 
 func (s *Server) processes() *processes {
-	return &processes{s.options.Services.Sandboxes, s.options.Services.Processes, s.options.Services.Code, aliveTime}
+	return &processes{s.options.Services.Sandboxes, s.options.Services.Processes, s.options.Services.Code, s.alive}
 }
 
 // running returns the session of the caller's sandbox.
@@ -152,10 +152,21 @@ func (p *processes) follow(ctx context.Context, id session.ID, info *process.Inf
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	sending := newSender(send, cancel, p.alive)
-	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), sending.sendFrame)
+	sending := newSender(send, aliveEvent, cancel, p.alive)
+	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), frameSender(sending.send))
 	cancel()
 	return cmp.Or(sending.end(), err)
+}
+
+// frameSender returns a function that sends the event of a frame.
+func frameSender(send func(*aiboxv1.ProcessEvent) error) func(process.Frame) error {
+	return func(frame process.Frame) error {
+		event, err := toEvent(frame)
+		if err != nil {
+			return err
+		}
+		return send(event)
+	}
 }
 
 // sendStarted sends the started event of a process.
@@ -170,14 +181,14 @@ func (p *processes) Start(ctx context.Context, r *connect.Request[aiboxv1.StartP
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var sending *sender
+	var sending *sender[*aiboxv1.ProcessEvent]
 	_, err = p.cases.RunProcess(ctx, id, request, func(info process.Info) error {
 		if err := sendStarted(&info, stream.Send); err != nil {
 			return err
 		}
-		sending = newSender(stream.Send, cancel, p.alive)
+		sending = newSender(stream.Send, aliveEvent, cancel, p.alive)
 		return nil
-	}, func(frame process.Frame) error { return sending.sendFrame(frame) })
+	}, func(frame process.Frame) error { return frameSender(sending.send)(frame) })
 	if sending == nil {
 		return err
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	aiboxv1 "aibox/api/aibox/v1"
-	"aibox/session/process"
 )
 
-// sender sends the events of one process, and keep-alive events between them. It is safe
-// for concurrent use.
-type sender struct {
-	pass   func(*aiboxv1.ProcessEvent) error
+// sender sends the events of a stream, and keep-alive events between them. It is safe for
+// concurrent use.
+type sender[E any] struct {
+	pass   func(E) error
 	cancel context.CancelFunc // ends the reading of events
 	alive  *time.Timer
 	every  time.Duration
@@ -24,12 +21,12 @@ type sender struct {
 
 // newSender returns a sender that sends a keep-alive after each interval without events.
 // Its end must be called. It calls cancel if a keep-alive cannot be sent.
-func newSender(pass func(*aiboxv1.ProcessEvent) error, cancel context.CancelFunc, every time.Duration) *sender {
-	s := &sender{pass: pass, cancel: cancel, every: every}
+func newSender[E any](pass func(E) error, alive func() E, cancel context.CancelFunc, every time.Duration) *sender[E] {
+	s := &sender[E]{pass: pass, cancel: cancel, every: every}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alive = time.AfterFunc(every, func() {
-		if s.send(aliveEvent()) != nil {
+		if s.send(alive()) != nil {
 			s.cancel()
 		}
 	})
@@ -37,7 +34,7 @@ func newSender(pass func(*aiboxv1.ProcessEvent) error, cancel context.CancelFunc
 }
 
 // send sends an event. After an error it sends nothing more.
-func (s *sender) send(event *aiboxv1.ProcessEvent) error {
+func (s *sender[E]) send(event E) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil || s.ended {
@@ -48,17 +45,8 @@ func (s *sender) send(event *aiboxv1.ProcessEvent) error {
 	return s.err
 }
 
-// sendFrame sends the event of a frame.
-func (s *sender) sendFrame(frame process.Frame) error {
-	event, err := toEvent(frame)
-	if err != nil {
-		return err
-	}
-	return s.send(event)
-}
-
 // end stops the keep-alives, and returns the error of the first event that could not be sent.
-func (s *sender) end() error {
+func (s *sender[E]) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true

@@ -56,6 +56,7 @@ type Server struct {
 	front    http.Handler // the handler that Serve serves
 	ports    *portService // nil means unsupported
 	recheck  time.Duration
+	alive    time.Duration // between keep-alive events
 }
 
 // New returns a server with the routes of the schema.
@@ -65,7 +66,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.Limits = o.Limits.withDefaults()
 	s := &Server{
-		options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), started: time.Now(), recheck: recheck,
+		options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), started: time.Now(), recheck: recheck, alive: aliveTime,
 		calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits),
 		answers:  budget.New("the answers that %s collects at once", o.Limits.Answers, o.Limits.TenantAnswers),
 		messages: budget.New("the messages that %s receives at once", o.Limits.Messages, o.Limits.TenantMessages),
@@ -110,7 +111,7 @@ func (s *Server) addServices() error {
 	o := s.options.Services
 	add(aiboxv1connect.NewSandboxesHandler(&sandboxes{o.Sandboxes, o.Creations}, options...))
 	add(aiboxv1connect.NewProcessesHandler(s.processes(), streaming...))
-	files := &fileService{o.Sandboxes, o.Files, o.Processes}
+	files := &fileService{o.Sandboxes, o.Files, o.Processes, s.alive}
 	s.addUploads(files)
 	s.addDownloads(files)
 	s.addTrees()
