@@ -17,6 +17,7 @@ import (
 	"aibox/api/auth"
 	"aibox/api/server"
 	"aibox/session"
+	"aibox/api/store"
 )
 
 // attached serves a server of this package behind the guard of the real API server, as `aibox
@@ -153,7 +154,7 @@ func (f *fakeAPI) Authenticate(_ context.Context, token string) (auth.Caller, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fakeTokens[token] == "" || f.revoked[token] {
-		return auth.Caller{}, errToken
+		return auth.Caller{}, store.ErrUnauthenticated
 	}
 	return auth.Caller{Tenant: session.Tenant(fakeTokens[token]), Token: token}, nil
 }

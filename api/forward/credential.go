@@ -61,8 +61,12 @@ func (f *Forwarder) authenticate(w http.ResponseWriter, r *http.Request, t targe
 	}
 	if t.byHost() {
 		for _, cookie := range r.CookiesNamed(cookieNameOf(r)) {
-			if g, err := f.verify(r, t, cookie.Value, inCookie); err == nil {
+			g, err := f.verify(r, t, cookie.Value, inCookie)
+			switch {
+			case err == nil:
 				return g.credential(), false, checkSameOrigin(r, t)
+			case fault.KindOf(err) == fault.Environment:
+				return c, false, err
 			}
 		}
 	} else if caller, err := f.options.Authorizer.Authorize(r.Context(), ""); err == nil {
@@ -77,7 +81,11 @@ func (f *Forwarder) verify(r *http.Request, t target, encoded string, want use) 
 	if !ok || g.Sandbox != t.sandbox || g.Port != t.port {
 		return grant{}, refusal()
 	}
-	if err := f.options.Authorizer.Check(r.Context(), g.credential().Caller); err != nil {
+	err := f.options.Authorizer.Check(r.Context(), g.credential().Caller)
+	switch {
+	case fault.KindOf(err) == fault.Environment:
+		return grant{}, err
+	case err != nil:
 		return grant{}, refusal()
 	}
 	return g, nil

@@ -33,10 +33,10 @@ type Caller struct {
 type Authorizer interface {
 	// Authorize returns the caller that a token belongs to, if it may use ports. An empty
 	// token means that the request has none; its connection may identify the caller. Errors
-	// are Refused faults.
+	// are Refused faults, or Environment faults if the token cannot be checked.
 	Authorize(ctx context.Context, token string) (Caller, error)
-	// Check returns a Refused fault unless a caller of an earlier Authorize still may use
-	// ports.
+	// Check returns an error like that of Authorize unless a caller of an earlier Authorize still
+	// may use ports.
 	Check(ctx context.Context, caller Caller) error
 }
 
@@ -136,9 +136,12 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, t target) {
 	switch {
 	case err != nil:
 		status := http.StatusForbidden
-		if isMissing(err) {
+		switch {
+		case isMissing(err):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			status = http.StatusUnauthorized
+		case fault.KindOf(err) == fault.Environment:
+			status = http.StatusServiceUnavailable
 		}
 		f.fail(w, r, &hop{t, caller}, status, err)
 	case !answered:

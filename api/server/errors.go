@@ -61,6 +61,7 @@ var (
 	errUnauthenticated = &failed{failUnauthenticated, "there is no valid token", []string{"send the header Authorization: Bearer TOKEN", "`aibox token create` creates a token"}}
 	errInternal        = &failed{failInternal, "aibox failed; the server's log has the reason", nil}
 	errUnsupported     = &failed{failUnsupported, "this server does not support that", nil}
+	errTokens          = &failed{failEnvironment, "the token cannot be checked at the moment; the server's log has the reason", []string{"try again later"}}
 )
 
 func errNoRoute(r *http.Request) error {

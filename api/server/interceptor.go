@@ -96,8 +96,8 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 	if err == nil {
 		err = do()
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errUnauthenticated) {
-		err = errUnauthenticated // it ended the call; see whileValid
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errUnauthenticated) || errors.Is(cause, errTokens)) {
+		err = cause // it ended the call; see whileValid
 	}
 	if err != nil || !isRead(method) {
 		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: about(), Took: time.Since(begin), Err: err})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -65,7 +66,7 @@ func (p *portService) Authorize(ctx context.Context, token string) (forward.Call
 	if token != "" || !isLocal(ctx) {
 		var err error
 		if caller, err = p.server.ByToken(ctx, token); err != nil {
-			return forward.Caller{}, fault.New(fault.Refused, "there is no valid token")
+			return forward.Caller{}, portError(err, "there is no valid token")
 		}
 	}
 	return forward.Caller{Tenant: caller.Tenant, Token: caller.Token}, caller.Check(aiboxv1.Right_RIGHT_EXECUTE)
@@ -86,9 +87,17 @@ func (p *portService) Check(ctx context.Context, of forward.Caller) error {
 	}
 	caller, err := p.server.callerOf(ctx, of.Tenant, of.Token)
 	if err != nil {
-		return fault.New(fault.Refused, "the token is no longer valid")
+		return portError(err, "the token is no longer valid")
 	}
 	return caller.Check(aiboxv1.Right_RIGHT_EXECUTE)
+}
+
+// portError returns the fault for a token that is not valid, or that cannot be checked.
+func portError(err error, invalid string) error {
+	if errors.Is(err, errTokens) {
+		return fault.New(fault.Environment, "%w", errTokens)
+	}
+	return fault.New(fault.Refused, "%s", invalid)
 }
 
 // DialPort implements forward.Dialer.

@@ -19,9 +19,9 @@ func (s *Server) callerOf(ctx context.Context, tenant session.Tenant, id string)
 	}
 	caller, err := s.options.Tokens.Caller(ctx, id)
 	if err == nil && caller.Tenant != tenant {
-		err = errUnauthenticated
+		return auth.Caller{}, errUnauthenticated
 	}
-	return caller, err
+	return caller, s.tokenError(ctx, err)
 }
 
 // whileValid returns a context that ends when the token of a caller is no longer valid: a call can
@@ -38,7 +38,7 @@ func (s *Server) whileValid(ctx context.Context, caller auth.Caller) (valid cont
 	defer mu.Unlock()
 	timer = time.AfterFunc(s.recheck, func() {
 		if _, err := s.callerOf(valid, caller.Tenant, caller.Token); err != nil {
-			cancel(errUnauthenticated)
+			cancel(err)
 			return
 		}
 		mu.Lock()

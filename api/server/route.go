@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/store"
 	"aibox/session"
 )
 
@@ -62,8 +64,19 @@ func (s *Server) ByToken(ctx context.Context, token string) (auth.Caller, error)
 		return auth.Caller{}, errUnauthenticated
 	}
 	caller, err := s.options.Tokens.Authenticate(ctx, token)
-	if err != nil && ctx.Err() == nil {
-		return auth.Caller{}, errUnauthenticated
+	return caller, s.tokenError(ctx, err)
+}
+
+// tokenError returns the error for a token that cannot be found. If the database fails, nobody knows
+// whether the token is valid: a program must not take it for one that was revoked.
+func (s *Server) tokenError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrUnauthenticated):
+		return errUnauthenticated
+	case ctx.Err() != nil:
+		return err
 	}
 	return caller, err
 }

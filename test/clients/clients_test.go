@@ -17,10 +17,10 @@ import (
 
 	"aibox/api/auth"
 	"aibox/api/server"
+	"aibox/api/store"
 	"aibox/bakery"
 	"aibox/bakery/docker"
 	"aibox/dockerfiles"
-	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
 
@@ -55,7 +55,7 @@ func (tokens) Authenticate(_ context.Context, given string) (auth.Caller, error)
 	case readToken:
 		return auth.Caller{Tenant: "tests", Rights: []aiboxv1.Right{aiboxv1.Right_RIGHT_READ}, Token: "t2"}, nil
 	}
-	return auth.Caller{}, fault.New(fault.NotFound, "no such token")
+	return auth.Caller{}, store.ErrUnauthenticated
 }
 
 func (t tokens) Caller(ctx context.Context, id string) (auth.Caller, error) {
