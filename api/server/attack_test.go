@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/internal/diskerr"
+	"aibox/internal/fault"
 )
 
 type rightType = aiboxv1.Right
@@ -516,6 +520,19 @@ func TestNoAnswerHasAStackOrAnInternalError(t *testing.T) {
 	}
 	if got := s.request("POST", "/v1/sandboxes", "{}", local); got.status != 500 || !strings.Contains(got.body, "/home/u") {
 		t.Errorf("an internal error, to the machine's user: %d %s", got.status, got.body)
+	}
+	s.m.fail = diskerr.Explain(&fs.PathError{Op: "mkdir", Path: "/home/u/aibox/x", Err: syscall.ENOSPC}, "/home/u/aibox")
+	for _, path := range []string{"/v1/sandboxes", "/aibox.v1.Sandboxes/Create"} {
+		if got := s.request("POST", path, "{}", tenant); got.status != 503 || strings.Contains(got.body, "/home/u") || !strings.Contains(got.body, "the disk of the server's machine") {
+			t.Errorf("a full disk: %d %s", got.status, got.body)
+		}
+	}
+	if got := s.request("POST", "/v1/sandboxes", "{}", local); got.status != 503 || !strings.Contains(got.body, "df -h /home/u/aibox") {
+		t.Errorf("a full disk, to the machine's user: %d %s", got.status, got.body)
+	}
+	shown := s.Shown(t.Context(), "a", s.m.fail)
+	if strings.Contains(fmt.Sprint(shown, fault.Hints(shown)), "/home/u") || fault.KindOf(shown) != fault.Environment {
+		t.Errorf("a full disk, over MCP: %v", shown)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -59,9 +61,10 @@ func (f *failed) Error() string { return f.message }
 
 var (
 	errUnauthenticated = &failed{failUnauthenticated, "there is no valid token", []string{"send the header Authorization: Bearer TOKEN", "`aibox token create` creates a token"}}
+	errMachine         = &failed{failEnvironment, "the disk of the server's machine has a problem; the server's log has the reason", nil}
+	errTokens          = &failed{failEnvironment, "the token cannot be checked at the moment; the server's log has the reason", []string{"try again later"}}
 	errInternal        = &failed{failInternal, "aibox failed; the server's log has the reason", nil}
 	errUnsupported     = &failed{failUnsupported, "this server does not support that", nil}
-	errTokens          = &failed{failEnvironment, "the token cannot be checked at the moment; the server's log has the reason", []string{"try again later"}}
 )
 
 func errNoRoute(r *http.Request) error {
@@ -139,6 +142,11 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 		if auth.From(ctx).Tenant != session.LocalTenant {
 			shown.Message, shown.Hints = errInternal.message, nil
 		}
+	case found == failEnvironment && auth.From(ctx).Tenant != session.LocalTenant && namesHost(err):
+		if s := requestOf(ctx).server; s != nil {
+			s.options.Log.Error("a call failed", "request", shown.Id, "error", err)
+		}
+		shown.Message, shown.Hints = errMachine.message, nil
 	case found == failNotFound && errors.Is(err, fs.ErrNotExist) && fault.KindOf(err) != fault.NotFound:
 		shown.Message = "it does not exist" // the error names a path of the host
 	case errors.As(err, &known):
@@ -149,13 +157,24 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 	return shown, found
 }
 
+// namesHost reports whether the text of an error has a path of the host, as for a full disk.
+func namesHost(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link) || diskerr.Is(err)
+}
+
 // Shown returns the error that a tenant may see in place of one that no call of the schema has
-// answered: only the machine's user sees internal errors.
+// answered: only the machine's user sees internal errors, and paths of the machine.
 func (s *Server) Shown(ctx context.Context, tenant session.Tenant, err error) error {
-	if tenant == session.LocalTenant || fault.KindOf(err) != fault.Internal {
+	kind := fault.KindOf(err)
+	if tenant == session.LocalTenant || kind != fault.Internal && (kind != fault.Environment || !namesHost(err)) {
 		return err
 	}
 	s.options.Log.Error("a call failed", "request", requestID(ctx), "tenant", tenant, "error", err)
+	if kind == fault.Environment {
+		return fault.New(fault.Environment, "%s", errMachine.message)
+	}
 	return fault.New(fault.Internal, "%s", errInternal.message)
 }
 
