@@ -147,18 +147,23 @@ func orUnimplemented[T comparable](given, fallback T) T {
 	return given
 }
 
+// maxInfo is the maximum size of a message to health and reflection in bytes, also of one that was
+// compressed. Everyone can call health.
+const maxInfo = 16 << 10
+
 // addInfo adds health, reflection and metrics.
 func (s *Server) addInfo() {
-	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(s.services...))
+	small := connect.WithReadMaxBytes(maxInfo)
+	path, health := grpchealth.NewHandler(grpchealth.NewStaticChecker(s.services...), small)
 	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: health, Public: true}))
 	s.Handle(Route{Pattern: "GET /health", Public: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 	})})
 	reflector := grpcreflect.NewStaticReflector(s.services...)
-	path, handler := grpcreflect.NewHandlerV1(reflector)
+	path, handler := grpcreflect.NewHandlerV1(reflector, small)
 	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
-	path, handler = grpcreflect.NewHandlerV1Alpha(reflector)
+	path, handler = grpcreflect.NewHandlerV1Alpha(reflector, small)
 	s.mux.Handle(path, s.guard(Route{Pattern: path, Handler: handler, checked: true}))
 	s.Handle(Route{Pattern: "GET /metrics", localOnly: true, checked: true, Handler: s.metrics.handler()})
 	s.Handle(Route{Pattern: "GET /openapi.yaml", Public: true, Handler: http.HandlerFunc(serveOpenAPI)})
