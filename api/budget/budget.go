@@ -54,6 +54,12 @@ func Reserve(ctx context.Context, bytes int64, hints ...string) error {
 	return c.Reserve(bytes, hints...)
 }
 
+// ReserveAll makes what the call of ctx has reserved at least this large; see Reserve.
+func ReserveAll(ctx context.Context, bytes int64) error {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c.ReserveAll(bytes)
+}
+
 // Reserve reserves more bytes, or returns a Limit fault with hints.
 func (c *Call) Reserve(bytes int64, hints ...string) error {
 	if c == nil {

@@ -3,6 +3,7 @@ package e2b
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 
 	"aibox/api/auth"
 	"aibox/api/server"
-	"aibox/session"
 	"aibox/api/store"
+	"aibox/session"
 )
 
 // attached serves a server of this package behind the guard of the real API server, as `aibox
@@ -223,5 +224,45 @@ func TestRequestsOfATenantAreLimitedWhileTheyMakeNoCall(t *testing.T) {
 	}
 	if status, body := call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-b"); status != http.StatusOK {
 		t.Errorf("another tenant: %d %s", status, body)
+	}
+}
+
+func TestMessagesOfThePackagesTakeFromTheBudgetOfTheTenant(t *testing.T) {
+	const most, large = 128 << 10, 256 << 10
+	_, front := attached(t, server.Limits{TenantMessages: most})
+	a := create(t, front, "token-a")
+	text := strings.Repeat("A", large)
+	var packed bytes.Buffer
+	in := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(in, `{"process":{"pid":1},"input":{"stdin":"`+text+`"}}`)
+	_ = in.Close()
+	for name, c := range map[string]struct {
+		path, body string
+		headers    []string
+	}{
+		"the control plane":    {"/e2b/volumes", `{"name":"` + text + `"}`, []string{"X-API-KEY", "token-a"}},
+		"a message":            {"/e2b/process.Process/SendInput", `{"process":{"pid":1},"input":{"stdin":"` + text + `"}}`, inside(a)},
+		"a compressed message": {"/e2b/process.Process/SendInput", packed.String(), append(inside(a), "Content-Encoding", "gzip")},
+	} {
+		status, body := call(t, front, "POST", c.path, c.body, append(c.headers, "Content-Type", "application/json")...)
+		if status != http.StatusTooManyRequests || !strings.Contains(body, "the messages that the tenant receives at once") {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	status, body, _ := exchange(t, front, "POST", "/e2b/files?path=/f", strings.NewReader(text), append(inside(a), "Content-Type", octetStream)...)
+	if status != http.StatusOK {
+		t.Errorf("a file, which is never in memory as a whole: %d %s", status, body)
+	}
+}
+
+func TestAListOfADirectoryTakesFromTheBudgetOfTheTenant(t *testing.T) {
+	for most, want := range map[int64]int{64 << 10: http.StatusTooManyRequests, 64 << 20: http.StatusOK} {
+		fake, front := attached(t, server.Limits{TenantAnswers: most})
+		a := create(t, front, "token-a")
+		fake.files.pages = 4
+		status, body := call(t, front, "POST", "/e2b/filesystem.Filesystem/ListDir", `{"path":"/","depth":1}`, append(inside(a), "Content-Type", "application/json")...)
+		if status != want || want != http.StatusOK && !strings.Contains(body, "smaller depth") {
+			t.Errorf("with %d bytes: %d %.300s", most, status, body)
+		}
 	}
 }

@@ -115,9 +115,7 @@ func (s *Server) control(handle func(w http.ResponseWriter, r *http.Request) err
 		}
 		err := checkControl(r, token)
 		if err == nil {
-			err = s.admitted(r, token, func() error {
-				return handle(w, r.WithContext(withCaller(r.Context(), caller{token: token})))
-			})
+			err = s.admitted(r, caller{token: token}, func(r *http.Request) error { return handle(w, r) })
 		}
 		if err != nil {
 			writeError(w, err)
@@ -145,6 +143,8 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	switch {
 	case errors.As(err, &large):
 		return &apiError{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.Itoa(maxBody) + " bytes"}
+	case connect.CodeOf(err) == connect.CodeResourceExhausted:
+		return err
 	case err != nil:
 		return &apiError{http.StatusBadRequest, "the body broke off"}
 	case len(data) == 0:

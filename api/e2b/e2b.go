@@ -11,11 +11,16 @@ package e2b
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"connectrpc.com/connect"
+
+	"aibox/internal/fault"
 	"aibox/internal/namedlock"
 )
 
@@ -54,9 +59,9 @@ type Server struct {
 	routes  *http.ServeMux // of both planes
 	inside  *http.ServeMux // only for requests to the inside of a sandbox
 
-	// enter admits the caller of a request, by its token of aibox, until done is called. It comes
-	// before anything of the body is read. Nil admits all: the API decides about each call.
-	enter func(r *http.Request, token string) (done func(), err error)
+	// enter admits the caller of a request, by its token of aibox, until done is called; see
+	// server.Server.Enter. Nil admits all: the API decides about each call.
+	enter func(r *http.Request, token string, collects bool) (ctx context.Context, done func(), err error)
 }
 
 // New returns a server.
@@ -82,17 +87,34 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// admitted calls do if the caller of a request is admitted.
-func (s *Server) admitted(r *http.Request, token string, do func() error) error {
-	if s.enter == nil {
-		return do()
+// admitted calls do with the request of a caller who is admitted.
+func (s *Server) admitted(r *http.Request, c caller, do func(*http.Request) error) error {
+	ctx := r.Context()
+	if s.enter != nil {
+		isUpload := r.Method == http.MethodPost && r.URL.Path == filesPath // files pass through in pieces
+		entered, done, err := s.enter(r, c.token, !isUpload)
+		if err != nil {
+			return err
+		}
+		defer done()
+		ctx = entered
 	}
-	done, err := s.enter(r, token)
-	if err != nil {
-		return err
+	r = r.WithContext(withCaller(ctx, c))
+	r.Body = limitedBody{r.Body}
+	return do(r)
+}
+
+// limitedBody reports a limit of the server as an error of Connect, which the handlers of RPCs
+// pass on.
+type limitedBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (b limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if full := (*fault.Fault)(nil); errors.As(err, &full) && full.Kind == fault.Limit {
+		err = connect.NewError(connect.CodeResourceExhausted, err)
 	}
-	defer done()
-	return do()
+	return n, err
 }
 
 // Close ends the calls that the server makes, and the watches that it holds.

@@ -55,8 +55,8 @@ func tenantOf(ctx context.Context) string {
 	return tenant
 }
 
-// fault returns an error as aibox's API reports it.
-func fault(code connect.Code, kind, message string) error {
+// apiFault returns an error as aibox's API reports it.
+func apiFault(code connect.Code, kind, message string) error {
 	err := connect.NewError(code, errors.New(message))
 	if d, detailErr := connect.NewErrorDetail(&aiboxv1.Error{Kind: kind, Message: message, Hints: []string{"a hint"}}); detailErr == nil {
 		err.AddDetail(d)
@@ -92,7 +92,7 @@ func (f *fakeAPI) handler() http.Handler {
 		refused := tenant == "" || f.revoked[token]
 		f.mu.Unlock()
 		if refused {
-			_ = connect.NewErrorWriter().Write(w, r, fault(connect.CodeUnauthenticated, "unauthenticated", "the token is not valid"))
+			_ = connect.NewErrorWriter().Write(w, r, apiFault(connect.CodeUnauthenticated, "unauthenticated", "the token is not valid"))
 			return
 		}
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant)))
@@ -105,7 +105,7 @@ func (f *fakeAPI) find(ctx context.Context, id string) (*fakeSandbox, error) {
 	defer f.mu.Unlock()
 	found := f.sandboxes[id]
 	if found == nil || found.tenant != tenantOf(ctx) {
-		return nil, fault(connect.CodeNotFound, "not_found", "there is no sandbox "+id)
+		return nil, apiFault(connect.CodeNotFound, "not_found", "there is no sandbox "+id)
 	}
 	return found, nil
 }
@@ -116,7 +116,7 @@ func (f *fakeAPI) running(ctx context.Context, id string) (*fakeSandbox, error) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil && found.state != aiboxv1.SandboxState_SANDBOX_STATE_RUNNING {
-		return nil, fault(connect.CodeFailedPrecondition, "conflict", "the sandbox does not run")
+		return nil, apiFault(connect.CodeFailedPrecondition, "conflict", "the sandbox does not run")
 	}
 	return found, err
 }
@@ -307,6 +307,17 @@ type fakeFiles struct {
 	mu      sync.Mutex
 	content map[string][]byte
 	ended   chan error // receives the result of each Read, if it is not nil
+	pages   int        // of the list of each directory
+}
+
+// List returns one file with a long path on each page.
+func (f *fakeFiles) List(_ context.Context, r *connect.Request[aiboxv1.ListFilesRequest]) (*connect.Response[aiboxv1.ListFilesResponse], error) {
+	token := r.Msg.PageToken + "x"
+	answer := &aiboxv1.ListFilesResponse{Entries: []*aiboxv1.FileInfo{info("/"+strings.Repeat("d/", 16<<10)+token, 1)}}
+	if len(token) < f.pages {
+		answer.NextPageToken = token
+	}
+	return connect.NewResponse(answer), nil
 }
 
 func info(name string, size int) *aiboxv1.FileInfo {
@@ -321,7 +332,7 @@ func (f *fakeFiles) Stat(ctx context.Context, r *connect.Request[aiboxv1.StatFil
 	defer f.mu.Unlock()
 	data, ok := f.content[r.Msg.Path]
 	if !ok {
-		return nil, fault(connect.CodeNotFound, "not_found", "there is no such file")
+		return nil, apiFault(connect.CodeNotFound, "not_found", "there is no such file")
 	}
 	return connect.NewResponse(info(r.Msg.Path, len(data))), nil
 }

@@ -10,8 +10,10 @@ import (
 	"strconv"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/budget"
 	"aibox/api/e2b/filesystempb"
 )
 
@@ -133,6 +135,10 @@ func (f *filesystem) ListDir(ctx context.Context, r *connect.Request[filesystemp
 		}
 		if len(answer.Entries)+len(page.Msg.Entries) > maxEntries {
 			return nil, connect.NewError(connect.CodeOutOfRange, fmt.Errorf("the directory has more than the %d entries that can be listed at once: list with a smaller depth", maxEntries))
+		}
+		// The paths of entries can be long. The answer is encoded while all of them are in memory.
+		if err := budget.Reserve(ctx, 2*int64(proto.Size(page.Msg))); err != nil {
+			return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w: list with a smaller depth, or when other calls have ended", err))
 		}
 		for _, entry := range page.Msg.Entries {
 			answer.Entries = append(answer.Entries, entryInfo(entry))

@@ -72,8 +72,8 @@ func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 			err = checkQuery(r, insideQuery)
 		}
 		if err == nil {
-			err = s.admitted(r, c.token, func() error {
-				next(w, r.WithContext(withCaller(r.Context(), c)))
+			err = s.admitted(r, c, func(r *http.Request) error {
+				next(w, r)
 				return nil
 			})
 		}

@@ -33,10 +33,20 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			if err := checkKnown(message); err != nil {
 				return err
 			}
-			response, err = next(ctx, r)
-			return err
+			if response, err = next(ctx, r); err != nil {
+				return err
+			}
+			// It stays in memory until its reader has it. What a call has changed is always answered.
+			if method, _ := r.Spec().Schema.(protoreflect.MethodDescriptor); isRead(method) {
+				answer, _ := response.Any().(proto.Message)
+				return budget.ReserveAll(ctx, int64(proto.Size(answer)))
+			}
+			return nil
 		})
-		return response, err
+		if err != nil {
+			return nil, err
+		}
+		return response, nil
 	}
 }
 

@@ -296,10 +296,17 @@ func (p *processes) control(ctx context.Context, sandbox string, number int32, d
 	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
+func checkInput(data []byte) error {
+	if len(data) > maxInput {
+		return tooLarge(fmt.Sprintf("an input has up to %d bytes, not %d", maxInput, len(data)))
+	}
+	return nil
+}
+
 func (p *processes) SendInput(ctx context.Context, r *connect.Request[aiboxv1.SendInputRequest]) (*connect.Response[emptypb.Empty], error) {
 	data := r.Msg.GetData()
-	if len(data) > maxInput {
-		return nil, tooLarge(fmt.Sprintf("an input has up to %d bytes, not %d", maxInput, len(data)))
+	if err := checkInput(data); err != nil {
+		return nil, err
 	}
 	return p.control(ctx, r.Msg.GetSandboxId(), r.Msg.GetProcessId(), func(id session.ID, number int) error {
 		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(data), false)

@@ -78,22 +78,28 @@ func (s *Server) tokenError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return caller, err
+	s.options.Log.Error("a token cannot be checked", "request", requestID(ctx), "error", err)
+	return errTokens
 }
 
 // Enter admits a request of a public route that makes calls for its caller: it checks the caller's
-// token, and counts the request as one of its tenant until done is called. The handler calls it
-// before it reads the body. A refusal is recorded.
-func (s *Server) Enter(r *http.Request, token string) (done func(), err error) {
+// token, and counts the request as one of its tenant until done is called. ctx is for its calls,
+// whose answers count as well; see budget.Reserve. With collects, the handler holds the body in
+// memory, so that what has arrived counts among the messages of the tenant: reading it can fail with a
+// Limit fault. The handler calls Enter before it reads the body. A refusal is recorded.
+func (s *Server) Enter(r *http.Request, token string, collects bool) (ctx context.Context, done func(), err error) {
 	caller, err := s.ByToken(r.Context(), token)
+	var end func()
 	if err == nil {
-		done, err = s.entered.begin(caller.Tenant)
+		end, err = s.entered.begin(caller.Tenant)
 	}
 	if err != nil {
 		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: requestOf(r.Context()).method, Err: err})
-		return nil, toConnect(r.Context(), err)
+		return nil, nil, toConnect(r.Context(), err)
 	}
-	return done, nil
+	release := s.limitMessages(collects, r, caller.Tenant)
+	ctx, free := s.answers.With(r.Context(), caller.Tenant)
+	return ctx, func() { free(); release(); end() }, nil
 }
 
 // localKey marks the context of a connection from the machine's user.
@@ -230,7 +236,7 @@ func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	defer s.limitMessages(route, r, caller.Tenant)()
+	defer s.limitMessages(!route.Upload, r, caller.Tenant)()
 	valid, end := s.whileValid(r.Context(), caller)
 	defer end()
 	ctx, free := s.answers.With(valid, caller.Tenant)
@@ -238,11 +244,11 @@ func (s *Server) serve(route *Route, w http.ResponseWriter, r *http.Request) {
 	route.Handler.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// limitMessages makes the messages of a request count until release is called. The body of an upload
-// of another kind is never in memory as a whole.
-func (s *Server) limitMessages(route *Route, r *http.Request, tenant session.Tenant) (release func()) {
+// limitMessages makes the messages of a request count until release is called, if its handler
+// collects them in memory.
+func (s *Server) limitMessages(collects bool, r *http.Request, tenant session.Tenant) (release func()) {
 	body := requestOf(r.Context()).body
-	if body == nil || route.Upload {
+	if body == nil || !collects {
 		return func() {}
 	}
 	body.messages = s.messages.Call(tenant)

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/budget"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -23,7 +25,7 @@ import (
 func (s *Server) addProcessSocket() {
 	s.Handle(Route{
 		Pattern: "GET /v1/sandboxes/{sandbox_id}/processes/{process_id}/ws", Right: aiboxv1.Right_RIGHT_EXECUTE,
-		Handler: &processSocket{s.processes(), s.options.Limits.Stall, s.record},
+		Handler: &processSocket{s.processes(), s.options.Limits.Stall, s.record, s.messages},
 	})
 }
 
@@ -31,6 +33,8 @@ type processSocket struct {
 	*processes
 	stall  time.Duration
 	record func(context.Context, Call)
+	// messages has what was read of the client's commands.
+	messages *budget.Budget
 }
 
 func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -125,10 +129,15 @@ func (p *processSocket) send(ctx context.Context, conn *websocket.Conn, event *a
 // calls of the methods that they replace, about subject.
 func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int, subject string) error {
 	recorded := map[string]bool{}
+	message := socketMessage{counted: p.messages.Call(auth.From(ctx).Tenant)}
+	defer message.counted.Release()
 	for {
-		kind, data, err := conn.Read(ctx)
+		kind, data, err := message.read(ctx, conn)
+		if full := message.full; full != nil {
+			return full
+		}
 		if err != nil {
-			return nil //nolint:nilerr // the connection has ended, and the call with it
+			return nil // the connection has ended, and the call with it
 		}
 		var command aiboxv1.ProcessCommand
 		decode := protojson.Unmarshal
@@ -155,6 +164,34 @@ func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id sessi
 	}
 }
 
+// socketMessage is the message of a connection that was read last. Its bytes count among the messages
+// of its tenant until the next one is wanted, also while its rest does not come.
+type socketMessage struct {
+	counted *budget.Call
+	full    error // why they do not fit
+
+	in io.Reader
+}
+
+// read reads the next message.
+func (m *socketMessage) read(ctx context.Context, conn *websocket.Conn) (kind websocket.MessageType, data []byte, err error) {
+	m.counted.Release()
+	if kind, m.in, err = conn.Reader(ctx); err != nil {
+		return kind, nil, err
+	}
+	data, err = io.ReadAll(m)
+	return kind, data, err
+}
+
+// Read implements io.Reader.
+func (m *socketMessage) Read(p []byte) (int, error) {
+	n, err := m.in.Read(p)
+	if m.full = m.counted.Reserve(int64(n)); m.full != nil {
+		return 0, m.full
+	}
+	return n, err
+}
+
 // methodOf returns the method that does the same as a command.
 func methodOf(command *aiboxv1.ProcessCommand) string {
 	name := "Connect" // for a message without a command
@@ -174,6 +211,9 @@ func methodOf(command *aiboxv1.ProcessCommand) string {
 func (p *processSocket) do(ctx context.Context, id session.ID, number int, command *aiboxv1.ProcessCommand) error {
 	switch c := command.GetCommand().(type) {
 	case *aiboxv1.ProcessCommand_Input:
+		if err := checkInput(c.Input); err != nil {
+			return err
+		}
 		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(c.Input), false)
 	case *aiboxv1.ProcessCommand_CloseInput:
 		return p.cases.ProcessInput(ctx, id, number, bytes.NewReader(nil), true)

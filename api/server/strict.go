@@ -35,6 +35,10 @@ type strictMessages struct{}
 func (strictMessages) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 		message, _ := r.Any().(proto.Message)
+		// It can be larger than what has arrived, which may be compressed.
+		if err := requestOf(ctx).messages().ReserveAll(int64(proto.Size(message))); err != nil {
+			return nil, toConnect(ctx, err)
+		}
 		if err := invalidBody(checkKnown(message)); err != nil {
 			return nil, err
 		}
@@ -50,19 +54,31 @@ func (strictMessages) WrapStreamingClient(next connect.StreamingClientFunc) conn
 // WrapStreamingHandler implements connect.Interceptor.
 func (strictMessages) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return next(ctx, strictStream{conn})
+		return next(ctx, strictStream{conn, ctx})
 	}
 }
 
-// strictStream is a stream whose messages are checked.
-type strictStream struct{ connect.StreamingHandlerConn }
+// strictStream is a stream whose messages are checked. Each counts among those of its tenant until
+// the next one is wanted.
+type strictStream struct {
+	connect.StreamingHandlerConn
+
+	ctx context.Context //nolint:containedctx // of one call
+}
 
 // Receive implements connect.StreamingHandlerConn.
 func (s strictStream) Receive(message any) error {
+	messages := requestOf(s.ctx).messages()
+	if s.Spec().StreamType&connect.StreamTypeClient != 0 { // a single message is used until the call ends
+		messages.Release()
+	}
 	if err := s.StreamingHandlerConn.Receive(message); err != nil {
 		return err
 	}
 	m, _ := message.(proto.Message)
+	if err := messages.ReserveAll(int64(proto.Size(m))); err != nil {
+		return toConnect(s.ctx, err)
+	}
 	return invalidBody(checkKnown(m))
 }
 

@@ -5,10 +5,19 @@ func tenants() []control {
 	const starts = "app/sandbox/starts.go"
 	const starting = "TestATenantDoesNotWaitForTheStartsOfAnother"
 	const messages = "TestTheMessagesOfATenantTakeABoundedAmountOfMemory"
+	const packages, information = "TestMessagesOfThePackagesTakeFromTheBudgetOfTheTenant", "TestMessagesToHealthAndReflectionAreBounded"
 	return []control{
 		{name: "what has arrived of messages is limited", file: "api/server/body.go", text: `full != nil`, off: `false && full != nil`, tests: messages},
 		{name: "compressed messages are limited", file: "api/server/interceptor.go", text: `requestOf(ctx).messages().ReserveAll(int64(proto.Size(message)))`, off: `error(nil)`, tests: messages},
 		{name: "compressed messages of streams are limited", file: "api/server/interceptor.go", text: `f.messages.ReserveAll(int64(proto.Size(m)))`, off: `error(nil)`, tests: messages},
+		{name: "compressed messages of the packages named e2b are limited", file: "api/server/strict.go", text: `requestOf(ctx).messages().ReserveAll(int64(proto.Size(message)))`, off: `error(nil)`, tests: packages, in: "api/e2b"},
+		{name: "messages of the packages named e2b are limited", file: "api/server/route.go", text: `s.limitMessages(collects, r, caller.Tenant)`, off: `s.limitMessages(false, r, caller.Tenant)`, tests: packages, in: "api/e2b"},
+		{name: "commands over a WebSocket are limited", file: "api/server/socket.go", text: `m.full != nil {`, off: `false {`, tests: "TestCommandsOverAWebSocketTakeFromTheMessagesOfTheirTenant"},
+		{name: "messages to health are limited", file: "api/server/server.go", text: `NewStaticChecker(s.services...), small)`, off: `NewStaticChecker(s.services...))`, tests: information},
+		{name: "messages to reflection are limited", file: "api/server/server.go", text: `NewHandlerV1(reflector, small)`, off: `NewHandlerV1(reflector)`, tests: information},
+		{name: "answers that read are limited", file: "api/server/interceptor.go", text: `budget.ReserveAll(ctx, int64(proto.Size(answer)))`, off: `budget.ReserveAll(ctx, 0*int64(proto.Size(answer)))`, tests: "TestAnswersThatReadTakeFromTheBudgetOfTheTenant"},
+		{name: "lists of directories are limited", file: "api/e2b/filesystem.go", text: `budget.Reserve(ctx, 2*int64(proto.Size(page.Msg)))`, off: `budget.Reserve(ctx, 0*int64(proto.Size(page.Msg)))`, tests: "TestAListOfADirectoryTakesFromTheBudgetOfTheTenant"},
+		{name: "a tenant sees no path of the machine", file: "api/server/errors.go", text: `found == failEnvironment && auth.From(ctx).Tenant != session.LocalTenant`, off: `false`, tests: "TestNoAnswerHasAStackOrAnInternalError"},
 		{name: "a tenant starts only some sandboxes at once", file: starts, text: `of < t.own && `, off: ``, tests: starting},
 		{name: "a caller with many tokens ends no signed URLs of others", file: "api/e2b/token.go", text: `len(own) > len(t.of[most])`, off: `len(own) < len(t.of[most])`, tests: "TestACallerWithManyTokensEndsNoURLsOfOthers"},
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
