@@ -80,6 +80,7 @@ func gateway() []control {
 		{name: "only listed beta features", file: "netguard/gateway/beta.go", text: `slices.Contains(betas(), name) || ok`, off: `true || ok`, tests: beta},
 		{name: "beta features of tools only if allowed", file: "netguard/gateway/beta.go", text: `ok && slices.Contains(open, tool)`, off: `ok && tool > 0`, tests: beta},
 		{name: "a request that was read is not sent again", file: "netguard/gateway/retry.go", text: `again && neverSent(err)`, off: `again`, tests: "TestRequestThatWasReadIsNeverSentAgain TestRequestIsSentAgainOnlyWhereThatIsSafe"},
+		{name: "each run of the model counts", file: "netguard/gateway/usage/usage.go", text: `u.seeIteration(path, text, isString)`, off: ``, tests: "TestTokensAreCountedInEveryDialectWholeAndStreamed"},
 		{name: "a slow body is cut off", file: "netguard/gateway/incoming.go", text: `next.Before(deadline) {`, off: `next.Before(deadline) || true {`, tests: "TestSlowRequestBodyIsCutOff"},
 		{name: "the unread bytes of answers of HTTP/2 are bounded", file: "netguard/gateway/modelserver/transport.go", text: `receivebuffer.Config(receivebuffer.Response, most)`, off: `receivebuffer.Config(4<<20, most)`, tests: "TestAnswersThatTheAgentDoesNotReadTakeLittleMemory"},
 		{name: "memory of bodies is bounded", file: "netguard/gateway/body.go", text: `if !g.ledger.reserve(size - int64(cap(body))) {`, off: `if g.ledger == nil {`, tests: "TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed"},

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"bytes"
+	"slices"
 )
 
 // scanner finds scalar values in streamed JSON, in pieces of any size: one document, one
@@ -23,6 +24,7 @@ type scanner struct {
 
 type level struct {
 	array  bool
+	index  int // of the current element of an array
 	key    string
 	hasKey bool // a key was read, and its value follows
 }
@@ -118,6 +120,7 @@ func (s *scanner) between(c byte) {
 		s.state, s.token, s.tooLong = scanNumber, append(s.token[:0], c), false
 	case c == ',':
 		s.top().hasKey = false
+		s.top().index++
 	}
 }
 
@@ -182,6 +185,16 @@ func (s *scanner) keep(text []byte) {
 		s.tooLong, text = true, text[:room]
 	}
 	s.token = append(s.token, text...)
+}
+
+// element returns the index of the current element in the innermost array; 0 outside of arrays.
+func (s *scanner) element() int {
+	for _, level := range slices.Backward(s.levels) {
+		if level.array {
+			return level.index
+		}
+	}
+	return 0
 }
 
 func (s *scanner) top() *level { return &s.levels[len(s.levels)-1] }

@@ -18,14 +18,17 @@ import (
 // Usage counts the tokens that an answer reports, and records an error that comes after a
 // status of success, and whether there is an answer at all.
 type Usage struct {
-	scanner  scanner
-	dialect  schema.Dialect
-	answer   answer
-	fields   [fieldCount]int64
-	reported bool // there was a count
-	failure  failure.Failure
-	id       string // of the answer
-	lastType string // of the event being read
+	scanner scanner
+	dialect schema.Dialect
+	answer  answer
+	fields  fieldCounts
+	// iterations are the counts of each time that the server has run its model for the answer,
+	// as far as it lists them.
+	iterations []fieldCounts
+	reported   bool // there was a count
+	failure    failure.Failure
+	id         string // of the answer
+	lastType   string // of the event being read
 }
 
 type field uint8
@@ -41,12 +44,15 @@ const (
 	fieldCount
 )
 
+// fieldCounts are the counts of all fields.
+type fieldCounts [fieldCount]int64
+
 // usageKeys are the keys of counts, of an answer's ID, and of the answer.
 var usageKeys = keySet(append(answerKeys, "response", "message", "usage", "usageMetadata",
 	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
 	"cache_creation", "ephemeral_1h_input_tokens", "prompt_tokens_details", "input_tokens_details", "cached_tokens", "cache_write_tokens", "prompt_cache_hit_tokens",
 	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount", "prompt_eval_count", "eval_count",
-	"error", "type", "code", "status", "id")...)
+	"iterations", "error", "type", "code", "status", "id")...)
 
 func keySet(keys ...string) map[string]string {
 	set := make(map[string]string, len(keys))
@@ -58,6 +64,9 @@ func keySet(keys ...string) map[string]string {
 
 // countLimit is more tokens than any answer can have; larger counts are nonsense.
 const countLimit = 1 << 40
+
+// iterationLimit is more iterations than any answer has.
+const iterationLimit = 256
 
 // New follows the answer of an endpoint; 0 is one that does not generate.
 func New(dialect schema.Dialect, api schema.Endpoint) *Usage {
@@ -99,17 +108,34 @@ func (c Counts) Total() int64 { return c.Input + c.Output }
 // Counts returns the counts so far. Streams repeat their counts, each time the total
 // so far. The parts of Input never exceed it.
 func (u *Usage) Counts() Counts {
+	fields := u.total()
 	c := Counts{
-		Input:  u.fields[fieldInput] + u.fields[fieldToolInput],
-		Output: u.fields[fieldOutput] + u.fields[fieldThoughts],
+		Input:  fields[fieldInput] + fields[fieldToolInput],
+		Output: fields[fieldOutput] + fields[fieldThoughts],
 	}
 	if u.dialect == schema.Anthropic {
-		c.Input += u.fields[fieldCacheRead] + u.fields[fieldCacheWrite]
+		c.Input += fields[fieldCacheRead] + fields[fieldCacheWrite]
 	}
-	c.CacheRead = min(u.fields[fieldCacheRead], c.Input)
-	c.CacheWrite = min(u.fields[fieldCacheWrite], c.Input-c.CacheRead)
-	c.CacheWriteLong = min(u.fields[fieldCacheLong], c.CacheWrite)
+	c.CacheRead = min(fields[fieldCacheRead], c.Input)
+	c.CacheWrite = min(fields[fieldCacheWrite], c.Input-c.CacheRead)
+	c.CacheWriteLong = min(fields[fieldCacheLong], c.CacheWrite)
 	return c
+}
+
+// total returns the counts of the whole answer. Those that a server of Anthropic's API reports
+// for it lack the iterations in which the server has compacted the conversation.
+// https://platform.claude.com/docs/en/build-with-claude/compaction
+func (u *Usage) total() fieldCounts {
+	var sum fieldCounts
+	for _, iteration := range u.iterations {
+		for field, n := range iteration {
+			sum[field] += n
+		}
+	}
+	for field, n := range u.fields {
+		sum[field] = max(sum[field], n)
+	}
+	return sum
 }
 
 func (u *Usage) see(path []string, text []byte, isString bool) {
@@ -120,7 +146,8 @@ func (u *Usage) see(path []string, text []byte, isString bool) {
 		u.answer.see(path, text)
 	}
 	if slices.Contains(path, inList) {
-		return // no other relevant value is in one
+		u.seeIteration(path, text, isString)
+		return // no other relevant value is in a list
 	}
 	u.fail(path, text, isString)
 	if isString {
@@ -129,14 +156,36 @@ func (u *Usage) see(path []string, text []byte, isString bool) {
 		}
 		return
 	}
-	field, ok := u.field(path)
-	if !ok {
-		return
+	if field, ok := u.field(path); ok {
+		u.count(&u.fields, field, text)
 	}
+}
+
+// count raises a field to the number in text.
+func (u *Usage) count(fields *fieldCounts, field field, text []byte) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n >= 0 && n < countLimit {
-		u.fields[field] = max(u.fields[field], n)
+		fields[field] = max(fields[field], n)
 		u.reported = true
 	}
+}
+
+// seeIteration looks for {"usage":{"iterations":[{"input_tokens":…}]}} of Anthropic.
+func (u *Usage) seeIteration(path []string, text []byte, isString bool) {
+	if path[0] == "message" {
+		path = path[1:]
+	}
+	if u.dialect != schema.Anthropic || isString || len(path) < 4 || path[0] != "usage" || path[1] != "iterations" || path[2] != inList {
+		return
+	}
+	field, ok := u.field(append([]string{"usage"}, path[3:]...))
+	n := u.scanner.element()
+	if !ok || n >= iterationLimit {
+		return
+	}
+	for len(u.iterations) <= n {
+		u.iterations = append(u.iterations, fieldCounts{})
+	}
+	u.count(&u.iterations[n], field, text)
 }
 
 // fail records the error of a stream, in the forms

@@ -100,6 +100,23 @@ func TestTokensAreCountedInEveryDialectWholeAndStreamed(t *testing.T) {
 			"event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":200,\"cache_read_input_tokens\":3000,\"cache_creation\":{\"ephemeral_1h_input_tokens\":50},\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"usage\":{\"output_tokens\":40}}\n\n",
 			Counts{Input: 3210, CacheRead: 3000, CacheWrite: 200, CacheWriteLong: 50, Output: 40},
 		},
+		"messages with a compaction": {
+			schema.Anthropic, schema.Messages,
+			`{"usage":{"input_tokens":23,"cache_creation_input_tokens":2,"output_tokens":10,"iterations":[{"type":"compaction","input_tokens":180,"output_tokens":35,"cache_read_input_tokens":7},` +
+				`{"type":"message","input_tokens":23,"cache_creation_input_tokens":2,"output_tokens":10,"cache_creation":{"ephemeral_1h_input_tokens":2}}]}}`,
+			Counts{Input: 212, CacheRead: 7, CacheWrite: 2, CacheWriteLong: 2, Output: 45},
+		},
+		"messages stream with a compaction": {
+			schema.Anthropic, schema.Messages,
+			"data: {\"message\":{\"usage\":{\"input_tokens\":23,\"output_tokens\":1,\"iterations\":[{\"input_tokens\":180,\"output_tokens\":1}]}}}\n\n" +
+				"data: {\"usage\":{\"output_tokens\":10,\"iterations\":[{\"input_tokens\":180,\"output_tokens\":35},{\"input_tokens\":23,\"output_tokens\":10}]}}\n\n",
+			Counts{Input: 203, Output: 45},
+		},
+		"iterations in the model's words": {
+			schema.Anthropic, schema.Messages,
+			`{"content":[{"type":"tool_use","input":{"usage":{"iterations":[{"input_tokens":99}]}}}],"usage":{"input_tokens":10,"output_tokens":2}}`,
+			Counts{Input: 10, Output: 2},
+		},
 		"Gemini": {
 			schema.Gemini, schema.GenerateContent,
 			`{"usageMetadata":{"promptTokenCount":90,"cachedContentTokenCount":70,"toolUsePromptTokenCount":5,"candidatesTokenCount":8,"thoughtsTokenCount":12,"totalTokenCount":115}}`,
