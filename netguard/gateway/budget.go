@@ -70,12 +70,15 @@ func (g *Gateway) checkPrice(c *call) *problem {
 	if _, known := g.priceOf(c); known {
 		return nil
 	}
+	if c.surcharge != "" {
+		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("the request has %s, with which an answer can cost more than the price of the model %q, so aibox cannot limit what it costs", c.surcharge, schema.Printable(c.event.Model))}
+	}
 	return &problem{status: http.StatusForbidden, message: fmt.Sprintf("the price of the model %q is not known, so aibox cannot limit what it costs", schema.Printable(c.event.Model))}
 }
 
-// priceOf returns the price of the call's model.
+// priceOf returns the price of the call's model. It is not known for a call that can cost more.
 func (g *Gateway) priceOf(c *call) (price.Price, bool) {
-	if g.price == nil {
+	if g.price == nil || c.surcharge != "" {
 		return price.Price{}, false
 	}
 	return g.price(c.event.Model)
@@ -85,7 +88,9 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 // many tokens it used, or the agent disconnects before it does, the number is estimated,
 // rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
-	if asked, sent := c.body.readFor(); sent && c.event.Generates && c.header == nil && c.event.Outcome == GivenUp {
+	// A server that drops a connection or is too slow has read the request, too.
+	unanswered := c.header == nil && (c.event.Outcome == GivenUp || c.dropped)
+	if asked, sent := c.body.readFor(); sent && c.event.Generates && unanswered {
 		counts := c.abandoned(asked)
 		p, _ := g.priceOf(c)
 		g.ledger.settle(c.reserved, reservation{counts.Total(), p.Cost(counts)})
@@ -116,13 +121,14 @@ func (c *call) abandoned(asked time.Duration) usage.Counts {
 	counts := usage.Counts{Input: c.sent / bytesOfToken}
 	streams := c.streams || strings.HasSuffix(c.path, ":streamGenerateContent") || c.event.Dialect == schema.Ollama // by default
 	if !streams {
-		most := int64(longestOutput)
-		if c.output > 0 {
-			most = min(most, c.output)
-		}
-		counts.Output = min(int64(asked.Seconds()*tokensPerSecond), most)
+		counts.Output = c.written(asked)
 	}
 	return counts
+}
+
+// written estimates how many tokens a model has written in a time.
+func (c *call) written(during time.Duration) int64 {
+	return min(int64(during.Seconds()*tokensPerSecond), longestOutput, c.mostOutput())
 }
 
 // estimate adds the tokens that the server did not report to counts.
@@ -136,6 +142,12 @@ func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 			per = bytesOfEvent
 		}
 		counts.Output = max(counts.Output, c.received/per)
+	}
+	// What the agent did not wait for can be more than what it has received: the server's answer
+	// continues in the buffers of connections, and models think without sending anything. A server
+	// also breaks off an answer that the agent does not read.
+	if asked, sent := c.body.readFor(); sent && (c.hungUp || c.brokeOff) && !(c.usage.Ended() && c.usage.Reported()) {
+		counts.Output = max(counts.Output, c.written(asked))
 	}
 	return counts
 }

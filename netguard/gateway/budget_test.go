@@ -56,6 +56,32 @@ func TestUnknownPriceIsUnknownAndNotZero(t *testing.T) {
 	}
 }
 
+// A faster tier costs several times as much. A second model can have another price.
+func TestARequestThatCanCostMoreThanItsModelHasNoPrice(t *testing.T) {
+	for more, what := range map[string]string{
+		`"service_tier":"priority",`: "service_tier=priority", `"service_tier":"fast",`: "service_tier=fast", `"models":["x"],`: "model",
+	} {
+		request := strings.Replace(ask(1), "{", "{"+more, 1)
+		b := newBench(t, priced, func(c *Config) { c.Price, c.TokenLimit = testPrice, 1<<30 })
+		if answer := b.send(t, "POST", chat, request); answer.StatusCode != 200 {
+			t.Errorf("%s: %d %s", more, answer.StatusCode, text(t, answer))
+		}
+		if event := b.last(t); !event.Unpriced || event.Cost != 0 || event.InputTokens != 1000 {
+			t.Errorf("%s: %+v", more, event)
+		}
+		limited := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, func(c *Config) { c.Price, c.CostLimit = testPrice, 1 })
+		answer := limited.send(t, "POST", chat, request)
+		if body := text(t, answer); answer.StatusCode != 403 || !strings.Contains(body, "the request has "+what+", with which") {
+			t.Errorf("%s: %d %s", more, answer.StatusCode, body)
+		}
+	}
+	b := newBench(t, priced, func(c *Config) { c.Price, c.CostLimit = testPrice, 1 })
+	answer := b.send(t, "POST", chat, strings.Replace(ask(1), "{", `{"service_tier":"default",`, 1))
+	if event := b.last(t); answer.StatusCode != 200 || event.Cost != priceOfAnswer {
+		t.Errorf("the default tier: %d %+v", answer.StatusCode, event)
+	}
+}
+
 func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		config  func(*Config)

@@ -20,24 +20,27 @@ import (
 
 // call is one request in progress.
 type call struct {
-	event    Event
-	endpoint *endpoint // nil for a call that does not pass
-	path     string
-	usage    *usage.Usage
-	writer   *statusWriter
-	body     *outgoingBody // nil for a request without one
-	streams  bool          // the answer will be streamed
-	output   int64         // tokens that the answer can have at most; 0 if the request does not limit them
-	begin    func()        // reports, once, that a request for an answer begins; not while it waits for a budget
-	reserved *reservation  // nil before the request has one
-	sent     int64         // bytes of the request's body that went upstream
-	header   http.Header   // of the upstream's answer, nil when there was none
-	failed   []byte        // the beginning of a failed answer
-	opening  []byte        // the beginning of a response that is not an answer so far
-	onAnswer func()        // called when a piece of an answer has arrived
-	received int64         // bytes of the answer
-	brokeOff bool          // the answer was cut off
-	hungUp   bool          // the agent disconnected while it arrived
+	event     Event
+	endpoint  *endpoint // nil for a call that does not pass
+	path      string
+	usage     *usage.Usage
+	writer    *statusWriter
+	body      *outgoingBody // nil for a request without one
+	streams   bool          // the answer will be streamed
+	output    int64         // tokens that the answer can have at most; 0 if the request does not limit them
+	choices   int64         // of the answer; 0 means 1
+	surcharge string        // see schema.Result
+	begin     func()        // reports, once, that a request for an answer begins; not while it waits for a budget
+	reserved  *reservation  // nil before the request has one
+	sent      int64         // bytes of the request's body that went upstream
+	header    http.Header   // of the upstream's answer, nil when there was none
+	failed    []byte        // the beginning of a failed answer
+	opening   []byte        // the beginning of a response that is not an answer so far
+	onAnswer  func()        // called when a piece of an answer has arrived
+	received  int64         // bytes of the answer
+	dropped   bool          // the server was reached, and did not answer
+	brokeOff  bool          // the answer was cut off
+	hungUp    bool          // the agent disconnected before it had all of it
 }
 
 // api returns the called endpoint; 0 when it takes no body, or does not pass.
@@ -102,6 +105,7 @@ type countedBody struct {
 	io.ReadCloser
 	response *http.Response
 	call     *call
+	ended    bool // a Read has failed, also by the end of the answer
 }
 
 func (f *countedBody) Read(p []byte) (int, error) {
@@ -111,12 +115,20 @@ func (f *countedBody) Read(p []byte) (int, error) {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
 	if err != nil {
+		f.ended = true
 		f.response.Trailer = nil // read by now, and as untrusted as headers
 		gone := f.response.Request.Context().Err() != nil
 		f.call.hungUp = gone && !f.whole()
 		f.call.brokeOff = !errors.Is(err, io.EOF) && !gone
 	}
 	return n, err
+}
+
+// Close ends the answer. If the agent disconnects while it is being written, there is no other
+// Read.
+func (f *countedBody) Close() error {
+	f.call.hungUp = f.call.hungUp || !f.ended && !f.whole()
+	return f.ReadCloser.Close()
 }
 
 // whole reports whether the announced length has arrived. Many clients disconnect then,

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"aibox/netguard/gateway/schema"
@@ -163,7 +163,7 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 		streams bool
 		path    string
 		dialect schema.Dialect
-		status  int
+		broken  bool
 		want    int64 // tokens, with the 100 of the input
 	}{
 		"a minute":              {ago: time.Minute, want: 6100},
@@ -172,21 +172,95 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 		"a stream":              {ago: time.Minute, streams: true, want: 100},
 		"a stream of Gemini's":  {ago: time.Minute, path: "/v1beta/models/g:streamGenerateContent", dialect: schema.Gemini, want: 100},
 		"a stream of Ollama's":  {ago: time.Minute, path: "/api/chat", dialect: schema.Ollama, want: 100},
-		"refused by the server": {ago: time.Minute, status: 500},
+		"dropped by the server": {ago: time.Minute, broken: true, want: 6100},
 		"not sent":              {},
 	} {
 		g := &Gateway{ledger: newLedger()}
 		one := &call{usage: usage.New(schema.OpenAI, schema.ChatCompletions), body: &outgoingBody{}, sent: 400, output: c.output, streams: c.streams, path: c.path}
-		one.event = Event{Generates: true, Dialect: c.dialect, Status: cmp.Or(c.status, 499), Outcome: GivenUp}
+		one.event = Event{Generates: true, Dialect: c.dialect, Status: 499, Outcome: GivenUp}
 		if c.ago > 0 {
 			one.body.read = time.Now().Add(-c.ago)
 		}
-		if c.status != 0 {
-			one.event.Outcome = Broken
+		if c.broken {
+			one.event.Status, one.event.Outcome, one.dropped = http.StatusBadGateway, Broken, true
 		}
 		g.spend(one)
 		if got := g.ledger.tokens; got < c.want || got > c.want+c.want/2 {
 			t.Errorf("%s: %d tokens", name, got)
+		}
+	}
+}
+
+func TestARequestThatTheServerDropsCountsTowardTheLimit(t *testing.T) {
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		panic(http.ErrAbortHandler)
+	}, func(c *Config) { c.TokenLimit = 1000 })
+	for n, want := range []int{502, 502, 502, 502, 403} {
+		b.events = nil
+		if status := b.send(t, "POST", chat, ask(1000)).StatusCode; status != want {
+			t.Errorf("request %d: %d %+v", n, status, b.last(t))
+		}
+		b.last(t)
+	}
+}
+
+// A signature over a request reads all of it before there is a connection.
+func TestARequestWithoutAConnectionCountsNothing(t *testing.T) {
+	_, refused := net.Dial("tcp", "127.0.0.1:0")
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no connection":          {fmt.Errorf("sending: %w", refused), false},
+		"no connection by proxy": {&net.OpError{Op: "proxyconnect", Err: io.EOF}, false},
+		"a reset":                {&net.OpError{Op: "read", Err: io.EOF}, true},
+		"the end":                {io.ErrUnexpectedEOF, true},
+	} {
+		if got := reached(c.err); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// An agent that disconnects while it receives an answer does not evade the limit: not by reading
+// so slowly that the answer ends at a write, nor while the model thinks without sending anything.
+func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {
+	const begin = `data: {"message":{"usage":{"input_tokens":100,"output_tokens":1}}}` + "\n\n"
+	const end = `data: {"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":40}}` + "\n\n"
+	for name, c := range map[string]struct {
+		answer  string
+		length  int64 // that the server has announced; -1 for none
+		ended   error // that the agent reads; nil if it leaves before
+		output  int64 // the request's own limit
+		choices int64
+		want    int64
+	}{
+		"before the first piece": {begin, -1, nil, 0, 0, 100 + 6000},
+		"with a limit":           {begin, -1, nil, 500, 0, 100 + 500},
+		"of several choices":     {begin, -1, nil, 0, 3, 100 + 6000},
+		"after its last piece":   {begin + end, -1, nil, 0, 0, 100 + 40},
+		"with its length":        {begin, int64(len(begin)), nil, 0, 0, 100 + 1},
+		"not at all":             {begin, -1, io.EOF, 0, 0, 100 + 1},
+		"by the server":          {begin, -1, io.ErrUnexpectedEOF, 0, 0, 100 + 6000},
+	} {
+		g := &Gateway{ledger: newLedger()}
+		one := &call{usage: usage.New(schema.Anthropic, schema.Messages), body: &outgoingBody{read: time.Now().Add(-time.Minute)}, sent: 400, output: c.output, choices: c.choices}
+		one.event = Event{Generates: true, Dialect: schema.Anthropic, Status: 200}
+		one.header, one.onAnswer = http.Header{}, func() {}
+		response := &http.Response{StatusCode: 200, ContentLength: c.length, Request: (&http.Request{}).WithContext(t.Context())}
+		answer := io.MultiReader(strings.NewReader(c.answer), iotest.ErrReader(c.ended))
+		body := &countedBody{ReadCloser: io.NopCloser(answer), response: response, call: one}
+		if _, err := io.ReadFull(body, make([]byte, len(c.answer))); err != nil {
+			t.Fatal(err)
+		}
+		if c.ended != nil {
+			_, _ = body.Read(make([]byte, 1))
+		}
+		_ = body.Close()
+		g.spend(one)
+		if got := g.ledger.tokens; got < c.want || got > c.want+c.want/2 {
+			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 		return nil, nil
 	}
 	p, _ := g.priceOf(c)
-	part := mostUsed(size, c.output, p)
+	part := mostUsed(size, c.mostOutput(), p)
 	timeout := time.NewTimer(g.patience)
 	defer timeout.Stop()
 	for {
@@ -64,13 +64,18 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 	}
 }
 
-// mostUsed returns what an answer can use at most. No text has more tokens than bytes.
-// output is the request's own limit of the answer's tokens; 0 means none.
-func mostUsed(size, output int64, p price.Price) reservation {
-	if output <= 0 {
-		output = longestOutput
+// mostOutput returns how many tokens an answer can have at most.
+func (c *call) mostOutput() int64 {
+	if c.output > 0 {
+		return min(c.output, mostReserved)
 	}
-	counts := usage.Counts{Input: size, Output: min(output, mostReserved)}
+	return min(max(1, c.choices), mostReserved/longestOutput) * longestOutput
+}
+
+// mostUsed returns what an answer can use at most. No text has more tokens than bytes.
+// output is the most tokens that the answer can have.
+func mostUsed(size, output int64, p price.Price) reservation {
+	counts := usage.Counts{Input: size, Output: output}
 	cost := p.Cost(counts)
 	for _, long := range []int64{0, size} { // a server can ask more for what it stores in its cache
 		counts.CacheWrite, counts.CacheWriteLong = size, long

@@ -113,12 +113,15 @@ func TestARequestThatWaitsForABudgetCanBeGivenUpAndDoesNotWaitForever(t *testing
 
 func TestAReservationIsTheMostThatAnAnswerCanUse(t *testing.T) {
 	p := price.Price{Input: 2, Output: 10, CacheRead: 0.1, CacheWrite: 3, CacheWriteLong: 4}
-	for _, c := range []struct{ size, output, tokens int64 }{
-		{100, 50, 150},
-		{100, 0, 100 + longestOutput},
-		{100, 1 << 40, 100 + mostReserved},
+	for _, c := range []struct{ size, output, choices, tokens int64 }{
+		{100, 50, 0, 150},
+		{100, 50, 3, 150}, // of all choices together
+		{100, 0, 0, 100 + longestOutput},
+		{100, 0, 3, 100 + 3*longestOutput},
+		{100, 0, 1 << 40, 100 + mostReserved},
+		{100, 1 << 40, 0, 100 + mostReserved},
 	} {
-		got := mostUsed(c.size, c.output, p)
+		got := mostUsed(c.size, (&call{output: c.output, choices: c.choices}).mostOutput(), p)
 		if want := float64(100*4+(c.tokens-100)*10) / 1e6; got.tokens != c.tokens || got.cost < want-1e-9 || got.cost > want+1e-9 {
 			t.Errorf("%+v: %+v, want $%g", c, got, want)
 		}

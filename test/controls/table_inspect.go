@@ -53,6 +53,7 @@ func inspection() []control {
 // gateway are the controls of the inference gateway.
 func gateway() []control {
 	const admit, route, response, beyond, beta = "netguard/gateway/admit.go", "netguard/gateway/route.go", "netguard/gateway/response.go", "TestNoRequestReachesBeyondTheModel", "TestBetaHeaderHasOnlyListedValues"
+	const leaves = "TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime"
 	const headers = "TestAllowedResponseHeadersPassIfWellFormed TestNoServerAnswerGivesTheKeyToTheAgent"
 	return slices.Concat([]control{
 		{name: "no encoded body", file: admit, text: `if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {`, off: `if encoding == "" {`, tests: "TestBodyThatIsNotPlainJSONIsRejected"},
@@ -80,6 +81,11 @@ func gateway() []control {
 		{name: "only listed beta features", file: "netguard/gateway/beta.go", text: `slices.Contains(betas(), name) || ok`, off: `true || ok`, tests: beta},
 		{name: "beta features of tools only if allowed", file: "netguard/gateway/beta.go", text: `ok && slices.Contains(open, tool)`, off: `ok && tool > 0`, tests: beta},
 		{name: "a request that was read is not sent again", file: "netguard/gateway/retry.go", text: `again && neverSent(err)`, off: `again`, tests: "TestRequestThatWasReadIsNeverSentAgain TestRequestIsSentAgainOnlyWhereThatIsSafe"},
+		{name: "an answer that can cost more has no price", file: "netguard/gateway/budget.go", text: ` || c.surcharge != "" {`, off: ` {`, tests: "TestARequestThatCanCostMoreThanItsModelHasNoPrice"},
+		{name: "an answer that the agent leaves is estimated by its time", file: "netguard/gateway/budget.go", text: `sent && (c.hungUp || c.brokeOff) && `, off: `sent && false && `, tests: leaves},
+		{name: "an answer that ends at a write is left", file: "netguard/gateway/call.go", text: ` || !f.ended && !f.whole()`, off: ``, tests: leaves},
+		{name: "a request that the server drops counts", file: "netguard/gateway/budget.go", text: ` || c.dropped)`, off: `)`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
+		{name: "each choice of an answer is reserved", file: "netguard/gateway/reservation.go", text: `min(max(1, c.choices), `, off: `min(1, `, tests: "TestAReservationIsTheMostThatAnAnswerCanUse"},
 		{name: "each run of the model counts", file: "netguard/gateway/usage/usage.go", text: `u.seeIteration(path, text, isString)`, off: ``, tests: "TestTokensAreCountedInEveryDialectWholeAndStreamed"},
 		{name: "a slow body is cut off", file: "netguard/gateway/incoming.go", text: `next.Before(deadline) {`, off: `next.Before(deadline) || true {`, tests: "TestSlowRequestBodyIsCutOff"},
 		{name: "the unread bytes of answers of HTTP/2 are bounded", file: "netguard/gateway/modelserver/transport.go", text: `receivebuffer.Config(receivebuffer.Response, most)`, off: `receivebuffer.Config(4<<20, most)`, tests: "TestAnswersThatTheAgentDoesNotReadTakeLittleMemory"},

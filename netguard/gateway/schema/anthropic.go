@@ -33,7 +33,7 @@ func messages() object {
 		"context_management": fields{"edits": anything{}}, // parts of the conversation that the server leaves out
 		"cache_control":      cacheControl(),
 		"metadata":           fields{"user_id": scalar{}},
-		"service_tier":       scalar{}, "speed": scalar{},
+		"service_tier":       serviceTier{}, "speed": serviceTier{},
 
 		"mcp_servers": serverTool{netguard.MCP, list{typed(fields{
 			"name": scalar{}, "url": scalar{}, "authorization_token": scalar{}, "tool_configuration": anything{},

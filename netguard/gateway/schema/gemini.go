@@ -17,7 +17,7 @@ func geminiRequest() fields {
 		"toolConfig":        fields{"functionCallingConfig": fields{"mode": scalar{}, "allowedFunctionNames": list{scalar{}}, "streamFunctionCallArguments": scalar{}}},
 		"safetySettings":    list{fields{"category": scalar{}, "threshold": scalar{}, "method": scalar{}}},
 		"generationConfig":  generationConfig(),
-		"serviceTier":       scalar{},
+		"serviceTier":       serviceTier{},
 		"cachedContent":     refused{storedObject},
 	}
 }

@@ -33,7 +33,7 @@ func chatRequest() rule {
 		"prompt_cache_retention": scalar{},
 		"cache_control":          cacheControl(),
 		"safety_identifier":      scalar{},
-		"service_tier":           scalar{},
+		"service_tier":           serviceTier{},
 		"metadata":               anything{},
 		"usage":                  fields{"include": scalar{}}, // OpenRouter
 

@@ -23,7 +23,7 @@ func responsesRequest(stored bool) rule {
 		"stream":             scalar{},
 		"stream_options":     fields{"include_obfuscation": scalar{}, "reasoning_summary_delivery": scalar{}},
 		"context_management": list{typed(fields{"compact_threshold": scalar{}})},
-		"prompt_cache_key":   scalar{}, "prompt_cache_retention": scalar{}, "safety_identifier": scalar{}, "service_tier": scalar{}, "user": scalar{},
+		"prompt_cache_key":   scalar{}, "prompt_cache_retention": scalar{}, "safety_identifier": scalar{}, "service_tier": serviceTier{}, "user": scalar{},
 		"metadata":        anything{},
 		"client_metadata": anything{}, // Codex
 

@@ -30,3 +30,13 @@ func TestTheLimitOfAnAnswersTokensIsRead(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNumberOfChoicesIsRead(t *testing.T) {
+	for body, want := range map[string]int64{
+		`{"model":"m"}`: 1, `{"model":"m","n":0}`: 1, `{"model":"m","n":3}`: 3, `{"model":"m","n":"3"}`: 3, `{"model":"m","n":2,"max_tokens":5}`: 2,
+	} {
+		if result, err := Filter(ChatCompletions, []byte(body), policyOfTests()); err != nil || result.Choices != want {
+			t.Errorf("%s: %d %v", body, result.Choices, err)
+		}
+	}
+}

@@ -129,6 +129,12 @@ type Result struct {
 	// MaxOutput is how many tokens all choices of the answer together have at most, as far
 	// as the request limits them; 0 if it does not.
 	MaxOutput int64
+	// Choices is how many choices of the answer the request asks for, at least 1.
+	Choices int64
+	// Surcharge is the part of the request because of which the answer can cost more than Model
+	// does, such as "service_tier=priority" or a second model; empty if there is none. It comes
+	// from the agent, in printable ASCII.
+	Surcharge string
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
@@ -186,5 +192,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, LeftOut: w.leftOut}, nil
 }

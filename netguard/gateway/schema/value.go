@@ -54,6 +54,9 @@ func (modelName) apply(w *walk) (bool, error) {
 	if name == "" {
 		return false, NoSuchModel(unquote(raw))
 	}
+	if w.model != "" && w.model != name { // a list of models, of which the server chooses one
+		w.surcharge = w.at()
+	}
 	w.model = name
 	return true, w.writeText(name)
 }

@@ -39,8 +39,9 @@ type walk struct {
 	streams          bool // the answer will be streamed
 	hasStreamOptions bool // stream_options passed
 
-	outputLimit int64 // tokens of one choice of the answer; 0 if there is no limit
-	choices     int64 // of the answer; 0 means 1
+	outputLimit int64  // tokens of one choice of the answer; 0 if there is no limit
+	choices     int64  // of the answer; 0 means 1
+	surcharge   string // see Result
 }
 
 func newWalk(body []byte, policy Policy) *walk {
