@@ -34,9 +34,9 @@ type History struct {
 	started      audit.Event // event session.started
 	AgentStarted time.Time   // when the agent started
 	End          *AgentEnd   // nil if the log does not hold it
+	ContinuedBy  ID          // the session that continues this one
 	container    string
 	sandbox      runtime.Process
-	by           ID // the session that continues this one
 	discarded    bool
 	whole        bool // the log could be read to its recorded end, so it proves what has not happened
 }
@@ -73,9 +73,9 @@ func (s Store) History(id ID) History {
 				h.End = &end
 			}
 		case audit.SessionContinued:
-			h.by = data.By
+			h.ContinuedBy = data.By
 		case audit.SessionReturned:
-			h.by = ""
+			h.ContinuedBy = ""
 		case audit.ChangesDiscarded:
 			h.discarded = true
 		case audit.ChangesRecovered:
@@ -161,8 +161,8 @@ func (h *History) Complete(state *State) {
 	if state.Phase == Preparing && !state.Started.IsZero() {
 		state.Phase = Running
 	}
-	if h.whole || h.by != "" {
-		state.ContinuedBy = h.by
+	if h.whole || h.ContinuedBy != "" {
+		state.ContinuedBy = h.ContinuedBy
 	}
 	if h.discarded && state.Review == Unreviewed {
 		state.Review = Discarded

@@ -513,3 +513,21 @@ func TestTheSessionsOfAnotherUserAreNotRepaired(t *testing.T) {
 		t.Errorf("%v, %v", repaired, err)
 	}
 }
+
+// TakeOver logs the successor before it stores it, and a return does the same. If one of the two is
+// lost, the log names a successor that was removed.
+func TestASessionIsNotContinuedByOneThatNeverStarted(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-shell", session.Ended)
+	d.must(d.append("00001-shell", audit.SessionContinued, map[string]session.ID{"by": "00002-shell"}))
+	d.must(os.Mkdir(d.store.Dir("00002-shell"), 0o700))
+	d.must(d.ReturnWorkspace(t.Context(), "00001-shell", "00002-shell"))
+	d.must(d.store.Remove(t.Context(), "00002-shell"))
+	d.write(filepath.Join(d.store.Dir("00001-shell"), session.StateFile), "")
+	if _, err := d.Repair(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if by := d.loaded("00001-shell").State.ContinuedBy; by != "" {
+		t.Errorf("it was continued by %q", by)
+	}
+}

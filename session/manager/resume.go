@@ -78,7 +78,9 @@ func (s *handovers) TakeOver(ctx context.Context, from, to session.ID, save func
 // to, so that no TakeOver is in progress.
 func (s *handovers) ReturnWorkspace(ctx context.Context, from, to session.ID) error {
 	old, err := s.store.Load(from)
-	if err == nil && old.State.ContinuedBy == to {
+	// The log can name the session to although the state does not: TakeOver or an earlier return
+	// was interrupted between the two. A record restored from that log would count as continued.
+	if err == nil && (old.State.ContinuedBy == to || s.store.History(from).ContinuedBy == to) {
 		err = s.withRecord(ctx, from, func(old *session.Session) error { return s.returnWorkspace(old, to) })
 	}
 	if _, gone := s.store.Load(from); errors.Is(gone, fs.ErrNotExist) {
