@@ -3,13 +3,13 @@ package manager
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/termtext"
 	"aibox/review/recovery"
 	"aibox/review/scan"
 	"aibox/session"
@@ -167,10 +167,8 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && force && !unreviewed:
-		return workspace.Remove(ctx, ws)
-	case err != nil:
-		return fmt.Errorf("saving the workspace before it is removed: %w", err)
+	case err != nil: // even with force, which promises that the changes can be recovered
+		return unsavedFault(ws, err)
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
 	case !force && (unreviewed || record.State.Review == session.Unreviewed): // the user may have changed the workspace
@@ -180,6 +178,13 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 		return err
 	}
 	return workspace.Remove(ctx, ws)
+}
+
+// unsavedFault is the error for a workspace whose removal could lose changes, because err prevents
+// that they are saved.
+func unsavedFault(ws *workspace.Workspace, err error) error {
+	return fault.New(fault.KindOf(err), "saving the workspace before it is removed: %w", err).
+		Hint("if you need nothing in %s, delete that folder yourself; then the session can be removed", termtext.Escape(ws.Path))
 }
 
 func unreviewedFault(id session.ID) error {

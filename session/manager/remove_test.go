@@ -73,3 +73,25 @@ func TestTheContainerOfASessionRemovedWithoutDockerIsRemovedLater(t *testing.T) 
 		t.Errorf("the container is %v, %v", state.Status, err)
 	}
 }
+
+// --force promises that the changes can be recovered. The user may have changed the workspace since
+// the review.
+func TestAForcedRemovalKeepsAWorkspaceThatCannotBeSaved(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "one.txt")
+	if _, err := d.Accept(t.Context(), "00001-a", everything); err != nil {
+		t.Fatal(err)
+	}
+	later := filepath.Join(ws.Path, "later.txt")
+	d.write(later, "later\n")
+	d.write(ws.Baseline, "damaged")
+	if err := d.Remove(t.Context(), "00001-a", true); err == nil || len(fault.Hints(err)) == 0 {
+		t.Errorf("it ends with %v, hints %q", err, fault.Hints(err))
+	}
+	if _, err := os.Lstat(later); err != nil {
+		t.Errorf("the later work: %v", err)
+	}
+	d.loaded("00001-a")
+	d.must(os.RemoveAll(ws.Path)) // as the hint says
+	d.must(d.Remove(t.Context(), "00001-a", true))
+}
