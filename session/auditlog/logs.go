@@ -162,16 +162,17 @@ func Archive(store session.Store, id session.ID) (Event, error) {
 	return removed, nil
 }
 
-// keep makes the file from also available as to. It is no error if the file does not exist.
-// No disk space is needed for its content.
+// keep makes the file from also available as to. It is no error if the file does not exist: then
+// an interrupted call may have moved it, so that to is all there is. No disk space is needed for
+// its content.
 func keep(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	err := os.Link(from, to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil { // some file systems have no links
 		err = os.Rename(from, to)
 	}

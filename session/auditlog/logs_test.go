@@ -233,3 +233,19 @@ func TestTheRetentionOfADamagedLogBeginsWithItsRemoval(t *testing.T) {
 		t.Errorf("it is of %v, %v", info.ModTime(), err)
 	}
 }
+
+// Without hard links, the files of a log are moved one after the other. A later attempt to move the
+// others must not lose those that were moved.
+func TestAFileOfALogThatIsArchivedAlreadyStays(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "audit.last"), filepath.Join(dir, "archived.last")
+	if err := os.WriteFile(to, []byte("end\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(to); string(text) != "end\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
