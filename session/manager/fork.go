@@ -52,7 +52,10 @@ func (s *handovers) Fork(ctx context.Context, from, to session.ID, observer work
 			return err
 		}
 		ws.Notes = append(ws.Notes, notes...)
-		return s.append(from, audit.SessionForked, map[string]session.ID{"by": to})
+		if err := s.append(from, audit.SessionForked, map[string]session.ID{"by": to}); err != nil {
+			return errors.Join(err, workspace.Undo(context.WithoutCancel(ctx), ws))
+		}
+		return nil
 	})
 	return ws, err
 }

@@ -147,3 +147,26 @@ func TestWorkThatIsNoLongerInItsSessionIsNotForked(t *testing.T) {
 		}
 	}
 }
+
+// The workspace that the record of the failed start names would stay, and nobody would know whose
+// it is.
+func TestAForkThatCannotBeLoggedLeavesNothing(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "one.txt")
+	d.must(d.append("00001-a", audit.SessionStarted, nil))
+	d.write(d.store.AuditPath("00001-a"), "damaged\n{}\n")
+	d.must(os.Mkdir(d.store.Dir("00002-a"), 0o700))
+	var begun workspace.Workspace
+	_, err := d.Fork(t.Context(), "00001-a", "00002-a", workspace.Observer{Record: func(ws workspace.Workspace) error { begun = ws; return nil }})
+	if err == nil {
+		t.Fatal("it is forked without a record")
+	}
+	for _, path := range []string{begun.Path, begun.Baseline} {
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	if refs := d.gitIn(begun.GitDir, "for-each-ref", "refs/aibox/00002-a/"); refs != "" {
+		t.Errorf("refs are left:\n%s", refs)
+	}
+}
