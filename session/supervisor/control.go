@@ -69,11 +69,7 @@ func (s *supervisor) Files() control.Files { return s.files }
 
 func (s *supervisor) Stop(reason string, grace time.Duration) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})
-	s.mu.Lock()
-	if s.verifying != nil {
-		s.verifying.stop()
-	}
-	s.mu.Unlock()
+	s.stopVerify()
 	s.endWithin(fault.New(fault.Interrupted, "stopped: %s", reason), min(grace, maxGrace))
 }
 

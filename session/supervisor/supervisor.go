@@ -197,7 +197,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	over := make(chan struct{})
 	orphans := async(func() (int, error) {
 		s.settle(over)
-		return manager.RemoveOrphans(services, s.store, res.docker.Backend)
+		return s.removeOrphans(services, res.docker.Backend)
 	})
 	s.watchModel(res.agent.Info())
 	go s.startServices(services)
@@ -222,6 +222,17 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		fmt.Fprintln(os.Stderr, "removing sandboxes of no session:", err)
 	}
 	return nil
+}
+
+// orphansTimeout is how long the daemon may take to list and remove the sandboxes of no session. The
+// end of this session waits for that, and the next start tries it again.
+const orphansTimeout = time.Minute
+
+// removeOrphans removes the sandboxes of no session, and returns their number.
+func (s *supervisor) removeOrphans(ctx context.Context, backend runtime.Backend) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, orphansTimeout)
+	defer cancel()
+	return manager.RemoveOrphans(ctx, s.store, backend)
 }
 
 // removeSocket removes the file of a control socket that is closed.

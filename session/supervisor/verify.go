@@ -28,6 +28,7 @@ type runningVerification struct {
 type verifier struct {
 	*run
 	verifying *runningVerification // nil unless the command runs
+	stopped   bool                 // the user has asked for the end of the session
 }
 
 // verifyWork runs the user's command on the agent's work, as the last part of the session:
@@ -45,11 +46,15 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 		result.Notes = append(result.Notes, "not verified, because nothing was changed")
 		return
 	case result.Fault != nil && fault.ParseKind(result.Fault.Kind) == fault.Interrupted:
-		result.Notes = append(result.Notes, "not verified, because the session was stopped")
+		result.Notes = append(result.Notes, stoppedNote)
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if !s.beginVerify(cancel) {
+		result.Notes = append(result.Notes, stoppedNote)
+		return
+	}
 	go func() {
 		select {
 		case <-stop:
@@ -57,9 +62,6 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 		case <-ctx.Done():
 		}
 	}()
-	s.mu.Lock()
-	s.verifying = &runningVerification{stop: cancel}
-	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		s.verifying = nil
@@ -74,6 +76,31 @@ func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result 
 		failed := *v.Fault
 		result.Fault = &failed
 		result.Fault.Hints = append(slices.Clone(v.Fault.Hints), fmt.Sprintf("`aibox verify %s --show` shows its output; the work is kept", s.id))
+	}
+}
+
+// stoppedNote is the note of a result whose work was not verified because of a stop.
+const stoppedNote = "not verified, because the session was stopped"
+
+// beginVerify makes stop what ends the verification. It returns false if the user has asked for the
+// end of the session, which may be after the agent's own end, while its changes were computed.
+func (s *verifier) beginVerify(stop func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.verifying = &runningVerification{stop: stop}
+	return true
+}
+
+// stopVerify ends a verification that runs, and prevents a later one.
+func (s *verifier) stopVerify() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	if s.verifying != nil {
+		s.verifying.stop()
 	}
 }
 
@@ -138,15 +165,24 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 	if err != nil {
 		return nil, err
 	}
+	if err := s.save(func(st *session.State) { st.Workspace = ws }); err != nil {
+		return nil, errors.Join(err, workspace.Remove(context.WithoutCancel(ctx), ws))
+	}
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "verifies": verifies.Session,
 	})
-	return ws, s.save(func(st *session.State) { st.Workspace = ws })
+	return ws, nil
 }
 
 // removeAbandoned removes the verification's own folder when no process waits for its
-// result.
+// result. While the copy of the workspace exists, the record stays, because a repair finds the copy
+// only by it.
 func (s *verifier) removeAbandoned() {
+	if ws := s.state().Workspace; ws != nil {
+		if gone, err := ws.Gone(); err != nil || !gone {
+			return
+		}
+	}
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
 		if err := auditlog.RemoveKeepingLog(context.Background(), s.store, s.id, s.deps.ReadSettings().AuditCommand); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
