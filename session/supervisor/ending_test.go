@@ -17,6 +17,7 @@ import (
 	"aibox/runtime/runtimetest"
 	"aibox/session"
 	"aibox/session/manager"
+	"aibox/session/ports"
 )
 
 // endless is a sandbox whose daemon never reports its end, and never pauses it.
@@ -116,4 +117,26 @@ func TestOnlyTheFirstErrorOfPID1IsKept(t *testing.T) {
 	if out := s.receive(); out.err != "error 0" || out.cause == nil {
 		t.Errorf("%+v", out)
 	}
+}
+
+// It may be suspended. The notices of its port fill the connection then.
+func TestAClientOfAPortThatDoesNotReadDoesNotHoldUpTheEndOfASession(t *testing.T) {
+	s, process := silent(t)
+	s.ports.start()
+	updates, err := s.ports.offer(t.Context(), ports.Request{Port: 8080})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = updates(func(ports.Update) error {
+			reads <- struct{}{}
+			<-t.Context().Done()
+			return t.Context().Err()
+		})
+	}()
+	<-reads
+	ends(t, s, process, endless{}, func() {})
+	t.Cleanup(func() { <-over })
 }

@@ -3,10 +3,13 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -57,6 +60,10 @@ func (p *openPorts) start() {
 	p.ended, p.end = ended, func() { close(ended) }
 }
 
+// portsStopTimeout is how long the end of the session waits for the clients of open ports. One that
+// does not read, such as a suspended one, must not hold it up.
+const portsStopTimeout = 2 * time.Second
+
 // stop closes all ports, and waits until that is logged.
 func (p *openPorts) stop() {
 	p.mu.Lock()
@@ -67,7 +74,13 @@ func (p *openPorts) stop() {
 		end()
 	}
 	p.dialer.Close()
-	p.using.Wait()
+	unused := make(chan struct{})
+	go func() { p.using.Wait(); close(unused) }()
+	select {
+	case <-unused:
+	case <-time.After(portsStopTimeout):
+		fmt.Fprintln(os.Stderr, "a client of an open port does not read")
+	}
 	p.dialed.logClosed()
 }
 
