@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"aibox/internal/delay"
@@ -13,9 +14,9 @@ import (
 )
 
 // Stop ends a running session and waits until it has ended. reason is for the record. A
-// session that has already ended is not an error. If the session was queued while a client
-// waited, or is a warm sandbox, it is removed, and Stop returns its last record. If the
-// supervisor does not answer, the error suggests `aibox stop --force`.
+// session that has already ended is not an error. If the session's agent had not started, or it
+// is a warm sandbox, it is removed, unless it was queued and no client waited, and Stop returns
+// its last record. If the supervisor does not answer, the error suggests `aibox stop --force`.
 func (s *Client) Stop(ctx context.Context, id session.ID, reason string) (session.Session, error) {
 	return s.StopWithin(ctx, id, reason, 0)
 }
@@ -35,7 +36,7 @@ func (s *Client) StopWithin(ctx context.Context, id session.ID, reason string, g
 		}
 	}
 	ended, err := s.store.Load(id)
-	if errors.Is(err, fs.ErrNotExist) && (last.State.Phase == session.Queued || last.State.Phase == session.Warm) {
+	if errors.Is(err, fs.ErrNotExist) && slices.Contains([]session.Phase{session.Queued, session.Preparing, session.Warm}, last.State.Phase) {
 		return last, nil
 	}
 	return ended, err

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -74,5 +75,36 @@ func TestStopWaitsForASupervisorThatClosesTheConnection(t *testing.T) {
 	ended, err := sessions.Stop(t.Context(), id, "no longer needed")
 	if err != nil || ended.State.Result == nil || ended.State.Result.ExitCode != 7 {
 		t.Errorf("Stop returns %+v, %v", ended.State, err)
+	}
+}
+
+// The supervisor removes a session whose start it abandons.
+func TestStopOfASessionThatStartsReturnsItsLastRecord(t *testing.T) {
+	sessions := New(sessiontest.Store(t))
+	id, err := sessions.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := sessions.store.Dir(id)
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Preparing})
+	held, err := sessions.store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := control.Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			_, _ = conn.Read(make([]byte, 1))
+			_ = errors.Join(sessions.store.Remove(context.Background(), id), conn.Close(), listener.Close())
+		}
+		_ = held.Close()
+	}()
+	last, err := sessions.Stop(t.Context(), id, "no longer needed")
+	if err != nil || last.ID != id || last.State.Phase != session.Preparing {
+		t.Errorf("Stop returns %+v, %v", last, err)
 	}
 }

@@ -24,6 +24,22 @@ func (s *run) watchClient(abandon func()) (release func()) {
 	return func() { stop(); <-ended }
 }
 
+// watchEnd calls abandon if the session is to end before release is called: the user can stop it
+// while Docker does not answer, or while a large repository is copied. release can be called twice.
+func (s *run) watchEnd(abandon func()) (release func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-s.ended:
+			abandon()
+		case <-ctx.Done():
+		}
+	}()
+	return func() { stop(); <-over }
+}
+
 // checkClient returns an error if the process that requested the start has died.
 func (s *run) checkClient() error {
 	if client := s.launch.Client; client.PID != 0 && !client.Alive() {

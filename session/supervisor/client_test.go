@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
 )
@@ -53,4 +54,16 @@ func TestAStartWithoutAClientIsNotWatched(t *testing.T) {
 	if err := s.checkClient(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Without this, a stop would wait for as long as Docker does not answer.
+func TestAStartEndsWithTheSession(t *testing.T) {
+	s := &run{ended: make(chan struct{})}
+	s.watchEnd(func() { t.Error("it is abandoned although nobody ended it") })()
+	abandoned := make(chan struct{})
+	release := s.watchEnd(func() { close(abandoned) })
+	s.end(fault.New(fault.Interrupted, "stopped by the user"))
+	<-abandoned
+	release()
+	release()
 }

@@ -130,7 +130,11 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 // supervise does the work of Run. Its errors are for the launcher and mean that the agent
 // never started.
 func (s *supervisor) supervise(ctx context.Context) (err error) {
+	stopped := false // the start was abandoned because the session is to end
 	defer func() {
+		if err != nil && stopped {
+			err = s.endCause()
+		}
 		watched := s.notifier.isWatched() // read now, because the undo closes the clients' connections
 		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
 			err = errors.Join(err, fmt.Errorf("undoing the start: %w", undoErr))
@@ -153,6 +157,8 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer abandon()
 	release := s.watchClient(abandon)
 	defer release()
+	settled := s.watchEnd(func() { stopped = true; abandon() })
+	defer settled()
 	working, stopWork := context.WithCancel(starting)
 	defer stopWork()
 	control, err := s.awaitTurn(working)
@@ -180,6 +186,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	}
 	err = s.startAgent(starting, res, container)
 	release()
+	settled()
 	if err == nil {
 		err = s.checkClient()
 	}

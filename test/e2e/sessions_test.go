@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,6 +33,35 @@ func TestAnAgentThatIgnoresSignalsIsStoppedWithItsChildren(t *testing.T) {
 		t.Errorf("the result is %+v", r.State.Result)
 	}
 	m.aibox(0, "stop", id) // again is no error
+}
+
+// A start can take long, because Docker does not answer or a large repository is copied.
+func TestAStopEndsAStartAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo, tools := m.repo("p", nil), t.TempDir()
+	m.write(filepath.Join(tools, "git"), "#!/bin/sh\nPATH='"+os.Getenv("PATH")+"'\ncase \"$*\" in *pack-objects*) exec sleep 1000;; esac\nexec git \"$@\"\n")
+	m.exec("chmod", "+x", filepath.Join(tools, "git"))
+	m.env = append(m.env, "PATH="+tools+":"+os.Getenv("PATH"))
+	run := m.start("run", "shell", "--network", "none", "--repo", repo, "--", "true")
+	var socket string
+	eventually(t, limit, "the session can be stopped", func() bool {
+		found, _ := filepath.Glob(filepath.Join(m.sessions(), "*", "control.sock"))
+		socket = strings.Join(found, "")
+		return socket != ""
+	})
+	id := filepath.Base(filepath.Dir(socket))
+	path := m.record(id).State.Workspace.Path
+	if o := m.aibox(0, "stop", id); o.stdout != id+"\n" {
+		t.Errorf("stop printed %q", o.stdout)
+	}
+	run.ends(130)
+	if text := run.stderr.String(); !strings.Contains(text, "stopped by the user") {
+		t.Errorf("the run does not name the reason:\n%s", text)
+	}
+	if o := m.aibox(0, "ls", "--json"); strings.TrimSpace(o.stdout) != "[]" || len(glob(t, path)) != 0 {
+		t.Errorf("something is left:\n%s\n%q", o, glob(t, path))
+	}
 }
 
 func TestTheTimeLimitEndsAStubbornAgent(t *testing.T) {
