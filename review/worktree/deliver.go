@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -98,8 +99,10 @@ func (p *transaction) journal(ref string) *journal {
 // rollBack undoes a delivery that failed with err, and returns err. The next command undoes
 // the rest, from the journal.
 func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) error {
+	var left []review.Path
 	if m.journal.Phase == moving {
-		if _, undone := m.undo(); undone != nil {
+		var undone error
+		if left, undone = m.undo(); undone != nil {
 			return fault.New(fault.KindOf(err), "%w (and putting your files back: %w)", err, undone).
 				Hint("the next aibox command tries that again; %s holds them as they were", m.journal.Ref)
 		}
@@ -110,10 +113,28 @@ func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) er
 	if dropped := m.journal.drop(p.job.Workspace.GitDir); dropped != nil {
 		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)
 	}
+	if len(left) > 0 { // only the saved state has their earlier content now
+		return fault.New(fault.KindOf(err), "the delivery was undone (%s), except for files that another program changed meanwhile, which stay as they are now: %s",
+			cause(err), review.NamePaths(left)).Hint("their earlier content: aibox recover %s --ref %s", m.journal.Session, m.journal.Ref)
+	}
 	if dropped := preimage.Drop(context.Background()); dropped != nil {
 		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)
 	}
 	return err
+}
+
+// cause returns the reason for which a delivery failed. It does not repeat that nothing was
+// changed, as the text of a ConflictError does.
+func cause(err error) string {
+	clash, ok := errors.AsType[*ConflictError](err)
+	if !ok {
+		return err.Error()
+	}
+	reasons := make([]string, len(clash.Conflicts))
+	for i, step := range clash.Conflicts {
+		reasons[i] = step.Path.String() + ": " + step.Reason
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // explain turns a failed step into a fault for the user.

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strconv"
 
+	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
+	"aibox/internal/termtext"
 	"aibox/review"
 )
 
@@ -85,6 +87,19 @@ func readJournal(gitDir string) (*journal, error) {
 		return nil, fmt.Errorf("%s is damaged: %w", journalFile(gitDir), err)
 	}
 	return j, nil
+}
+
+// checkJournal returns an error if recoverDelivery left a journal, because the working tree that
+// it belongs to is missing. The working trees of a repository share one journal, so the next
+// delivery would replace it, and nothing could undo the interrupted one.
+func checkJournal(gitDir string) error {
+	j, err := readJournal(gitDir)
+	if j == nil || err != nil {
+		return err
+	}
+	return fault.New(fault.Environment, "a delivery to %s was interrupted, and %s is not there to undo that", termtext.Escape(j.Top), termtext.Escape(j.Top)).
+		Hint("put it back: the next aibox command undoes the delivery").
+		Hint("or, if it is gone for good, forget the delivery: rm %s", termtext.Escape(journalFile(gitDir)))
 }
 
 // drop removes the journal and syncs.

@@ -301,6 +301,74 @@ func TestAConcurrentChangeIsAConflictAndIsKept(t *testing.T) {
 	}
 }
 
+// TestAFailedDeliveryKeepsWhatOthersOverwrote has programs write to files that the delivery has
+// already moved, before it fails. They overwrite the agent's version of them, so the user's
+// version is nowhere else.
+func TestAFailedDeliveryKeepsWhatOthersOverwrote(t *testing.T) {
+	points := steps(t, false)
+	last := points[slices.Index(points, "placed")-1]
+	b, cs := everyStep(t)
+	_, err := worktree.ApplyToWorktree(t.Context(), b.Workspace, cs.BaseTree, cs.Tree, func(point string) error {
+		if point != last {
+			return nil
+		}
+		b.User("both", "overwritten\n")
+		b.User("gone/deep", "made again\n")
+		b.User("untouched", "not part of it\n")
+		b.User("there", "so it is a conflict\n")
+		return fault.New(fault.Conflict, "%w", &worktree.ConflictError{Conflicts: []worktree.Step{{Path: "edit", Reason: "it is locked"}}})
+	})
+	if fault.KindOf(err) != fault.Conflict || !strings.HasSuffix(err.Error(), "which stay as they are now: there, both, gone/deep") ||
+		!strings.Contains(err.Error(), "(edit: it is locked)") {
+		t.Errorf("error: %v", err)
+	}
+	b.Holds("both", "overwritten\n")
+	b.Holds("gone/deep", "made again\n")
+	b.Holds("there", "so it is a conflict\n")
+	b.Holds("edit", reviewtest.Ten)
+	b.Holds("move", reviewtest.Ten+"m\n")
+	leavesNothing(b)
+	saved, pointsErr := recovery.PointsIn(t.Context(), b.Workspace.GitDir)
+	if pointsErr != nil || len(saved) != 1 {
+		t.Fatalf("saved are %+v, %v", saved, pointsErr)
+	}
+	for name, want := range map[string]string{"both": "0\n" + reviewtest.Ten, "gone/deep": "g\n"} {
+		if got := reviewtest.GitIn(t, b.Workspace.GitDir, "show", saved[0].Ref+":"+name) + "\n"; got != want {
+			t.Errorf("saved of %s: %q", name, got)
+		}
+	}
+}
+
+// TestAnInterruptedDeliveryIsNotForgotten has two working trees of one repository. The one with the
+// interrupted delivery is not there while work is delivered to the other.
+func TestAnInterruptedDeliveryIsNotForgotten(t *testing.T) {
+	b, cs := everyStep(t)
+	before := reviewtest.Contents(t, b.Repo)
+	kill(b, killed{b.Workspace, cs.BaseTree, cs.Tree, "put 1", false})
+	linked := filepath.Join(t.TempDir(), "linked")
+	reviewtest.GitIn(t, b.Repo, "worktree", "add", "-q", linked)
+	away := b.Repo + ".away"
+	other := *b.Workspace
+	other.Repo = linked
+	// Git needs the repository, so only the top of its working tree is elsewhere.
+	reviewtest.GitIn(t, b.Repo, "config", "core.bare", "true")
+	reviewtest.Must(t, os.Rename(b.Repo, away))
+	reviewtest.Must(t, os.WriteFile(filepath.Join(linked, ".git"), []byte("gitdir: "+filepath.Join(away, ".git/worktrees/linked")+"\n"), 0o600))
+	_, err := worktree.ApplyToWorktree(t.Context(), &other, cs.BaseTree, cs.Tree, nil)
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), b.Repo+" is not there") {
+		t.Errorf("error: %v", err)
+	}
+	reviewtest.Must(t, os.Rename(away, b.Repo))
+	mended, err := worktree.RecoverAll(filepath.Dir(b.Workspace.GitDir))
+	reviewtest.Must(t, err)
+	if len(mended) != 1 || mended[0].Placed {
+		t.Errorf("mended: %+v", mended)
+	}
+	if diff := cmp.Diff(before, reviewtest.Contents(t, b.Repo)); diff != "" {
+		t.Errorf("not rolled back:\n%s", diff)
+	}
+}
+
 // TestALateWriteByAnotherProgramIsKept opens the file before the delivery, as some editors
 // and every appending program do.
 func TestALateWriteByAnotherProgramIsKept(t *testing.T) {

@@ -204,6 +204,9 @@ func openTransaction(ctx context.Context, job Job) (_ *transaction, err error) {
 	if _, err = recoverDelivery(ws.GitDir); err != nil {
 		return nil, err
 	}
+	if err = checkJournal(ws.GitDir); err != nil {
+		return nil, err
+	}
 	if p.tree, err = openUserTree(ws.Repo, p.format); err != nil {
 		return nil, err
 	}
