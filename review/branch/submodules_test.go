@@ -221,6 +221,40 @@ func TestSubmoduleWorkIsDeliveredToTheWorkingTree(t *testing.T) {
 	}
 }
 
+// TestASubmodulesOwnSettingsApplyToItsFiles has settings that differ between the repository and its
+// submodule.
+func TestASubmodulesOwnSettingsApplyToItsFiles(t *testing.T) {
+	deliver := func(b *reviewtest.Fixture) []worktree.Step {
+		_, err := accept.Run(t.Context(), b.Workspace, b.Compute(), accept.Options{Choice: review.Choice{All: true}, Target: accept.ToWorktree})
+		if clash, ok := errors.AsType[*worktree.ConflictError](err); ok {
+			return clash.Conflicts
+		}
+		reviewtest.Must(t, err)
+		return nil
+	}
+	work := func(b *reviewtest.Fixture) {
+		reviewtest.Must(t, os.Symlink("lib.txt", b.Path("lib/link")))
+		b.Write("lib/other.txt", "agent\n")
+		reviewtest.Must(t, os.Chmod(b.Path("lib/other.txt"), 0o755))
+	}
+	b := withSubmodules(t).Prepare()
+	work(b)
+	for _, name := range []string{"core.fileMode", "core.symlinks"} {
+		reviewtest.GitIn(t, b.Repo, "config", name, "false")
+	}
+	if clashes := deliver(b); len(clashes) > 0 {
+		t.Errorf("with settings of the repository around it: %v", clashes)
+	}
+	b = withSubmodules(t).Prepare()
+	work(b)
+	for _, name := range []string{"core.fileMode", "core.symlinks"} {
+		reviewtest.GitIn(t, b.Repo+"/lib", "config", name, "false")
+	}
+	if clashes := deliver(b); len(clashes) != 2 || !strings.Contains(clashes[0].Reason, "core.symlinks") || !strings.Contains(clashes[1].Reason, "core.fileMode") {
+		t.Errorf("with settings of its own: %v", clashes)
+	}
+}
+
 func TestAConflictInASubmoduleChangesNothing(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	b.Write("lib/lib.txt", "agent\ntwo\nthree\n")

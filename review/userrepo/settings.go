@@ -26,8 +26,8 @@ type Settings struct {
 	autocrlf   string // "true", "input" or "false"
 	eolCRLF    bool   // core.eol is crlf
 	ignoreCase bool
-	FileMode   bool              // whether the executable bit on disk counts
-	Symlinks   bool              // whether symlinks are kept as such
+	fileMode   bool              // whether the executable bit on disk counts
+	symlinks   bool              // whether symlinks are kept as such
 	Filters    map[string]bool   // by name: those that have a program
 	Programs   map[string]string // of the filters, by setting (filter.NAME.clean, filter.NAME.process): a command line for a shell
 
@@ -98,7 +98,7 @@ func (u *Settings) Read(ctx context.Context, top string) error {
 }
 
 func (u *Settings) ReadConfig(ctx context.Context) error {
-	u.autocrlf, u.FileMode, u.Symlinks, u.Filters = "false", true, true, map[string]bool{}
+	u.autocrlf, u.fileMode, u.symlinks, u.Filters = "false", true, true, map[string]bool{}
 	u.Programs = map[string]string{}
 	settings, err := u.Git.Settings(ctx, `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
 	if err != nil {
@@ -117,9 +117,9 @@ func (u *Settings) ReadConfig(ctx context.Context) error {
 		case "core.ignorecase":
 			u.ignoreCase = yes
 		case "core.filemode":
-			u.FileMode = yes
+			u.fileMode = yes
 		case "core.symlinks":
-			u.Symlinks = yes
+			u.symlinks = yes
 		default:
 			filter := strings.TrimPrefix(setting.Name, "filter.")
 			end := strings.LastIndexByte(filter, '.')
@@ -203,6 +203,18 @@ func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
 		triple = triple[:0]
 	}
 	return nil
+}
+
+// KeepsModes reports whether the executable bit of path on disk counts.
+func (u *Settings) KeepsModes(path string) bool {
+	u, _ = u.at(path)
+	return u.fileMode
+}
+
+// KeepsSymlinks reports whether a symlink at path is kept as such.
+func (u *Settings) KeepsSymlinks(path string) bool {
+	u, _ = u.at(path)
+	return u.symlinks
 }
 
 // Transforms reports whether the user's git may store anything other than a file's bytes,

@@ -34,12 +34,12 @@ func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState,
 		result.blob, err = d.mergeSymlink(ctx, path, to, now, c)
 		return result, err
 	}
-	if yours := d.modeOf(now, base); yours != base && theirs == base {
+	if yours := d.modeOf(path, now, base); yours != base && theirs == base {
 		result.mode = yours
-	} else if theirs != base && !d.user.FileMode {
+	} else if theirs != base && !d.user.KeepsModes(to) {
 		return result, reason("its mode changes, and your repository keeps none (core.fileMode)")
 	}
-	if result.perm = now.stamp.Mode & 0o777; d.user.FileMode { // otherwise the bits on disk are none of git's
+	if result.perm = now.stamp.Mode & 0o777; d.user.KeepsModes(to) { // otherwise the bits on disk are none of git's
 		result.perm = permissions(now.stamp.Mode, result.mode)
 	}
 	if d.user.Transforms(path) || d.user.Transforms(to) {

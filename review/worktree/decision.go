@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,14 @@ func (d *planner) decide(ctx context.Context, c review.Change) (Action, error) {
 			return ActionConflict, reason(why)
 		}
 	}
-	for _, mode := range []string{c.OldMode, c.NewMode} {
+	for _, side := range []struct {
+		path review.Path
+		mode string
+	}{{cmp.Or(c.OldPath, c.Path), c.OldMode}, {c.Path, c.NewMode}} {
 		switch {
-		case git.Mode(mode) == git.Submodule:
+		case git.Mode(side.mode) == git.Submodule:
 			return ActionConflict, reason("it is a submodule")
-		case git.Mode(mode) == git.Symlink && !d.user.Symlinks:
+		case git.Mode(side.mode) == git.Symlink && !d.user.KeepsSymlinks(side.path.Raw()):
 			return ActionConflict, reason("it is a symlink, and your repository keeps none (core.symlinks)")
 		}
 	}
@@ -103,7 +107,7 @@ func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over
 		return false, false, nil
 	case now.kind == unix.S_IFDIR:
 		return true, false, d.checkEmptied(path)
-	case (now.kind == unix.S_IFREG || now.kind == unix.S_IFLNK) && slices.Contains(blobs, now.id) && d.modeOf(now, mode) == mode:
+	case (now.kind == unix.S_IFREG || now.kind == unix.S_IFLNK) && slices.Contains(blobs, now.id) && d.modeOf(path, now, mode) == mode:
 		d.kept[now.stamp.Inode] = len(d.steps)
 		return false, true, nil
 	}
@@ -164,10 +168,10 @@ func (d *planner) checkEmptied(dir string) error {
 	return nil
 }
 
-// modeOf returns the mode of an existing file as the user's git sees it; known is that of
-// the tree.
-func (d *planner) modeOf(now fileState, known git.Mode) git.Mode {
-	if !d.user.FileMode && now.kind == unix.S_IFREG && known != git.Symlink {
+// modeOf returns the mode of the existing file at path as the user's git sees it; known is that
+// of the tree.
+func (d *planner) modeOf(path string, now fileState, known git.Mode) git.Mode {
+	if !d.user.KeepsModes(path) && now.kind == unix.S_IFREG && known != git.Symlink {
 		return known
 	}
 	return now.mode()
@@ -190,7 +194,7 @@ func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	if err != nil {
 		return ActionConflict, err
 	}
-	if !same || d.modeOf(now, mode) != mode {
+	if !same || d.modeOf(path, now, mode) != mode {
 		return ActionConflict, reason("you changed it, and the agent deleted it")
 	}
 	if _, err := d.tree.enter(path); err != nil {
@@ -254,7 +258,7 @@ func (d *planner) replace(ctx context.Context, c review.Change) (Action, error) 
 	if err != nil {
 		return ActionConflict, err
 	}
-	if result.blob == now.id && result.mode == d.modeOf(now, result.mode) && (now.kind == unix.S_IFLNK) == (result.mode == git.Symlink) {
+	if result.blob == now.id && result.mode == d.modeOf(path, now, result.mode) && (now.kind == unix.S_IFLNK) == (result.mode == git.Symlink) {
 		return ActionKeep, nil
 	}
 	if _, err := d.tree.enter(path); err != nil {
