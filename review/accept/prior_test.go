@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"aibox/internal/fault"
@@ -149,5 +150,23 @@ func TestWorkThatFailsVerificationIsNotDelivered(t *testing.T) {
 	}
 	if got := reviewtest.GitIn(t, b.Repo, "branch", "--list", "aibox/*"); got != "" {
 		t.Errorf("there is a branch %s", got)
+	}
+}
+
+// TestNamesThatExcludeEachOtherAreExplained has branches that prevent each of the names that aibox
+// chooses: git keeps a branch x in a file, and x/y in a folder x.
+func TestNamesThatExcludeEachOtherAreExplained(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"}).Prepare()
+	b.Write("a.txt", "agent\n")
+	session := b.Workspace.Session
+	for _, name := range []string{"aibox", "aibox-" + session + "/x"} {
+		reviewtest.GitIn(t, b.Repo, "branch", name)
+	}
+	cs := b.Compute()
+	for _, name := range []string{"", "aibox/other", "aibox-" + session} {
+		_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{All: true}, Branch: name})
+		if fault.KindOf(err) != fault.Conflict || !slices.Contains(fault.Hints(err), "name another branch with --branch") {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }

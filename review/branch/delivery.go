@@ -386,11 +386,16 @@ func (d *Delivery) checkFree(ctx context.Context) error {
 		Hint("name another with --branch, or leave it out")
 }
 
-// branchError explains why a branch cannot be created: a disk that is full, or a
-// repository that the user may not write to.
+// branchError explains why a branch cannot be created: a disk that is full, a repository that the
+// user may not write to, or branches whose names exclude each other.
 func (d *Delivery) branchError(what string, err error) error {
 	explained := diskerr.Explain(fmt.Errorf("%s: %w", what, git.Brief(err)), d.Repo)
-	if !diskerr.Is(explained) && diskerr.KindOf(git.Message(err)) == fault.Environment {
+	switch {
+	case diskerr.Is(explained):
+		return explained
+	case strings.Contains(git.Message(err), "cannot create 'refs/heads/"): // a branch x prevents x/y, and x/y prevents x
+		return fault.New(fault.Conflict, "%w", explained).Hint("name another branch with --branch")
+	case diskerr.KindOf(git.Message(err)) == fault.Environment:
 		return fault.New(fault.Environment, "%w", explained).Hint("the work is kept; show it with: aibox diff %s", d.Owner)
 	}
 	return explained
