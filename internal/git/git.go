@@ -64,6 +64,7 @@ func Owned(dir string) *Repo {
 		"-c", "core.excludesFile=/dev/null",
 		"-c", "core.bigFileThreshold=16m",
 		"-c", "core.quotePath=true",
+		"-c", "core.ignoreCase=false", // git init sets it by the disk, and git fast-import would make one file of a and A
 		"-c", "core.fsync=all", // a workspace is removed once a ref holds its work
 		"-c", "fastimport.unpackLimit=1",
 	}, quiet...)

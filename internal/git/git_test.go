@@ -3,8 +3,10 @@ package git_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/internal/git"
 )
@@ -41,5 +43,40 @@ func TestValuesAreTrueAsGitTakesThem(t *testing.T) {
 	}
 	if settings, err := repo.Settings(t.Context(), `^no\.such$`); err != nil || len(settings) != 0 {
 		t.Errorf("what is not set is %+v, %v", settings, err)
+	}
+}
+
+// The settings of an owned repository are those of the disk that it was made on, which may not
+// tell names apart by case. The names of files in it come from another disk.
+func TestAnImportTellsNamesApartByCase(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "repository.git")
+	repo := git.Owned(folder)
+	for _, args := range [][]string{{"init", "--quiet", "--bare", folder}, {"config", "core.ignoreCase", "true"}} {
+		if err := repo.Run(t.Context(), nil, nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty, err := repo.Line(t.Context(), "hash-object", "-w", "--stdin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := git.Commit{Ref: "refs/heads/x", Message: "names\n", Who: git.Signature{Name: "aibox", When: time.Now()}}
+	names := []string{"Folder/a", "README", "folder/b", "readme"}
+	for _, name := range names {
+		commit.Put = append(commit.Put, git.Entry{Mode: git.File, ID: empty, Path: name})
+	}
+	_, tree, err := repo.ImportCommit(t.Context(), commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for entry, err := range repo.Entries(t.Context(), tree) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, entry.Path)
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("the tree has %q", got)
 	}
 }
