@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aibox/internal/gitname"
 )
 
 // plainAttributes are those that change nothing in what git stores of a file, apart from
@@ -31,8 +33,8 @@ func converting(text string) bool {
 	})
 }
 
-// isAttributes reports whether git reads the file at name as attributes.
-func isAttributes(name string) bool { return path.Base(name) == ".gitattributes" }
+// isAttributes reports whether git reads the file at name as attributes, on some disk.
+func isAttributes(name string) bool { return gitname.IsDotGitattributes(path.Base(name)) }
 
 // NeedsOld reports whether the rules need the content of a removed file.
 func NeedsOld(name string) bool { return isAttributes(name) }
@@ -68,7 +70,7 @@ func conversions(f *File) []Risk {
 		return attributesConvert.one(changed.number, changed.text)
 	case len(after) < len(before):
 		return attributesConvert.one(0, "taken away: "+changedLine(after, before).text)
-	case len(before) > 0 && path.Dir(oldPath) != path.Dir(f.Path):
+	case len(before) > 0 && oldPath != f.Path:
 		return attributesConvert.one(0, "moved: "+before[0].text)
 	}
 	return nil

@@ -65,9 +65,11 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{
 			plain(".gitattributes", "*.py working-tree-encoding=UTF-7\n"), plain("sub/.gitattributes", "* -filter\n"), plain(".gitattributes", "* !filter\n"), plain(".gitattributes", "* filter\n"),
 			plain(".gitattributes", "*.c ident\n"), plain(".gitattributes", "* macro-of-another-file\n"), plain(".gitattributes", "\u00a0# filter\n"), plain(".gitattributes", "\"a filter\n"),
+			plain("sub/.GitAttributes", "*.py working-tree-encoding=UTF-7\n"), // on a disk that does not tell case apart
 			edited(".gitattributes", "*.key filter=crypt\n", "\n"), edited(".gitattributes", "* -filter\n*.key filter=crypt\n", "*.key filter=crypt\n* -filter\n"),
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
 			{Path: "was", OldPath: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
+			{Path: ".gitAttributes", OldPath: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
 			{Path: "b/.gitattributes", OldPath: "a/.gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: symlink, Content: []byte("elsewhere")}},
 		},
