@@ -18,7 +18,7 @@ const (
 	HunkText    HunkKind = "text"    // replaces lines of the baseline
 	HunkAdded   HunkKind = "added"   // makes the file
 	HunkDeleted HunkKind = "deleted" // removes the file
-	HunkContent HunkKind = "content" // replaces a binary file's or a symlink's content as a whole
+	HunkContent HunkKind = "content" // replaces the content of a binary file, a symlink or a file in Git LFS as a whole
 	HunkType    HunkKind = "type"    // makes a symlink of a file or the reverse
 	HunkMode    HunkKind = "mode"    // makes the file executable or the reverse
 	HunkFolder  HunkKind = "folder"  // applies all changes below a folded folder
@@ -45,8 +45,8 @@ type Hunk struct {
 	Section  string   `json:"section,omitempty"` // the text that git shows after @@, raw: escape before printing
 
 	// Lines are the changed lines with their context. Text hunks have them, and for
-	// display also added and deleted files and symlinks; never binary files or files of
-	// more than 500,000 changed lines.
+	// display also added and deleted files, symlinks and files in Git LFS; never binary files or
+	// files of more than 500,000 changed lines.
 	Lines []Line `json:"lines,omitempty"`
 }
 
@@ -217,7 +217,8 @@ func (c *Change) hunks(s *patchSection) []Hunk {
 	}
 	switch {
 	case c.OldBlob == c.NewBlob:
-	case c.NewMode == string(git.Symlink), s.long, len(s.hunks) == 0: // binary, or too long
+	case c.NewMode == string(git.Symlink), s.long, len(s.hunks) == 0, // binary, or too long
+		c.LFS != nil: // a part would mix lines of the pointer with those of the content
 		hunks = append(hunks, whole(c, HunkContent, s.lines()))
 	default:
 		for _, h := range s.hunks {

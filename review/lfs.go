@@ -116,8 +116,13 @@ func (f FileDiff) Shown() []Hunk {
 	}
 	shown := make([]Hunk, len(f.Hunks))
 	for i, h := range f.Hunks {
-		for len(h.Lines) > 0 && h.Lines[0].Op == '-' {
-			h.Lines = h.Lines[1:]
+		lines := h.Lines
+		h.Lines = nil
+		for _, line := range lines {
+			if line.Op != '-' {
+				line.Op = '+' // even if the pointer has the same line
+				h.Lines = append(h.Lines, line)
+			}
 		}
 		shown[i] = h
 	}

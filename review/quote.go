@@ -131,7 +131,7 @@ func (h Hunk) Diff(limit int) string {
 	case HunkType:
 		out.WriteString("changed between file and symlink\n")
 	default:
-		out.WriteString("changed as a whole (binary or symlink)\n")
+		out.WriteString("changed as a whole (binary, symlink or Git LFS)\n")
 	}
 	for i, line := range h.Lines {
 		if out.Len()+len(line.Text) > limit {

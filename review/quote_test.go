@@ -73,7 +73,7 @@ func TestAQuotedHunkIsADiffOfLimitedLength(t *testing.T) {
 		t.Errorf("%d bytes end with %q", len(got), got[len(got)-30:])
 	}
 	for kind, want := range map[review.HunkKind]string{
-		review.HunkAdded: "new file\n", review.HunkDeleted: "deleted file\n", review.HunkContent: "changed as a whole (binary or symlink)\n",
+		review.HunkAdded: "new file\n", review.HunkDeleted: "deleted file\n", review.HunkContent: "changed as a whole (binary, symlink or Git LFS)\n",
 		review.HunkMode: "changed whether the file is executable\n", review.HunkType: "changed between file and symlink\n",
 	} {
 		if got := (review.Hunk{Kind: kind}).Diff(100); got != want {

@@ -17,6 +17,7 @@ import (
 	"aibox/internal/git"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/recovery"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
@@ -522,10 +523,42 @@ func TestASingleHunkOfAGitLFSTextIsTheWholeFile(t *testing.T) {
 	if len(hunks) != 1 || len(hunks[0].Split()) != 1 {
 		t.Fatalf("%d hunks", len(hunks))
 	}
+	err := cs.Files(t.Context(), func(f review.FileDiff) error {
+		if shown := f.Shown(); decision.CanChooseLines(&shown[0]) { // the lines of the pointer are not shown, so the others have other numbers
+			t.Error("single lines can be chosen on a screen")
+		}
+		return nil
+	}, "a.csv")
+	reviewtest.Must(t, err)
+	if _, err := cs.Select(t.Context(), review.Choice{Hunks: []string{string(hunks[0].ID) + ":1"}}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no single lines to choose") {
+		t.Errorf("choosing a line: %v", err)
+	}
 	accepted := b.Take(cs, review.Choice{Hunks: []string{string(hunks[0].ID)}}, nil)
 	reviewtest.GitIn(t, b.Repo, "lfs", "fsck", accepted.Branch)
 	reviewtest.GitIn(t, b.Repo, "checkout", "-q", accepted.Branch)
 	b.Holds("a.csv", "zero\n"+reviewtest.Ten+"11\n")
+}
+
+// TestAGitLFSTextThatQuotesItsPointerIsTheWholeFile has a line of the pointer in the content, so
+// that git compares the two in several parts.
+func TestAGitLFSTextThatQuotesItsPointerIsTheWholeFile(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.csv filter=lfs -text\n"}).UseLFS()
+	b.Commit(map[string]string{"a.csv": reviewtest.Ten}).Prepare()
+	_, oid, _ := strings.Cut(reviewtest.GitIn(t, b.Repo, "show", ":a.csv"), "\n")
+	oid, _, _ = strings.Cut(oid, "\n")
+	b.Write("a.csv", "zero\n"+oid+"\nlast\n")
+	cs := b.Compute()
+	err := cs.Files(t.Context(), func(f review.FileDiff) error {
+		var text strings.Builder
+		for _, line := range f.Shown()[0].Lines {
+			text.WriteString(string(rune(line.Op)) + string(line.Text) + "\n")
+		}
+		if text.String() != "+zero\n+"+oid+"\n+last\n" || len(f.Hunks) != 1 || len(f.Hunks[0].Split()) != 1 {
+			t.Errorf("%d hunks, shown as %q", len(f.Hunks), text.String())
+		}
+		return nil
+	}, "a.csv")
+	reviewtest.Must(t, err)
 }
 
 // TestHunksOfAFilteredTextAreStoredThroughTheFilter has a filter that keeps lines apart.
