@@ -131,7 +131,8 @@ func ownerOf(first audit.Event) session.ID {
 
 // Archive keeps the audit log of a session that is about to be removed, with a last
 // event, which it returns. If the log is damaged or the disk is full, that event is empty,
-// and the session can still be removed. The file's time is that of the removal. The caller holds the session's lock.
+// and the session can still be removed. The file's time is that of the removal. The caller holds
+// the session's lock.
 func Archive(store session.Store, id session.ID) (Event, error) {
 	removed := Event{Session: id}
 	path := store.AuditPath(id)
