@@ -31,9 +31,21 @@ func (r *Resolved) CheckBound(next *Run, free ...string) error {
 // isWithin reports whether the value next is the same as now or tighter.
 func (e entry) isWithin(now, next any) bool {
 	if e.field.Scope == spec.AtMost || e.field.Scope == spec.AtLeast {
-		return e.tightens(now, next) == nil && e.shows(next) == nil
+		return e.tightens(now, next) == nil && e.shows(added(now, next)) == nil
 	}
 	return equalValues(now, next)
+}
+
+// added returns the words that the list next has after those of now, which are the user's own and
+// may show files again. If next does not begin with them, it returns all words, since the order of
+// patterns counts.
+func added(now, next any) []string {
+	own, _ := now.([]string)
+	words, _ := next.([]string)
+	if len(words) >= len(own) && slices.Equal(words[:len(own)], own) {
+		return words[len(own):]
+	}
+	return words
 }
 
 // equalValues compares values as spec.Field.Value returns them. An empty list is no list.

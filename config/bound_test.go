@@ -55,6 +55,30 @@ func TestABoundRunIsAtMostAsFreeAsTheSettings(t *testing.T) {
 	}
 }
 
+// A user's own pattern that shows a file must not refuse every bounded run.
+func TestPatternsThatTheUserShowsFilesWithAreNoReasonToRefuseARun(t *testing.T) {
+	own := "hide = [\"*.key\", \"!public.key\"]\nread-only = [\"docs/\", \"!docs/notes.md\"]\n"
+	for name, c := range map[string]struct {
+		hide []string
+		fits bool
+	}{
+		"the same":             {[]string{"*.key", "!public.key"}, true},
+		"one more pattern":     {[]string{"*.key", "!public.key", "*.pem"}, true},
+		"a pattern that shows": {[]string{"*.key", "!public.key", "!id.key"}, false},
+		"another order":        {[]string{"!public.key", "*.key", "!public.key"}, false},
+	} {
+		r, err := resolve(own, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := r.Settings.Run
+		next.Hide = c.hide
+		if err := r.CheckBound(&next); (err == nil) != c.fits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestDefaultSettingsAreWithinThemselves(t *testing.T) {
 	r, err := resolve("", "")
 	if err != nil {
