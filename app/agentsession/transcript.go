@@ -54,19 +54,25 @@ type transcriptPart struct {
 	decoder  *session.Conversation
 	renderer conversation.TextRenderer
 	most     int
+	line     int64 // offset of the last event's line, which may have several events
+	before   int   // bytes of Text before that line
 	end      int64 // end of the text that was read so far
 }
 
-// add adds events. It returns false when the part is full; Next is then the first event
-// that was not added.
+// add adds events. It returns false when the part is full; Next is then the first line
+// that was not added. A part cannot begin within a line, so a line is added as a whole, and the
+// first one is cut if it is longer than a part.
 func (p *transcriptPart) add(events []conversation.Event) bool {
 	for _, event := range events {
 		var text strings.Builder
 		for _, rendered := range p.renderer.Render(event) {
 			text.WriteString(rendered.Text)
 		}
-		if p.Text != "" && len(p.Text)+text.Len() > p.most {
-			p.Next = event.Offset
+		if p.Text == "" || event.Offset != p.line {
+			p.line, p.before = event.Offset, len(p.Text)
+		}
+		if p.before > 0 && len(p.Text)+text.Len() > p.most {
+			p.Text, p.Next = p.Text[:p.before], event.Offset
 			return false
 		}
 		p.Text += text.String()
