@@ -12,17 +12,17 @@ import (
 	"aibox/session"
 )
 
-// userFixture is a user without settings of their own.
-type userFixture struct{}
+// userFixture is a user with the settings of a file; nil means none.
+type userFixture struct{ file *config.Document }
 
 func (userFixture) Agents() agents.Set { return agents.Builtin() }
 
-func (userFixture) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
+func (u userFixture) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
 	var catalog config.Catalog
 	for _, agent := range agents.Builtin().All() {
 		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().HasLogin()})
 	}
-	return catalog.Resolve(config.Input{Flags: flags})
+	return catalog.Resolve(config.Input{User: u.file, Flags: flags})
 }
 
 func (userFixture) SystemPrompts(string, []string) ([]session.SystemPrompt, error) { return nil, nil }
@@ -69,6 +69,38 @@ func TestASessionHasTheTenantsDefaultsAndIsAtMostAsFreeAsTheyOrTheUsersSettings(
 			t.Errorf("%s: %s, %s, without %q", name, got.Network, got.Timeout, got.Deny)
 		}
 		if err := s.checkBound(runner, &request, settings, defaults, &plan); (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestATenantsOptionsAreAtMostAsFreeAsThoseThatTheUserHasSet(t *testing.T) {
+	file, err := config.Parse(config.UserFile, "config.toml", []byte("[agents.claude]\nmax-budget = 5\ntools = [\"Read\", \"Edit\"]\ndisallowed-tools = [\"WebFetch\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Service{Policy: Policy{Tenant: "ann", AnyRepository: true}}
+	runner := &run.Runner{User: userFixture{file}}
+	for name, c := range map[string]struct {
+		options map[string]string
+		refused bool
+	}{
+		"none":                  {nil, false},
+		"the same":              {map[string]string{"max-budget": "5", "tools": "Read,Edit"}, false},
+		"tighter":               {map[string]string{"max-budget": "1", "tools": "Read", "disallowed-tools": "WebFetch,WebSearch"}, false},
+		"not set by the user":   {map[string]string{"max-turns": "100", "effort": "high"}, false},
+		"a larger bill":         {map[string]string{"max-budget": "1000"}, true},
+		"one more tool":         {map[string]string{"tools": "Read,Edit,Bash"}, true},
+		"no list of tools":      {map[string]string{"tools": "[]"}, true},
+		"a tool denied no more": {map[string]string{"disallowed-tools": "[]"}, true},
+	} {
+		request := Request{Agent: "claude", Repository: t.TempDir(), Options: c.options}
+		plan, err := runner.ResolveDefaults(run.Request{Agent: request.Agent, Repository: request.Repository, Options: c.options, Detached: true})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		err = s.checkBound(runner, &request, config.RunOverrides{}, config.RunOverrides{}, &plan)
+		if (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app/run"
 	"aibox/config"
@@ -189,6 +190,9 @@ func (s *Service) checkBound(runner *run.Runner, request *Request, given, defaul
 	if s.Policy.AnySettings {
 		return nil
 	}
+	if err := checkOptions(runner, request.Options, plan); err != nil {
+		return err
+	}
 	refused := s.checkWithin(runner, request, given, plan, s.Base)
 	if refused == nil || defaults.IsZero() {
 		return refused
@@ -201,6 +205,35 @@ func (s *Service) checkBound(runner *run.Runner, request *Request, given, defaul
 		return nil
 	}
 	return refused
+}
+
+// checkOptions refuses options of the agent that are freer than those that the user has set.
+func checkOptions(runner *run.Runner, given map[string]string, plan *run.Plan) error {
+	name := plan.Launch.Spec.Agent
+	agent, err := runner.User.Agents().Find(name)
+	if err != nil {
+		return err
+	}
+	options := agents.Options(agent)
+	for _, own := range plan.Settings.Agent(name) {
+		text, isGiven := given[own.Field.Key]
+		if !isGiven || !isOrdered(own.Field) {
+			continue
+		}
+		if err := own.Field.Set(options, text); err != nil {
+			return err
+		}
+		next := own.Field.Value(options)
+		before, _ := own.Value.([]string)
+		after, isList := next.([]string)
+		// Without a list, the agent would use its own, which may be longer.
+		isEmptied := isList && len(after) == 0 && len(before) > 0
+		if isEmptied || own.Field.Tightens(own.Value, next) != nil {
+			return fault.New(fault.Refused, "the option %q of %s can be at most as free as in the user's settings, where it is %s", own.Field.Key, name, own.Text()).
+				Hint("leave it out")
+		}
+	}
+	return nil
 }
 
 // checkWithin refuses a plan with the given settings that is freer than one with the settings
