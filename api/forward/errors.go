@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/session"
 	"aibox/session/ports"
 )
 
@@ -24,7 +25,7 @@ func (f *Forwarder) proxyError(w http.ResponseWriter, r *http.Request, err error
 		f.fail(w, r, h, http.StatusNotFound, fault.New(fault.NotFound, "there is no sandbox %q", h.target.sandbox))
 	case fault.KindOf(err) == fault.Limit:
 		f.fail(w, r, h, http.StatusTooManyRequests, err)
-	case fault.KindOf(err) == fault.Conflict:
+	case fault.KindOf(err) == fault.Conflict, errors.Is(err, session.ErrWrongState): // it is paused or has ended
 		f.fail(w, r, h, http.StatusConflict, err)
 	default:
 		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Environment, "port %d of the sandbox did not answer as HTTP", h.target.port))

@@ -61,6 +61,10 @@ type Options struct {
 	Begin func(caller Caller) (done func(), err error)
 	// WriteError answers a request that is not forwarded, in place of plain text.
 	WriteError func(w http.ResponseWriter, r *http.Request, status int, err error)
+	// Ready returns an error if a tenant's sandbox cannot be used now. It is called for each request,
+	// since a connection that was kept is used without dialing, and a paused sandbox would never
+	// answer on it. Nil checks nothing.
+	Ready func(ctx context.Context, tenant session.Tenant, sandbox string) error
 	// Refused is called for a request that is not forwarded, before it is answered. caller and
 	// sandbox are empty, and port is 0, as far as they are unknown. Nil does nothing.
 	Refused func(r *http.Request, caller Caller, sandbox string, port uint16, err error)
@@ -180,8 +184,14 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, ca
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a stream has no time limit
 	_ = control.SetWriteDeadline(time.Time{})
-	h := &hop{target: t, caller: caller}
-	f.proxy.ServeHTTP(finalWriter{w}, r.WithContext(context.WithValue(ctx, hopKey{}, h)))
+	r = r.WithContext(context.WithValue(ctx, hopKey{}, &hop{target: t, caller: caller}))
+	if f.options.Ready != nil {
+		if err := f.options.Ready(ctx, caller.Tenant, t.sandbox); err != nil {
+			f.proxyError(w, r, err)
+			return
+		}
+	}
+	f.proxy.ServeHTTP(finalWriter{w}, r)
 }
 
 // watch cancels a request when its credential is no longer valid.

@@ -17,8 +17,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
@@ -110,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		ErrorLog:    log.New(io.Discard, "", 0), // it would contain data from strangers
 		BaseContext: func(net.Listener) context.Context { return calls },
 	}
-	listener = netutil.LimitListener(listener, l.Connections)
+	listener = newLimitListener(listener, l.Connections)
 	ended := make(chan error, 1)
 	go func() {
 		if config != nil {

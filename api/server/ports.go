@@ -51,6 +51,7 @@ func newPortService(s *Server) *portService {
 		Authorizer: p, Dialer: p, Key: p.Key, Domains: p.Domains,
 		Begin:   func(caller forward.Caller) (func(), error) { return s.calls.begin(caller.Tenant) },
 		Check:   func(r *http.Request) error { return s.checkOrigin(&Route{}, r) },
+		Ready:   p.ready,
 		Refused: p.refused,
 		WriteError: func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			shown, _ := toError(r.Context(), err)
@@ -98,6 +99,12 @@ func portError(err error, invalid string) error {
 		return fault.New(fault.Environment, "%w", errTokens)
 	}
 	return fault.New(fault.Refused, "%s", invalid)
+}
+
+// ready returns an error unless a sandbox of the tenant is running.
+func (p *portService) ready(ctx context.Context, tenant session.Tenant, sandbox string) error {
+	_, err := p.sandboxes.Running(ctx, tenant, sandbox)
+	return err
 }
 
 // DialPort implements forward.Dialer.

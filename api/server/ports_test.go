@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,9 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"aibox/api/auth"
 	"aibox/api/forward"
@@ -73,6 +76,76 @@ func TestAPortIsReachedByItsTenantWithItsRight(t *testing.T) {
 	}
 	if got := s.request("GET", "/v1/sandboxes/"+own+"/ports/4000/", "", token); got.status != 502 {
 		t.Errorf("a port without a program: %d %s", got.status, got.body)
+	}
+}
+
+// pausedSandboxes are sandboxes that can all be paused.
+type pausedSandboxes struct {
+	Sandboxes
+	paused atomic.Bool
+}
+
+func (p *pausedSandboxes) Running(ctx context.Context, tenant session.Tenant, id string) (session.ID, error) {
+	if p.paused.Load() {
+		return "", session.WrongState("the sandbox %s is paused", id)
+	}
+	return p.Sandboxes.Running(ctx, tenant, id)
+}
+
+// The connection of the first request is kept, and a paused sandbox would never answer on it.
+func TestAPortOfAPausedSandboxIsAConflictDespiteAKeptConnection(t *testing.T) {
+	var served atomic.Int32
+	sandboxes := &pausedSandboxes{}
+	s := newPortSite(t, func(w http.ResponseWriter, r *http.Request) { served.Add(1); hello(w, r) }, func(o *Options) {
+		sandboxes.Sandboxes, o.Services.Sandboxes = o.Services.Sandboxes, sandboxes
+	})
+	path, token := "/v1/sandboxes/"+s.sandbox("a")+"/ports/3000/", bearer(s.token("a"))
+	if got := s.request("GET", path, "", token); got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	sandboxes.paused.Store(true)
+	if got := s.request("GET", path, "", token); got.status != 409 || !strings.Contains(got.body, "is paused") || served.Load() != 1 {
+		t.Errorf("%d %s, and the program got %d requests", got.status, got.body, served.Load())
+	}
+	sandboxes.paused.Store(false)
+	if got := s.request("GET", path, "", token); got.status != 200 {
+		t.Errorf("after it was resumed: %d %s", got.status, got.body)
+	}
+}
+
+// A program may end its stream, and still read what the client sends.
+func TestAProgramOnAnUpgradedConnectionCanEndItsStreamAndReadOn(t *testing.T) {
+	given := make(chan string, 1)
+	s := newPortSite(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, in, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: any/1\r\n\r\nbye")
+		_ = conn.(*net.TCPConn).CloseWrite()
+		text, _ := io.ReadAll(in)
+		given <- string(text)
+	}, nil)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(conn, "GET /v1/sandboxes/%s/ports/3000/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: any/1\r\n%s\r\n\r\n", s.sandbox("a"), bearer(s.token("a")))
+	in := bufio.NewReader(conn)
+	response, err := http.ReadResponse(in, nil)
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%+v, %v", response, err)
+	}
+	if text, err := io.ReadAll(in); string(text) != "bye" || err != nil {
+		t.Fatalf("%q, %v", text, err)
+	}
+	_, _ = io.WriteString(conn, "more")
+	_ = conn.(*net.TCPConn).CloseWrite()
+	if got := <-given; got != "more" {
+		t.Errorf("after its end, the program got %q", got)
 	}
 }
 
