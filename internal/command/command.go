@@ -30,6 +30,10 @@ type Cmd struct {
 	Stderr io.Writer  // receives all of stderr; can be nil
 	Files  []*os.File // passed to the program as descriptors 3, 4, …
 	Group  bool       // when the context ends, also end the program's child processes
+
+	// Grace is how long a Group can clean up after a SIGTERM to all its processes, when the
+	// context ends, before it is killed; 0 means not at all.
+	Grace time.Duration
 }
 
 // Base returns the default environment of external programs: PATH, HOME and XDG_RUNTIME_DIR
@@ -79,23 +83,50 @@ func (c Cmd) Run(ctx context.Context) error {
 	if c.Group {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		if c.Grace > 0 {
+			cmd.WaitDelay = c.Grace
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+		}
 	}
 	stderr := &tail{limit: stderrLimit}
 	cmd.Stderr = stderr
 	if c.Stderr != nil {
 		cmd.Stderr = io.MultiWriter(stderr, c.Stderr)
 	}
-	if err := c.feed(cmd); err != nil {
+	if err := c.run(ctx, cmd); err != nil {
 		code := -1
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			code = exit.ExitCode()
 		}
 		if ctx.Err() != nil {
+			if c.Group && cmd.Process != nil { // package os/exec kills only the program itself
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			}
 			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
 		}
 		return &Error{Name: c.Name, Code: code, Stderr: string(stderr.kept), Err: err}
 	}
 	return nil
+}
+
+// run runs cmd, also if the reader of its output is slow.
+func (c Cmd) run(ctx context.Context, cmd *exec.Cmd) error {
+	wait := func(context.Context) error { return nil }
+	if pipe, ok := c.Stdout.(*io.PipeWriter); ok {
+		d, err := newDrain(pipe, cmd.WaitDelay)
+		if err != nil {
+			if in, ok := c.Stdin.(*io.PipeReader); ok {
+				in.CloseWithError(ErrEnded)
+			}
+			return err
+		}
+		cmd.Stdout, wait = d.in, d.wait
+	}
+	err := c.feed(cmd)
+	if drainErr := wait(ctx); err == nil || isLeftOver(cmd, err) {
+		return drainErr
+	}
+	return err
 }
 
 // feed runs cmd with c.Stdin. Package os/exec would wait until the pipe is closed, which
@@ -125,6 +156,13 @@ func (c Cmd) feed(cmd *exec.Cmd) error {
 		return fedErr
 	}
 	return err
+}
+
+// isLeftOver reports whether err says no more than that the program has ended and left a process in
+// the background that has its stderr.
+func isLeftOver(cmd *exec.Cmd, err error) bool {
+	_, isFile := cmd.Stdout.(*os.File)
+	return errors.Is(err, exec.ErrWaitDelay) && (cmd.Stdout == nil || isFile)
 }
 
 // tookNoMore reports whether the program ended before its input, which is not an error.

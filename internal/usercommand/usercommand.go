@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"time"
 
 	"aibox/internal/command"
@@ -51,6 +50,6 @@ func (c Command) Run(ctx context.Context, value any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	return command.Cmd{
-		Name: c.Words[0], Args: c.Words[1:], Dir: "/", Env: command.User(), Stdin: bytes.NewReader(append(line, '\n')), Stdout: io.Discard, Group: true,
+		Name: c.Words[0], Args: c.Words[1:], Dir: "/", Env: command.User(), Stdin: bytes.NewReader(append(line, '\n')), Group: true,
 	}.Run(ctx)
 }
