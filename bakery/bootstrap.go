@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"time"
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
@@ -68,6 +69,13 @@ func bootstrapReady() error {
 	return nil
 }
 
+// cleanUpTime is how long mmdebstrap may take to remove the system that it has built, after it
+// was canceled.
+const cleanUpTime = time.Minute
+
+// mmdebstrap writes the system to w. It has a process group of its own: at a signal it waits for its
+// child processes before it removes its folder, so they must get the signal too; and when its output
+// is not taken, it sends SIGHUP to its whole group, in which aibox must not be.
 func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 	mode := "unshare"
 	if os.Getuid() == 0 {
@@ -78,7 +86,7 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
-	err := command.Cmd{Name: "mmdebstrap", Args: bootstrapArgs(h, mode), Env: env, Stdout: w}.Run(ctx)
+	err := command.Cmd{Name: "mmdebstrap", Args: bootstrapArgs(h, mode), Env: env, Stdout: w, Group: true, Grace: cleanUpTime}.Run(ctx)
 	var failed *command.Error
 	if errors.As(err, &failed) && ctx.Err() == nil {
 		return fault.New(fault.Environment, "mmdebstrap failed with exit code %d: %s", failed.Code, termtext.Escape(lastLine(failed.Stderr))).

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aibox/bakery"
@@ -87,6 +88,32 @@ func TestCanceledBootstrapEnds(t *testing.T) {
 	}
 	if _, err := fake.Image(t.Context(), bakery.BaseSourceRefs(k)[1]); !errors.Is(err, bakery.ErrNoImage) {
 		t.Errorf("reference: %v", err)
+	}
+}
+
+func TestCanceledBootstrapLeavesNoFolder(t *testing.T) {
+	dir := t.TempDir()
+	root, begun := filepath.Join(dir, "root"), filepath.Join(dir, "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// As mmdebstrap does, it waits for its child process at a signal, and then removes the folder.
+	fakeMmdebstrap(t, `mkdir `+root+`; trap : TERM
+sh -c 'trap "exit 1" TERM; : >`+begun+`; while :; do sleep 0.01; done'
+rmdir `+root+`; exit 1`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		if file, err := os.Open(begun); err == nil { // waits for the child process
+			_ = file.Close()
+		}
+		cancel()
+	}()
+	if _, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(ctx, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error: %v", err)
+	}
+	if _, err := os.Stat(root); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
 	}
 }
 
