@@ -109,7 +109,8 @@ func (p *policy) unresolved() []string {
 	return p.presets
 }
 
-// addPreset allows the hosts of a preset, before the agent starts.
+// addPreset allows the hosts of a preset, before the agent starts, unless the allow list was replaced
+// meanwhile.
 func (p *policy) addPreset(r preset.Resolution) error {
 	if len(r.Rules) == 0 {
 		return nil
@@ -117,6 +118,10 @@ func (p *policy) addPreset(r preset.Resolution) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	p.mu.Lock()
+	if !slices.Contains(p.presets, r.Preset) {
+		p.mu.Unlock()
+		return nil
+	}
 	p.rules.Allow = addRules(p.rules.Allow, r.Rules)
 	p.matcher = netguard.NewMatcher(p.rules)
 	matcher, proxy, lists := p.matcher, p.proxy, session.ListsOf(p.rules)

@@ -15,6 +15,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
+	"aibox/netguard/preset"
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/process"
@@ -64,6 +65,32 @@ func TestNewListsReplaceTheOldOnesAndCloseConnectionsThatTheyDoNotAllow(t *testi
 	}
 	if err := set(session.NetworkLists{Allow: list()}); err != nil || allowed("b.example") || len(proxy.open) != 0 {
 		t.Errorf("after the empty list %v is open (%v)", proxy.open, err)
+	}
+}
+
+func TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart(t *testing.T) {
+	for replaced, allowed := range map[bool]bool{false: true, true: false} {
+		launch := session.Launch{Spec: session.Spec{Sandbox: &session.SandboxSpec{Tenant: "acme"}}}
+		launch.Spec.Allow = []string{"npm"}
+		sessions, s, _ := proxiedWith(t, netguard.Allowlist, launch)
+		if names := s.policy.unresolved(); !slices.Equal(names, []string{"npm"}) {
+			t.Fatalf("the presets are %v", names)
+		}
+		if replaced {
+			if err := sessions.SetNetwork(t.Context(), s.id, session.NetworkLists{Allow: &[]string{}}, "a test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		host, err := netguard.ParseAllow("registry.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.policy.addPreset(preset.Resolution{Preset: "npm", Rules: []netguard.Rule{{Pattern: host, Source: preset.Source("npm")}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.policy.decide(destination(t, "registry.example:443")).Allowed; got != allowed {
+			t.Errorf("replaced %v: the preset's host is allowed: %v", replaced, got)
+		}
 	}
 }
 

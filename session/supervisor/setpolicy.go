@@ -46,6 +46,11 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 	for _, rule := range rules.Uninspected() {
 		return fault.New(fault.Usage, "%q allows single requests, which needs a host whose traffic is inspected from the start", rule.Pattern)
 	}
+	if lists.Allow != nil { // presets of the list that it replaces must not be added to it
+		p.mu.Lock()
+		p.presets = nil
+		p.mu.Unlock()
+	}
 	_, err := p.apply(rules, proxy, event)
 	return err
 }
