@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -100,15 +101,20 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if err := git.Anywhere().With(env...).Run(ctx, nil, nil, "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", address, tmp); err != nil {
+	// The user's git can be set up to give the remote another name.
+	clone := []string{"-c", "clone.defaultRemoteName=origin", "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", address, tmp}
+	if err := git.Anywhere().With(env...).Run(ctx, nil, nil, clone...); err != nil {
+		return err
+	}
+	if err := recordServer(ctx, git.User(tmp), tmp); err != nil {
 		return err
 	}
 	return os.Rename(tmp, dir)
 }
 
-// update fetches the branches of a clone. It keeps those that its server does not have: the user's
-// accepted work is on some of them. HEAD becomes the server's default branch. The caller has locked
-// the clone.
+// update fetches the branches of a clone. It keeps those that its server does not have, and what the
+// user has added to others: the user's accepted work is on some of them. HEAD becomes the server's
+// default branch. The caller has locked the clone.
 func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := dropLocks(dir, staleLock); err != nil {
 		return err
@@ -120,7 +126,16 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := makeWay(ctx, clone, serverBranches(string(out))); err != nil {
 		return err
 	}
-	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
+	restore, err := keepWork(ctx, clone, dir, branchCommits(string(out)))
+	if err != nil {
+		return err
+	}
+	// The user's git can be set up to prune, which deletes the branches that the server does not have.
+	err = clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:refs/heads/*")
+	if err := cmp.Or(err, restore()); err != nil { // a fetch that failed can have moved some of them
+		return err
+	}
+	if err := paths.WriteFile(filepath.Join(dir, serverFile), out); err != nil {
 		return err
 	}
 	branch := "refs/heads/" + defaultBranch(string(out))

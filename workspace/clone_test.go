@@ -79,6 +79,79 @@ func TestACloneFollowsItsServer(t *testing.T) {
 	}
 }
 
+// The user accepts a part of the work, pushes it as aibox says, and then accepts more.
+func TestAcceptedWorkStaysOnABranchThatWasPushed(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
+	if len(clones) != 1 {
+		t.Fatalf("the clones are %v", clones)
+	}
+	clone := clones[0]
+	first := gitIn(t, clone, "commit-tree", "-m", "accepted", "-p", "HEAD", "HEAD^{tree}")
+	gitIn(t, clone, "update-ref", "refs/heads/aibox/work", first)
+	gitIn(t, clone, "push", "-q", "origin", "aibox/work")
+	second := gitIn(t, clone, "commit-tree", "-m", "accepted later", "-p", first, "HEAD^{tree}")
+	gitIn(t, clone, "update-ref", "refs/heads/aibox/work", second)
+	for _, session := range []string{"k3fa", "k3fb"} {
+		_, err = cloned(t, repo, home, session)
+		must(t, err)
+		if now := gitIn(t, clone, "rev-parse", "refs/heads/aibox/work"); now != second {
+			t.Errorf("%s: the branch of accepted work is at %s, not at %s", session, now, second)
+		}
+	}
+
+	other := gitIn(t, repo, "commit-tree", "-m", "of another user", "-p", first, "HEAD^{tree}")
+	gitIn(t, repo, "update-ref", "refs/heads/aibox/work", other)
+	_, err = cloned(t, repo, home, "k3fc")
+	must(t, err)
+	if now := gitIn(t, clone, "rev-parse", "refs/heads/aibox/work"); now != other {
+		t.Errorf("the branch with the commit of another user is at %s, not at %s", now, other)
+	}
+	if gitIn(t, clone, "for-each-ref", "--contains", second) == "" {
+		t.Error("no ref keeps the accepted work")
+	}
+}
+
+func TestTheUsersSettingsOfCloneAndFetchDoNotApplyToAiboxsClones(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config")
+	write(t, config, "[fetch]\n\tprune = true\n[clone]\n\tdefaultRemoteName = upstream\n")
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	repo, home := repository(t), t.TempDir()
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
+	if len(clones) != 1 {
+		t.Fatalf("the clones are %v", clones)
+	}
+	accepted := gitIn(t, clones[0], "commit-tree", "-m", "accepted", "-p", "HEAD", "HEAD^{tree}")
+	gitIn(t, clones[0], "update-ref", "refs/heads/aibox/work", accepted)
+	_, err = cloned(t, repo, home, "k3fa")
+	must(t, err)
+	if kept := gitIn(t, clones[0], "for-each-ref", "--format=%(objectname)", "refs/heads/aibox/work"); kept != accepted {
+		t.Errorf("the branch of accepted work is at %q, not at %s", kept, accepted)
+	}
+}
+
+func TestACloneFollowsAServerThatTakesCommitsBack(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	commit(t, repo, map[string]string{"a.txt": "a mistake\n"})
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	for _, session := range []string{"k3fa", "k3fb"} { // the second server has been recorded by an update
+		gitIn(t, repo, "reset", "-q", "--hard", "HEAD^")
+		got, err := cloned(t, repo, home, session)
+		must(t, err)
+		if want := gitIn(t, repo, "rev-parse", "HEAD"); got != want {
+			t.Errorf("%s starts from %s, not from %s", session, got, want)
+		}
+		commit(t, repo, map[string]string{"a.txt": session})
+		_, err = cloned(t, repo, home, session+"-next")
+		must(t, err)
+	}
+}
+
 func TestSessionsOnOneURLStartConcurrently(t *testing.T) {
 	repo, home := repository(t), t.TempDir()
 	_, err := cloned(t, repo, home, "k3f9")
