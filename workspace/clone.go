@@ -194,7 +194,7 @@ func dropLocks(dir string, age time.Duration) error {
 		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".lock") { // no ref ends so
 			locks = append(locks, path)
 		}
-		return err
+		return ignoreAbsent(err) // git removes the folder with its last ref
 	})
 	for _, lock := range locks {
 		if info, statErr := os.Lstat(lock); statErr != nil || time.Since(info.ModTime()) < age {

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -258,5 +259,43 @@ func TestARepositoryOfAiboxThatWasNotFinishedIsMadeAgain(t *testing.T) {
 	must(t, err)
 	if gitIn(t, ws.GitDir, "for-each-ref", "refs/aibox/k3f9/") == "" {
 		t.Error("the work of an earlier session is gone")
+	}
+}
+
+// Git can fail in a repository that has the work of sessions, such as for a configuration that it
+// cannot read.
+func TestARepositoryOfAiboxWithWorkIsNotMadeAgainIfGitFailsInIt(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	in := func(r *workspace.Request) { r.Dirs = dirsIn(home) }
+	for name, pack := range map[string]bool{"loose": false, "packed": true} {
+		ws, err := prepare(t, repo, in, func(r *workspace.Request) { r.Session = name })
+		must(t, err)
+		if pack {
+			gitIn(t, ws.GitDir, "pack-refs", "--all")
+		}
+		must(t, os.Remove(filepath.Join(ws.GitDir, "aibox", "repository")))
+		config := filepath.Join(ws.GitDir, "config")
+		whole := read(t, config)
+		write(t, config, "[")
+		if _, err := prepare(t, repo, in, func(r *workspace.Request) { r.Session = name + "2" }); err == nil {
+			t.Errorf("%s: a session starts with a repository that git cannot read", name)
+		}
+		write(t, config, whole)
+		if gitIn(t, ws.GitDir, "for-each-ref", "refs/aibox/"+name+"/") == "" {
+			t.Errorf("%s: the work of an earlier session is gone", name)
+		}
+	}
+}
+
+func TestTheUsersLimitOfAPacksSizeDoesNotApplyToAiboxsPacks(t *testing.T) {
+	repo := repository(t)
+	gitIn(t, repo, "config", "pack.packSizeLimit", "1m")
+	content := make([]byte, 700<<10)
+	for _, name := range []string{"1.bin", "2.bin", "3.bin"} {
+		_, _ = rand.Read(content)
+		commit(t, repo, map[string]string{name: string(content)})
+	}
+	if log := gitIn(t, prepared(t, repo).Path, "log", "--oneline"); strings.Count(log, "\n") != 3 {
+		t.Errorf("the agent gets the commits\n%s", log)
 	}
 }

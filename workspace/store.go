@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,12 +66,17 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 	}
 	defer turn.Close()
 	marker := filepath.Join(s.dir, "aibox", "repository")
-	if _, err := os.Stat(marker); err == nil {
-		return nil
+	if _, err := os.Stat(marker); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	// Without the marker, an earlier run was killed while it created the repository, and git may
-	// have left locks there. One with refs has the work of sessions.
-	if refs, err := s.git.Output(ctx, "for-each-ref", "--count=1"); err != nil || len(refs) == 0 {
+	// have left locks there. One with refs has the work of sessions. Git is not asked for them: it
+	// fails in a repository that is not finished, and also for other reasons.
+	used, err := hasRefs(s.dir)
+	if err != nil {
+		return err
+	}
+	if !used {
 		if err := removeTree(s.dir); err != nil {
 			return err
 		}
@@ -86,6 +92,22 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 		return err
 	}
 	return paths.WriteFile(marker, []byte(src.top))
+}
+
+// hasRefs reports whether a bare repository has refs. It may be incomplete.
+func hasRefs(dir string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(dir, "packed-refs")); !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
+	}
+	found := false
+	err := filepath.WalkDir(filepath.Join(dir, "refs"), func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !strings.HasSuffix(entry.Name(), ".lock") {
+			found = true
+			return fs.SkipAll
+		}
+		return err
+	})
+	return found, ignoreAbsent(err)
 }
 
 // unlock allows garbage collection and removal of the store again.
@@ -196,7 +218,8 @@ func packObjects(
 	input, feed := io.Pipe()
 	go func() { feed.CloseWithError(relay(read, feed, each)) }()
 	var out strings.Builder
-	err := from.Run(ctx, input, &out, "-c", "pack.compression=1", "pack-objects", "-q", "--window=0", base)
+	// A limit in the user's settings would make several packs.
+	err := from.Run(ctx, input, &out, "-c", "pack.compression=1", "-c", "pack.packSizeLimit=0", "pack-objects", "-q", "--window=0", base)
 	input.Close()
 	read.Close()
 	if listErr := <-listed; listErr != nil && err == nil {
