@@ -3,6 +3,7 @@ package agentsession
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 
 	"aibox/agents"
@@ -103,6 +104,29 @@ func TestATenantsOptionsAreAtMostAsFreeAsThoseThatTheUserHasSet(t *testing.T) {
 		if (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestATenantsAgentGetsNoTextsOfTheUsersOptions(t *testing.T) {
+	file, err := config.Parse(config.UserFile, "config.toml", []byte("[agents.claude]\nmcp-config = [\"{token}\"]\nsettings = \"{mine}\"\ndisallowed-tools = [\"WebFetch\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Service{Policy: Policy{Tenant: "ann", AnyRepository: true}}
+	runner := &run.Runner{User: userFixture{file}}
+	given := map[string]string{"settings": "{mine}"}
+	plan, err := runner.ResolveDefaults(run.Request{Agent: "claude", Repository: t.TempDir(), Options: given, Detached: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.Launch.Spec.Options["mcp-config"] == "" {
+		t.Fatalf("the options are %v", plan.Launch.Spec.Options)
+	}
+	if err := s.separate(&plan, given); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"settings": "{mine}", "disallowed-tools": "WebFetch"}; !maps.Equal(plan.Launch.Spec.Options, want) {
+		t.Errorf("the options are %v, not %v", plan.Launch.Spec.Options, want)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	plan.Launch.Spec.Mount = []string{"/home/user/data:/data"}
 	plan.Launch.Registries = []preset.Registry{{Preset: "npm", Env: []string{"npm_config_registry=https://mirror.example.org/"}}}
 	plan.Launch.Spec.Prompts = []session.SystemPrompt{{Name: "mine", Text: "private"}}
-	if err := s.separate(&plan); err != nil {
+	if err := s.separate(&plan, nil); err != nil {
 		t.Fatal(err)
 	}
 	if l := plan.Launch; l.Env != nil || l.Registries != nil || l.Spec.Env != nil || l.Spec.Mount != nil || l.Spec.Prompts != nil || l.Spec.Tenant != "ann" {
@@ -174,7 +174,7 @@ func TestAPlanOfAnotherTenantHasNothingOfTheUser(t *testing.T) {
 	} {
 		plan := run.Plan{}
 		spoil(&plan)
-		if err := s.separate(&plan); fault.KindOf(err) != fault.Refused {
+		if err := s.separate(&plan, nil); fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

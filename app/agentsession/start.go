@@ -75,7 +75,7 @@ func (s *Service) Start(ctx context.Context, request Request, step func(session.
 	}
 	plan.Launch.Spec.Metadata, plan.Launch.RecordID = request.Metadata, request.RecordID
 	if s.Policy.Tenant != session.LocalTenant {
-		if err := s.separate(&plan); err != nil {
+		if err := s.separate(&plan, request.Options); err != nil {
 			return session.Session{}, err
 		}
 	}
@@ -258,9 +258,9 @@ func (s *Service) checkWithin(runner *run.Runner, request *Request, given config
 }
 
 // separate removes everything that belongs to the machine's user from another tenant's
-// plan: variables, registries, secrets, mounts, system prompts, and agents that run with the
-// user's account at a vendor.
-func (s *Service) separate(plan *run.Plan) error {
+// plan: variables, registries, secrets, mounts, system prompts, texts of the agent's options that the
+// tenant has not given, and agents that run with the user's account at a vendor.
+func (s *Service) separate(plan *run.Plan, given map[string]string) error {
 	launched := &plan.Launch.Spec
 	if len(launched.CloudHosts) > 0 || plan.Login != nil || plan.Launch.Login != "" || len(plan.Launch.Secrets) > 0 || len(launched.Secret) > 0 || len(launched.SSHAgent) > 0 {
 		return fault.New(fault.Refused, "%s would run with the account of the machine's user", launched.Agent).Hint("choose an agent that uses the model server")
@@ -268,7 +268,22 @@ func (s *Service) separate(plan *run.Plan) error {
 	launched.Tenant = s.Policy.Tenant
 	launched.Env, launched.Mount, launched.System, launched.Prompts = nil, nil, nil, nil
 	plan.Launch.Env, plan.Launch.Registries = nil, nil
+	if plan.Settings == nil {
+		return nil
+	}
+	for _, own := range plan.Settings.Agent(launched.Agent) {
+		_, isGiven := given[own.Field.Key]
+		if !isGiven && isUsersText(own.Field) && launched.Options[own.Field.Key] == own.Text() {
+			delete(launched.Options, own.Field.Key)
+		}
+	}
 	return nil
+}
+
+// isUsersText reports whether an option is a text that only the user can set. It can hold what is the
+// user's, such as the token of a server of MCP. Numbers, choices and switches can restrict the agent.
+func isUsersText(field spec.Field) bool {
+	return field.Scope == spec.User && slices.Contains([]spec.Type{spec.String, spec.Text, spec.Path, spec.List}, field.Type)
 }
 
 // The limits of metadata.

@@ -21,5 +21,8 @@ func tenants() []control {
 		{name: "a tenant starts only some sandboxes at once", file: starts, text: `of < t.own && `, off: ``, tests: starting},
 		{name: "a caller with many tokens ends no signed URLs of others", file: "api/e2b/token.go", text: `len(own) > len(t.of[most])`, off: `len(own) < len(t.of[most])`, tests: "TestACallerWithManyTokensEndsNoURLsOfOthers"},
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
+		{name: "a tenant's agent gets no texts of the user's options", file: "app/agentsession/start.go", text: `if !isGiven && isUsersText(own.Field) &&`, off: `if false && !isGiven && isUsersText(own.Field) &&`, tests: "TestATenantsAgentGetsNoTextsOfTheUsersOptions"},
+		{name: "a tenant's options are at most as free as the user's", file: "app/agentsession/start.go", text: `if isEmptied || own.Field.Tightens(own.Value, next) != nil {`, off: `if false && isEmptied {`, tests: "TestATenantsOptionsAreAtMostAsFreeAsThoseThatTheUserHasSet"},
+		{name: "a preset adds nothing to a list that replaced its own", file: "session/supervisor/presets.go", text: `if !slices.Contains(p.presets, r.Preset) {`, off: `if false && !slices.Contains(p.presets, r.Preset) {`, tests: "TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart"},
 	}
 }
