@@ -51,7 +51,7 @@ func (g *Gateway) filter(c *call, body []byte) (schema.Result, *problem) {
 		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(), ModelInPath: g.upstream.ModelInPath(),
 	})
 	<-g.filters
-	c.event.LeftOut, c.streams, c.surcharge = result.LeftOut, result.Streams, result.Surcharge
+	c.event.LeftOut, c.streams, c.surcharge, c.several = result.LeftOut, result.Streams, result.Surcharge, result.Several
 	c.output, c.choices = result.MaxOutput, result.Choices
 	if result.Model != "" && c.event.Model == "" {
 		c.event.Model = result.Model

@@ -76,19 +76,24 @@ func (g *Gateway) checkPrice(c *call) *problem {
 	return &problem{status: http.StatusForbidden, message: fmt.Sprintf("the price of the model %q is not known, so aibox cannot limit what it costs", schema.Printable(c.event.Model))}
 }
 
-// priceOf returns the price of the call's model. It is not known for a call that can cost more.
+// priceOf returns the price of the call's model. It is not known for a call that can cost more: a
+// model that is free is so in every tier.
 func (g *Gateway) priceOf(c *call) (price.Price, bool) {
-	if g.price == nil || c.surcharge != "" {
+	if g.price == nil || c.several {
 		return price.Price{}, false
 	}
-	return g.price(c.event.Model)
+	p, known := g.price(c.event.Model)
+	if c.surcharge != "" && p != (price.Price{}) {
+		return price.Price{}, false
+	}
+	return p, known
 }
 
 // spend counts a request against the session's budgets. If a server does not report how
 // many tokens it used, or the agent disconnects before it does, the number is estimated,
 // rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
-	// A server that drops a connection or is too slow has read the request, too.
+	// A server that drops a connection, or is too slow, has read the request as well.
 	unanswered := c.header == nil && (c.event.Outcome == GivenUp || c.dropped)
 	if asked, sent := c.body.readFor(); sent && c.event.Generates && unanswered {
 		counts := c.abandoned(asked)

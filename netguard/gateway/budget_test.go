@@ -75,6 +75,14 @@ func TestARequestThatCanCostMoreThanItsModelHasNoPrice(t *testing.T) {
 			t.Errorf("%s: %d %s", more, answer.StatusCode, body)
 		}
 	}
+	free := newBench(t, priced, func(c *Config) {
+		c.Price, c.CostLimit = func(string) (price.Price, bool) { return price.Price{}, true }, 1
+	})
+	for more, status := range map[string]int{`"service_tier":"priority",`: 200, `"models":["x"],`: 403} {
+		if answer := free.send(t, "POST", chat, strings.Replace(ask(1), "{", "{"+more, 1)); answer.StatusCode != status {
+			t.Errorf("%s for a free model: %d %s", more, answer.StatusCode, text(t, answer))
+		}
+	}
 	b := newBench(t, priced, func(c *Config) { c.Price, c.CostLimit = testPrice, 1 })
 	answer := b.send(t, "POST", chat, strings.Replace(ask(1), "{", `{"service_tier":"default",`, 1))
 	if event := b.last(t); answer.StatusCode != 200 || event.Cost != priceOfAnswer {

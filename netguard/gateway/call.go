@@ -30,6 +30,7 @@ type call struct {
 	output    int64         // tokens that the answer can have at most; 0 if the request does not limit them
 	choices   int64         // of the answer; 0 means 1
 	surcharge string        // see schema.Result
+	several   bool          // see schema.Result
 	begin     func()        // reports, once, that a request for an answer begins; not while it waits for a budget
 	reserved  *reservation  // nil before the request has one
 	sent      int64         // bytes of the request's body that went upstream
@@ -105,12 +106,19 @@ type countedBody struct {
 	io.ReadCloser
 	response *http.Response
 	call     *call
-	ended    bool // a Read has failed, also by the end of the answer
+	ended    bool   // a Read has failed, also by the end of the answer
+	last     []byte // the end of what was read, not longer than doneMark
+	done     bool   // doneMark was read
 }
+
+// doneMark comes at the end of a stream of OpenAI's APIs. It cannot be in an answer's text, in which a
+// new line is escaped.
+const doneMark = "\ndata: [DONE]"
 
 func (f *countedBody) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	f.call.observe(p[:n])
+	f.noteDone(p[:n])
 	if room := failure.Limit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
@@ -118,7 +126,7 @@ func (f *countedBody) Read(p []byte) (int, error) {
 		f.ended = true
 		f.response.Trailer = nil // read by now, and as untrusted as headers
 		gone := f.response.Request.Context().Err() != nil
-		f.call.hungUp = gone && !f.whole()
+		f.call.hungUp = gone && !errors.Is(err, io.EOF) && !f.whole()
 		f.call.brokeOff = !errors.Is(err, io.EOF) && !gone
 	}
 	return n, err
@@ -135,7 +143,23 @@ func (f *countedBody) Close() error {
 // without waiting for the end of the stream.
 func (f *countedBody) whole() bool {
 	length := f.response.ContentLength
-	return length >= 0 && f.call.received >= length || bytes.Contains(f.call.opening, []byte("data: [DONE]"))
+	return length >= 0 && f.call.received >= length || f.done
+}
+
+// noteDone looks for doneMark in a piece of the answer, and across its beginning.
+func (f *countedBody) noteDone(p []byte) {
+	if f.done || len(p) == 0 {
+		return
+	}
+	if f.last == nil {
+		f.last = []byte("\n") // the mark can be the whole answer
+	}
+	f.last = append(f.last, p[:min(len(p), len(doneMark))]...)
+	f.done = bytes.Contains(f.last, []byte(doneMark)) || bytes.Contains(p, []byte(doneMark))
+	if len(p) > len(doneMark) {
+		f.last = append(f.last[:0], p[len(p)-len(doneMark):]...)
+	}
+	f.last = f.last[max(0, len(f.last)-len(doneMark)):]
 }
 
 // observe takes a piece of the upstream's answer.

@@ -242,6 +242,8 @@ func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {
 		"after its last piece":   {begin + end, -1, nil, 0, 0, 100 + 40},
 		"with its length":        {begin, int64(len(begin)), nil, 0, 0, 100 + 1},
 		"not at all":             {begin, -1, io.EOF, 0, 0, 100 + 1},
+		"after the last line":    {begin + "data: [DONE]\n\n", -1, nil, 0, 0, 100 + 1},
+		"after a text like it":   {begin + `data: {"delta":{"text":"data: [DONE]"}}`, -1, nil, 0, 0, 100 + 6000},
 		"by the server":          {begin, -1, io.ErrUnexpectedEOF, 0, 0, 100 + 6000},
 	} {
 		g := &Gateway{ledger: newLedger()}
@@ -251,7 +253,7 @@ func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {
 		response := &http.Response{StatusCode: 200, ContentLength: c.length, Request: (&http.Request{}).WithContext(t.Context())}
 		answer := io.MultiReader(strings.NewReader(c.answer), iotest.ErrReader(c.ended))
 		body := &countedBody{ReadCloser: io.NopCloser(answer), response: response, call: one}
-		if _, err := io.ReadFull(body, make([]byte, len(c.answer))); err != nil {
+		if _, err := io.ReadFull(iotest.OneByteReader(body), make([]byte, len(c.answer))); err != nil {
 			t.Fatal(err)
 		}
 		if c.ended != nil {

@@ -135,6 +135,8 @@ type Result struct {
 	// does, such as "service_tier=priority" or a second model; empty if there is none. It comes
 	// from the agent, in printable ASCII.
 	Surcharge string
+	// Several reports that the request names different models, of which the server chooses one.
+	Several bool
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
@@ -192,5 +194,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, LeftOut: w.leftOut}, nil
 }

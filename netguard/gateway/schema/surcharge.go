@@ -1,13 +1,17 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // ordinary are the service tiers and speeds at which an answer costs at most its model's list
-// price: those that servers use by default, and cheaper ones. Faster ones cost up to six times
-// as much.
+// price, in lower case: those that servers use without one, and cheaper ones. Faster ones cost up to
+// six times as much.
 // https://developers.openai.com/api/docs/pricing
 // https://platform.claude.com/docs/en/build-with-claude/fast-mode
-var ordinary = []string{"", "auto", "default", "standard", "standard_only", "flex", "batch"}
+// https://console.groq.com/docs/service-tiers
+var ordinary = []string{"", "auto", "default", "unspecified", "on_demand", "standard", "standard_only", "flex", "batch"}
 
 // serviceTier passes the member that selects how fast the server answers, and remembers one
 // that can cost more than the model's price.
@@ -26,7 +30,8 @@ func (serviceTier) apply(w *walk) (bool, error) {
 	if value[0] == '"' {
 		tier = unquote(value)
 	}
-	if !slices.Contains(ordinary, tier) {
+	name := strings.TrimPrefix(strings.ToLower(tier), "service_tier_") // as Gemini spells its values
+	if !slices.Contains(ordinary, name) {
 		w.surcharge = w.at() + "=" + Printable(tier)
 	}
 	return true, nil

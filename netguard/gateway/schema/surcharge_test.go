@@ -24,6 +24,9 @@ func TestWhatCanCostMoreThanTheModelsPriceIsRead(t *testing.T) {
 		{Messages, `{"model":"m","speed":"standard","service_tier":"standard_only"}`, ""},
 		{GenerateContent, `{"service_tier":"priority"}`, "serviceTier=priority"},
 		{GenerateContent, `{"serviceTier":"standard"}`, ""},
+		{GenerateContent, `{"serviceTier":"SERVICE_TIER_UNSPECIFIED"}`, ""},
+		{GenerateContent, `{"serviceTier":"SERVICE_TIER_PRIORITY"}`, "serviceTier=SERVICE_TIER_PRIORITY"},
+		{ChatCompletions, `{"model":"m","service_tier":"on_demand"}`, ""},
 	} {
 		result, err := Filter(c.endpoint, []byte(c.body), policyOfTests())
 		if err != nil || result.Surcharge != c.want {

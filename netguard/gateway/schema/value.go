@@ -55,7 +55,7 @@ func (modelName) apply(w *walk) (bool, error) {
 		return false, NoSuchModel(unquote(raw))
 	}
 	if w.model != "" && w.model != name { // a list of models, of which the server chooses one
-		w.surcharge = w.at()
+		w.surcharge, w.several = w.at(), true
 	}
 	w.model = name
 	return true, w.writeText(name)

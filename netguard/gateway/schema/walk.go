@@ -42,6 +42,7 @@ type walk struct {
 	outputLimit int64  // tokens of one choice of the answer; 0 if there is no limit
 	choices     int64  // of the answer; 0 means 1
 	surcharge   string // see Result
+	several     bool   // see Result
 }
 
 func newWalk(body []byte, policy Policy) *walk {
