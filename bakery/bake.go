@@ -16,6 +16,10 @@ import (
 // agent take about 1.2 GB, and unpacking and caches as much again.
 const neededSpace = 3 << 30
 
+// findTimeout is how long the daemon may take to find an image that was just built, after the bake was
+// canceled.
+const findTimeout = 10 * time.Second
+
 // Baked is one image after a bake.
 type Baked struct {
 	Name   string        `json:"name"`
@@ -146,7 +150,9 @@ func (r *run) make(ctx context.Context, name string, source BaseSource, rebuild 
 	if err := r.build(ctx, recipe, rebuild); err != nil {
 		return Baked{}, source, err
 	}
-	image, err := r.fresh(context.WithoutCancel(ctx), recipe) // it exists even if ctx ended meanwhile
+	finding, cancel := context.WithTimeout(context.WithoutCancel(ctx), findTimeout) // it exists even if ctx ended meanwhile
+	defer cancel()
+	image, err := r.fresh(finding, recipe)
 	if err != nil {
 		return Baked{}, source, fmt.Errorf("finding the image %s just built: %w", recipe.Ref(), err)
 	}

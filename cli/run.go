@@ -144,7 +144,7 @@ func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
 	}
 	data, err := readFile(ctx, name, run.MaxPrompt)
 	if ctx.Err() != nil {
-		return "", err
+		return "", context.Cause(ctx)
 	}
 	return promptOf(data, name, err)
 }
@@ -153,7 +153,7 @@ func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
 func (a *cli) readPrompt(ctx context.Context) (string, error) {
 	data, err := readAll(ctx, a.in, run.MaxPrompt)
 	if ctx.Err() != nil {
-		return "", err
+		return "", context.Cause(ctx)
 	}
 	return promptOf(data, "standard input", withoutName(err))
 }

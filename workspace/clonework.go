@@ -28,10 +28,8 @@ const branchFormat = "--format=%(objectname)%09%(refname)"
 // makeWay. The returned function moves the branches back to which the user has only added commits.
 func keepWork(ctx context.Context, clone *git.Repo, dir string, server map[string]string) (restore func() error, err error) {
 	data, err := paths.ReadSmall(filepath.Join(dir, serverFile), largestServerFile)
-	if errors.Is(err, fs.ErrNotExist) { // an earlier version has made the clone
-		return func() error { return nil }, nil
-	}
-	if err != nil {
+	known := !errors.Is(err, fs.ErrNotExist) // or an earlier version has made the clone: all differing commits can be the user's
+	if known && err != nil {
 		return nil, err
 	}
 	out, err := clone.Output(ctx, "for-each-ref", branchFormat, "refs/heads/")
@@ -60,12 +58,12 @@ func keepWork(ctx context.Context, clone *git.Repo, dir string, server map[strin
 	return func() error {
 		ctx := context.WithoutCancel(ctx)
 		for ref, id := range work {
-			if clone.Run(ctx, nil, nil, "merge-base", "--is-ancestor", ref, id) != nil {
+			fetched, err := clone.Line(ctx, "rev-parse", "--verify", ref)
+			if !known || err != nil || clone.Run(ctx, nil, nil, "merge-base", "--is-ancestor", fetched, id) != nil {
 				continue // the server has other commits
 			}
-			if err := clone.Run(ctx, nil, nil, "update-ref", "--no-deref", ref, id); err != nil {
-				return err
-			}
+			// An accept, which does not take the clone's lock, may have moved the branch meanwhile.
+			_ = clone.Run(ctx, nil, nil, "update-ref", "--no-deref", ref, id, fetched)
 		}
 		return nil
 	}, nil

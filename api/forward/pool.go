@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/halfclose"
 	"aibox/session"
 )
 
@@ -82,7 +83,7 @@ func (p *pool) add(conn net.Conn) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	pooled := &pooledConn{Conn: conn, pool: p}
+	pooled := &pooledConn{halfclose.New(conn), p}
 	p.open[pooled] = struct{}{}
 	return pooled, nil
 }
@@ -102,17 +103,8 @@ func (p *pool) close() {
 
 // pooledConn leaves the list when it is closed.
 type pooledConn struct {
-	net.Conn
+	*halfclose.Conn
 	pool *pool
-}
-
-// CloseWrite ends what a client sends over an upgraded connection. It can still receive.
-func (c *pooledConn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return half.CloseWrite()
 }
 
 func (c *pooledConn) Close() error {

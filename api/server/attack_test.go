@@ -523,7 +523,7 @@ func TestNoAnswerHasAStackOrAnInternalError(t *testing.T) {
 	}
 	s.m.fail = diskerr.Explain(&fs.PathError{Op: "mkdir", Path: "/home/u/aibox/x", Err: syscall.ENOSPC}, "/home/u/aibox")
 	for _, path := range []string{"/v1/sandboxes", "/aibox.v1.Sandboxes/Create"} {
-		if got := s.request("POST", path, "{}", tenant); got.status != 503 || strings.Contains(got.body, "/home/u") || !strings.Contains(got.body, "the disk of the server's machine") {
+		if got := s.request("POST", path, "{}", tenant); got.status != 503 || strings.Contains(got.body, "/home/u") || !strings.Contains(got.body, "the server's machine has a problem") {
 			t.Errorf("a full disk: %d %s", got.status, got.body)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -61,7 +62,7 @@ func (f *failed) Error() string { return f.message }
 
 var (
 	errUnauthenticated = &failed{failUnauthenticated, "there is no valid token", []string{"send the header Authorization: Bearer TOKEN", "`aibox token create` creates a token"}}
-	errMachine         = &failed{failEnvironment, "the disk of the server's machine has a problem; the server's log has the reason", nil}
+	errMachine         = &failed{failEnvironment, "the server's machine has a problem; the server's log has the reason", nil}
 	errTokens          = &failed{failEnvironment, "the token cannot be checked at the moment; the server's log has the reason", []string{"try again later"}}
 	errInternal        = &failed{failInternal, "aibox failed; the server's log has the reason", nil}
 	errUnsupported     = &failed{failUnsupported, "this server does not support that", nil}
@@ -161,7 +162,9 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 func namesHost(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
-	return errors.As(err, &path) || errors.As(err, &link) || diskerr.Is(err)
+	var operation *net.OpError
+	dials := errors.As(err, &operation) && strings.HasPrefix(operation.Net, "unix")
+	return dials || errors.As(err, &path) || errors.As(err, &link) || diskerr.Is(err)
 }
 
 // Shown returns the error that a tenant may see in place of one that no call of the schema has

@@ -1,9 +1,10 @@
 package server
 
 import (
-	"errors"
 	"net"
 	"sync"
+
+	"aibox/internal/halfclose"
 )
 
 // limitListener accepts a limited number of connections at once. Unlike those of package netutil,
@@ -34,7 +35,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		<-l.open
 		return nil, err
 	}
-	return &limitedConn{conn, sync.OnceFunc(func() { <-l.open })}, nil
+	return &limitedConn{halfclose.New(conn), sync.OnceFunc(func() { <-l.open })}, nil
 }
 
 // Close ends the listener and an Accept that waits for a place.
@@ -46,17 +47,8 @@ func (l *limitListener) Close() error {
 
 // limitedConn gives its place back when it is closed.
 type limitedConn struct {
-	net.Conn
+	*halfclose.Conn
 	release func()
-}
-
-// CloseWrite ends what the server sends. It can still receive.
-func (c *limitedConn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return half.CloseWrite()
 }
 
 // Close implements net.Conn.

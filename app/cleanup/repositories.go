@@ -106,20 +106,24 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 	if err != nil {
 		return err
 	}
+	kept := false
 	for _, name := range maintenance.Sessions() {
 		if known.refs[name] || c.options.DryRun && c.saves[name] { // a saved state would replace it
 			continue
 		}
 		if lost && !known.ending[name] && maintenance.HasBaseline(name) {
-			c.report.Keep("repository "+gitDir, "a workspace without a session may be that of "+name+", which has a baseline and no record")
-			return nil
+			if !kept {
+				c.report.Keep("repository "+gitDir, "a workspace without a session may be that of "+name+", which has a baseline and no record")
+			}
+			kept = true
+			continue
 		}
 		c.beforeStep("refs of " + name)
 		if err := maintenance.Forget(ctx, name); err != nil {
 			return err
 		}
 	}
-	if maintenance.Empty() && !known.stores[gitDir] {
+	if !kept && maintenance.Empty() && !known.stores[gitDir] {
 		files, bytes := workspace.Measure(gitDir)
 		if err := c.do("repository "+gitDir, func() error { return maintenance.Remove(ctx) }); err != nil {
 			return err

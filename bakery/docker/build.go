@@ -54,7 +54,9 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 		return fmt.Errorf("building %q: %w", order.Ref, err)
 	}
 	if order.Needed == nil || !order.Needed(before.ID) {
-		b.drop(context.WithoutCancel(ctx), before.ID)
+		dropping, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+		defer cancel()
+		b.drop(dropping, before.ID)
 	}
 	return nil
 }
@@ -77,6 +79,9 @@ func (b *Builder) builtMeanwhile(ctx context.Context, order bakery.Build, before
 	}
 	return true
 }
+
+// dropTimeout is how long the removal of a replaced image may take after its build was canceled.
+const dropTimeout = time.Minute
 
 // drop removes an image whose only name now belongs to a newer build. An image that still
 // has a name (the build made the same image again, or a user tagged it) stays, since

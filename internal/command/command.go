@@ -99,9 +99,6 @@ func (c Cmd) Run(ctx context.Context) error {
 			code = exit.ExitCode()
 		}
 		if ctx.Err() != nil {
-			if c.Group && cmd.Process != nil { // package os/exec kills only the program itself
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			}
 			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
 		}
 		return &Error{Name: c.Name, Code: code, Stderr: string(stderr.kept), Err: err}
@@ -123,6 +120,9 @@ func (c Cmd) run(ctx context.Context, cmd *exec.Cmd) error {
 		cmd.Stdout, wait = d.in, d.wait
 	}
 	err := c.feed(cmd)
+	if err != nil && ctx.Err() != nil && c.Group && cmd.Process != nil { // package os/exec kills only the program itself
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
 	if drainErr := wait(ctx); err == nil || isLeftOver(cmd, err) {
 		return drainErr
 	}

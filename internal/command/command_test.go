@@ -149,13 +149,13 @@ func TestOutputThatIsReadSlowlyIsComplete(t *testing.T) {
 	const size = 60_000 // all of it is in the kernel's pipe when the program ends
 	read, write := io.Pipe()
 	go func() {
-		cmd := Cmd{Name: "head", Args: []string{"-c", strconv.Itoa(size), "/dev/zero"}, Stdout: write, Group: true, Grace: time.Millisecond}
+		cmd := Cmd{Name: "head", Args: []string{"-c", strconv.Itoa(size), "/dev/zero"}, Stdout: write, Group: true, Grace: 100 * time.Millisecond}
 		write.CloseWithError(cmd.Run(t.Context()))
 	}()
 	if _, err := io.ReadFull(read, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(100 * time.Millisecond) // much longer than the grace
+	<-time.After(500 * time.Millisecond) // much longer than the grace
 	if rest, err := io.ReadAll(read); err != nil || len(rest) != size-1 {
 		t.Errorf("got %d bytes, not %d: %v", len(rest), size-1, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aibox/internal/redact"
@@ -39,6 +40,7 @@ type call struct {
 	opening   []byte        // the beginning of a response that is not an answer so far
 	onAnswer  func()        // called when a piece of an answer has arrived
 	received  int64         // bytes of the answer
+	connected atomic.Bool   // a connection to the server was made
 	dropped   bool          // the server was reached, and did not answer
 	brokeOff  bool          // the answer was cut off
 	hungUp    bool          // the agent disconnected before it had all of it

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 	"sync"
@@ -274,7 +275,8 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	if _, ok := header["User-Agent"]; !ok {
 		header.Set("User-Agent", "aibox")
 	}
-	r.Out = r.Out.WithContext(modelserver.WithCall(r.Out.Context(), modelserver.Call{Dialect: c.event.Dialect, Model: c.event.Model, Streams: c.streams}))
+	ctx := modelserver.WithCall(r.Out.Context(), modelserver.Call{Dialect: c.event.Dialect, Model: c.event.Model, Streams: c.streams})
+	r.Out = r.Out.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.connected.Store(true) }}))
 	r.Out.Header = header
 	r.Out.Trailer = nil
 }
@@ -295,7 +297,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = problem{status: http.StatusNotFound, message: fmt.Sprintf("%s does not serve %s %s", g.upstream.Name, c.event.Method, termtext.Escape(c.event.Path))}
 		c.event.Outcome = Refused
 	default:
-		c.dropped = reached(err)
+		c.dropped = c.connected.Load()
 		why := g.upstream.Explain(err)
 		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
 	}

@@ -205,24 +205,6 @@ func TestARequestThatTheServerDropsCountsTowardTheLimit(t *testing.T) {
 	}
 }
 
-// A signature over a request reads all of it before there is a connection.
-func TestARequestWithoutAConnectionCountsNothing(t *testing.T) {
-	_, refused := net.Dial("tcp", "127.0.0.1:0")
-	for name, c := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"no connection":          {fmt.Errorf("sending: %w", refused), false},
-		"no connection by proxy": {&net.OpError{Op: "proxyconnect", Err: io.EOF}, false},
-		"a reset":                {&net.OpError{Op: "read", Err: io.EOF}, true},
-		"the end":                {io.ErrUnexpectedEOF, true},
-	} {
-		if got := reached(c.err); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
 // An agent that disconnects while it receives an answer does not evade the limit: not by reading
 // so slowly that the answer ends at a write, nor while the model thinks without sending anything.
 func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {

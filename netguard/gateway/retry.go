@@ -93,12 +93,6 @@ func neverSent(err error) bool {
 	return ok && operation.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// reached reports whether a connection to the server was made before an error.
-func reached(err error) bool {
-	operation, ok := errors.AsType[*net.OpError](err)
-	return !ok || operation.Op != "dial" && operation.Op != "proxyconnect"
-}
-
 // replay gives the request a new copy of its body, and reports whether it could.
 func replay(r *http.Request) bool {
 	if r.Body == nil || r.Body == http.NoBody {

@@ -114,8 +114,12 @@ func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) er
 		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)
 	}
 	if len(left) > 0 { // only the saved state has their earlier content now
-		return fault.New(fault.KindOf(err), "the delivery was undone (%s), except for files that another program changed meanwhile, which stay as they are now: %s",
+		undone := fault.New(fault.KindOf(err), "the delivery was undone (%s), except for files that another program changed meanwhile, which stay as they are now: %s",
 			cause(err), review.NamePaths(left)).Hint("their earlier content: aibox recover %s --ref %s", m.journal.Session, m.journal.Ref)
+		for _, hint := range fault.Hints(err) {
+			undone = undone.Hint("%s", hint)
+		}
+		return undone
 	}
 	if dropped := preimage.Drop(context.Background()); dropped != nil {
 		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)

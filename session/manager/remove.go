@@ -168,7 +168,7 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil: // even with force, which promises that the changes can be recovered
-		return unsavedFault(ws, err)
+		return unsavedFault(record.ID, ws, err)
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
 	case !force && (unreviewed || record.State.Review == session.Unreviewed): // the user may have changed the workspace
@@ -182,9 +182,9 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 
 // unsavedFault is the error for a workspace whose removal could lose changes, because err prevents
 // that they are saved.
-func unsavedFault(ws *workspace.Workspace, err error) error {
+func unsavedFault(id session.ID, ws *workspace.Workspace, err error) error {
 	return fault.New(fault.KindOf(err), "saving the workspace before it is removed: %w", err).
-		Hint("if you need nothing in %s, delete that folder yourself; then the session can be removed", termtext.Escape(ws.Path))
+		Hint("if you need nothing in %s, delete that folder yourself, and then: aibox rm --force %s", termtext.Escape(ws.Path), id)
 }
 
 func unreviewedFault(id session.ID) error {

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +41,7 @@ PIECE_BYTES = 256 << 10
 ATTEMPTS = (0.1, 0.3, 0.6)
 
 # Seconds without a message after which a stream that has keep-alive events, which the server
-# sends every 15 seconds, counts as lost. The other end may have vanished without closing it.
+# sends every 15 seconds, counts as lost. The other end may have vanished without closing the connection.
 MAX_SILENCE = 60.0
 
 UNARY_HEADERS = {"Content-Type": "application/json", "Connect-Protocol-Version": "1"}
@@ -129,13 +130,24 @@ def parse_token(token: str | None) -> str:
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port."""
-    if re.search(r"/(\.|%2e){1,2}(/|$)", path.partition("?")[0], re.IGNORECASE) or "#" in path:
-        raise InvalidError(f"the path {path!r} has a segment . or .., or a fragment")
+    """Refuse a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port.
+
+    Browsers take a backslash as a slash, and leave out tabs and line breaks.
+    """
+    only = re.split("[?#]", path, maxsplit=1)[0]
+    if re.search(r"/(\.|%2e){1,2}(/|$)", only, re.IGNORECASE) or re.search(r"[\\\t\r\n]", path):
+        raise InvalidError(f"the path {path!r} has a segment . or .., a backslash, a tab or a line break")
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Make a call without a timeout notice a server that has vanished."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)  # seconds
 
 
 def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return headers by their names in lower case. Several of one name are joined, as RFC 9110 says."""
+    """Return headers by their names in lower case. Several of one name are joined by commas."""
     headers: dict[str, str] = {}
     for name, value in fields:
         name = name.lower()

@@ -35,6 +35,7 @@ export class FetchTransport implements Transport {
   async send(request: Outgoing): Promise<Answer> {
     const { body } = request;
     checkPath(request.path);
+    if (request.path.includes("#")) throw new InvalidError("invalid", `the path ${JSON.stringify(request.path)} has a fragment, which is not sent`);
     const response = await fetch(this.baseURL + request.path, {
       method: request.method,
       headers: request.headers,
@@ -48,10 +49,13 @@ export class FetchTransport implements Transport {
   close(): void {}
 }
 
-/** Refuses a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port. */
+/**
+ * Refuses a path that a URL cannot hold: it would lead to another path, and so perhaps out of a port.
+ * Browsers take a backslash as a slash, and leave out tabs and line breaks.
+ */
 export function checkPath(path: string): void {
-  if (/\/(\.|%2e){1,2}(\/|$)/i.test(path.replace(/\?.*$/s, "")) || path.includes("#")) {
-    throw new InvalidError("invalid", `the path ${JSON.stringify(path)} has a segment . or .., or a fragment`);
+  if (/\/(\.|%2e){1,2}(\/|$)/i.test(path.replace(/[?#].*$/s, "")) || /[\\\t\r\n]/.test(path)) {
+    throw new InvalidError("invalid", `the path ${JSON.stringify(path)} has a segment . or .., a backslash, a tab or a line break`);
   }
 }
 

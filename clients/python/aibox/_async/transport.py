@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -222,11 +221,10 @@ class AsyncTransport:
             connection = self._pooled() or await self._connect()
             try:
                 result = await asyncio.wait_for(attempt(connection), timeout)
-            except TimeoutError as err:
-                connection.close()
-                raise TimedOutError("the server did not answer in time") from err
             except _LOST as err:
                 connection.close()
+                if isinstance(err, TimeoutError) and err.errno is None:  # otherwise the other end has vanished
+                    raise TimedOutError("the server did not answer in time") from err
                 if not idempotent or delay is None:
                     raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
                 await asyncio.sleep(delay)
@@ -289,7 +287,7 @@ class AsyncTransport:
         context = (self._context or ssl.create_default_context()) if address.tls else None
         reader, writer = await asyncio.open_connection(address.host, address.port, ssl=context, limit=_BUFFER_BYTES)
         # A call without a timeout would otherwise wait forever for a server that has vanished.
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        protocol.keep_alive(writer.get_extra_info("socket"))
         return _Connection(reader, writer)
 
     async def _request(self, connection: _Connection, path: str, body: bytes) -> _Answer:

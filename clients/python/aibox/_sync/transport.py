@@ -128,11 +128,10 @@ class Transport:
             connection = self._pooled() or self._connect()
             try:
                 result = attempt(connection)
-            except TimeoutError as err:
-                connection.close()
-                raise TimedOutError("the server did not answer in time") from err
             except _LOST as err:
                 connection.close()
+                if isinstance(err, TimeoutError) and err.errno is None:  # otherwise the other end has vanished
+                    raise TimedOutError("the server did not answer in time") from err
                 if not idempotent or delay is None:
                     raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
                 time.sleep(delay)
@@ -191,7 +190,7 @@ class Transport:
                 time.sleep(delay)
                 continue
             if not self.address.socket:
-                connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                protocol.keep_alive(connection.sock)
                 connection.sock.settimeout(None)
             return connection
         raise AssertionError
