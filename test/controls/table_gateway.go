@@ -21,7 +21,7 @@ func bodies() []control {
 		{name: "needed members are there", file: folder + "object.go", text: `if !slices.Contains(passed, name) {`, off: `if false {`, tests: rebuilt},
 		{name: "forced members replace those of the agent", file: folder + "object.go", text: "	if _, ok := o.force[name]; ok {", off: "	if _, ok := o.force[name]; false && ok {", tests: rebuilt + " TestStreamedAnswerIsAskedForItsUsage"},
 		{name: "a body is an object", file: folder + "schema.go", text: `if w.dec.PeekKind() != '{' {`, off: `if false {`, tests: rebuilt + " " + complex},
-		{name: "a faster tier is noticed", file: folder + "surcharge.go", text: `if !slices.Contains(ordinary, tier) {`, off: `if false && !slices.Contains(ordinary, tier) {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
+		{name: "a faster tier is noticed", file: folder + "surcharge.go", text: `if !slices.Contains(ordinary, name) {`, off: `if false && !slices.Contains(ordinary, name) {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
 		{name: "a second model is noticed", file: folder + "value.go", text: `if w.model != "" && w.model != name {`, off: `if false {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
 		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * max(1, w.choices)`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
 	}
