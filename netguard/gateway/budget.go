@@ -94,7 +94,7 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 // rather too high, so that neither evades a limit.
 func (g *Gateway) spend(c *call) {
 	// A server that drops a connection, or is too slow, has read the request as well.
-	unanswered := c.header == nil && (c.event.Outcome == GivenUp || c.dropped)
+	unanswered := c.header == nil && (c.event.Outcome == GivenUp || c.event.Outcome == Broken && c.connected.Load())
 	if asked, sent := c.body.readFor(); sent && c.event.Generates && unanswered {
 		counts := c.abandoned(asked)
 		p, _ := g.priceOf(c)

@@ -41,7 +41,6 @@ type call struct {
 	onAnswer  func()        // called when a piece of an answer has arrived
 	received  int64         // bytes of the answer
 	connected atomic.Bool   // a connection to the server was made
-	dropped   bool          // the server was reached, and did not answer
 	brokeOff  bool          // the answer was cut off
 	hungUp    bool          // the agent disconnected before it had all of it
 }

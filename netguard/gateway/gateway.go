@@ -297,7 +297,6 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = problem{status: http.StatusNotFound, message: fmt.Sprintf("%s does not serve %s %s", g.upstream.Name, c.event.Method, termtext.Escape(c.event.Path))}
 		c.event.Outcome = Refused
 	default:
-		c.dropped = c.connected.Load()
 		why := g.upstream.Explain(err)
 		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
 	}

@@ -182,7 +182,8 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 			one.body.read = time.Now().Add(-c.ago)
 		}
 		if c.broken {
-			one.event.Status, one.event.Outcome, one.dropped = http.StatusBadGateway, Broken, true
+			one.event.Status, one.event.Outcome = http.StatusBadGateway, Broken
+			one.connected.Store(true)
 		}
 		g.spend(one)
 		if got := g.ledger.tokens; got < c.want || got > c.want+c.want/2 {

@@ -84,7 +84,7 @@ func gateway() []control {
 		{name: "an answer that can cost more has no price", file: "netguard/gateway/budget.go", text: `if c.surcharge != "" && p != (price.Price{}) {`, off: `if c.surcharge != "" && false {`, tests: "TestARequestThatCanCostMoreThanItsModelHasNoPrice"},
 		{name: "an answer that the agent leaves is estimated by its time", file: "netguard/gateway/budget.go", text: `sent && (c.hungUp || c.brokeOff) && `, off: `sent && false && `, tests: leaves},
 		{name: "an answer that ends at a write is left", file: "netguard/gateway/call.go", text: ` || !f.ended && !f.whole()`, off: ``, tests: leaves},
-		{name: "a request that the server drops counts", file: "netguard/gateway/budget.go", text: ` || c.dropped)`, off: `)`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
+		{name: "a request that the server drops counts", file: "netguard/gateway/budget.go", text: ` || c.event.Outcome == Broken && c.connected.Load())`, off: `)`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
 		{name: "each choice of an answer is reserved", file: "netguard/gateway/reservation.go", text: `min(max(1, c.choices), `, off: `min(1, `, tests: "TestAReservationIsTheMostThatAnAnswerCanUse"},
 		{name: "each run of the model counts", file: "netguard/gateway/usage/usage.go", text: `u.seeIteration(path, text, isString)`, off: ``, tests: "TestTokensAreCountedInEveryDialectWholeAndStreamed"},
 		{name: "a slow body is cut off", file: "netguard/gateway/incoming.go", text: `next.Before(deadline) {`, off: `next.Before(deadline) || true {`, tests: "TestSlowRequestBodyIsCutOff"},

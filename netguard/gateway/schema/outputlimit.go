@@ -24,14 +24,10 @@ func (choiceCount) apply(w *walk) (bool, error) {
 // number passes a scalar and raises largest to its value if it is a number above it. Some
 // servers also read numbers from strings.
 func (w *walk) number(largest *int64) (bool, error) {
-	if kind := w.dec.PeekKind(); kind == '{' || kind == '[' {
-		return w.leave()
-	}
-	value, err := w.skip(nil)
-	if err != nil {
+	value, err := w.passScalar()
+	if value == nil || err != nil {
 		return false, err
 	}
-	w.out.refer(value)
 	text := string(value)
 	if unquoted, err := strconv.Unquote(text); err == nil {
 		text = unquoted

@@ -19,10 +19,22 @@ type rule interface {
 type scalar struct{}
 
 func (scalar) apply(w *walk) (bool, error) {
+	value, err := w.passScalar()
+	return value != nil, err
+}
+
+// passScalar passes a scalar and returns it raw. It leaves out an object or a list, and returns nil.
+func (w *walk) passScalar() ([]byte, error) {
 	if kind := w.dec.PeekKind(); kind == '{' || kind == '[' {
-		return w.leave()
+		_, err := w.leave()
+		return nil, err
 	}
-	return anything{}.apply(w)
+	value, err := w.skip(nil)
+	if err != nil {
+		return nil, err
+	}
+	w.out.refer(value)
+	return value, nil
 }
 
 // anything passes a value unchanged if it is neither too deep nor too wide: data for the

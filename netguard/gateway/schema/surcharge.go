@@ -18,14 +18,10 @@ var ordinary = []string{"", "auto", "default", "unspecified", "on_demand", "stan
 type serviceTier struct{}
 
 func (serviceTier) apply(w *walk) (bool, error) {
-	if kind := w.dec.PeekKind(); kind == '{' || kind == '[' {
-		return w.leave()
-	}
-	value, err := w.skip(nil)
-	if err != nil {
+	value, err := w.passScalar()
+	if value == nil || err != nil {
 		return false, err
 	}
-	w.out.refer(value)
 	tier := string(value)
 	if value[0] == '"' {
 		tier = unquote(value)
