@@ -18,7 +18,6 @@ type drain struct {
 	to    io.Writer
 	idle  time.Duration // after the program's end: how long to wait for processes that it has left
 	ended atomic.Bool   // the program has ended
-	left  atomic.Bool   // ctx has ended: nothing more is read
 	done  chan error
 }
 
@@ -39,11 +38,8 @@ func newDrain(to io.Writer, idle time.Duration) (*drain, error) {
 func (d *drain) copy() error {
 	buffer := make([]byte, 32<<10)
 	for {
-		if d.ended.Load() && !d.left.Load() { // the reader has had its time
+		if d.ended.Load() { // the reader has had its time
 			_ = d.from.SetReadDeadline(time.Now().Add(d.idle))
-		}
-		if d.left.Load() {
-			return context.Canceled
 		}
 		n, err := d.from.Read(buffer)
 		if n > 0 {
@@ -76,8 +72,7 @@ func (d *drain) wait(ctx context.Context) error {
 	case drainErr := <-d.done: // both are ready
 		return errors.Join(drainErr, err)
 	default:
-		d.left.Store(true)
-		_ = d.from.SetReadDeadline(time.Now())
+		_ = d.from.Close() // ends the copy
 		return ctx.Err()
 	}
 }

@@ -18,11 +18,10 @@ const idleTimeout = 10 * time.Minute
 type Conn struct {
 	net.Conn
 	half atomic.Bool
-	idle time.Duration
 }
 
 // New returns conn as a Conn.
-func New(conn net.Conn) *Conn { return &Conn{Conn: conn, idle: idleTimeout} }
+func New(conn net.Conn) *Conn { return &Conn{Conn: conn} }
 
 // CloseWrite ends what this end sends. Without support for that, it returns errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
@@ -31,14 +30,14 @@ func (c *Conn) CloseWrite() error {
 		return errors.ErrUnsupported
 	}
 	c.half.Store(true)
-	return errors.Join(half.CloseWrite(), c.SetReadDeadline(time.Now().Add(c.idle)))
+	return errors.Join(half.CloseWrite(), c.SetReadDeadline(time.Now().Add(idleTimeout)))
 }
 
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && c.half.Load() {
-		_ = c.SetReadDeadline(time.Now().Add(c.idle))
+		_ = c.SetReadDeadline(time.Now().Add(idleTimeout))
 	}
 	return n, err
 }
