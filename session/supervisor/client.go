@@ -13,28 +13,31 @@ func (s *run) watchClient(abandon func()) (release func()) {
 	if client.PID == 0 {
 		return func() {}
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if client.AwaitEndOr(ctx) == nil {
-			abandon()
-		}
-	}()
-	return func() { stop(); <-ended }
+	return callAfter(client.AwaitEndOr, abandon)
 }
 
 // watchEnd calls abandon if the session is to end before release is called: the user can stop it
 // while Docker does not answer, or while a large repository is copied. release can be called twice.
 func (s *run) watchEnd(abandon func()) (release func()) {
+	return callAfter(func(ctx context.Context) error {
+		select {
+		case <-s.ended:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, abandon)
+}
+
+// callAfter calls call in the background if await returns nil. release ends await, and waits for
+// both.
+func callAfter(await func(context.Context) error, call func()) (release func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		select {
-		case <-s.ended:
-			abandon()
-		case <-ctx.Done():
+		if await(ctx) == nil {
+			call()
 		}
 	}()
 	return func() { stop(); <-over }
