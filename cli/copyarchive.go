@@ -15,7 +15,7 @@ import (
 	"aibox/internal/pipe"
 )
 
-// standardStream is the path of a copy for an archive on the standard input or output.
+// standardStream names the standard input or output in place of a file.
 const standardStream = "-"
 
 // unpack copies out of a sandbox: it extracts the archive of the path source that read

@@ -328,13 +328,7 @@ func (o *explainOptions) caseLines(ctx context.Context, file string) ([]string, 
 	if file == "" {
 		return nil, nil
 	}
-	var text []byte
-	var err error
-	if file == "-" {
-		text, err = readAll(ctx, o.in, maxCases)
-	} else {
-		text, err = readFile(ctx, file, maxCases)
-	}
+	text, err := o.readNamed(ctx, file, maxCases)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

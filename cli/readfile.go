@@ -9,6 +9,15 @@ import (
 	"time"
 )
 
+// readNamed is readFile, and reads standard input for the name -.
+func (c *console) readNamed(ctx context.Context, name string, most int64) ([]byte, error) {
+	if name == standardStream {
+		data, err := readAll(ctx, c.in, most)
+		return data, withoutName(err)
+	}
+	return readFile(ctx, name, most)
+}
+
 // readFile reads a file that the user names, of which it returns at most one byte more than most.
 // It ends with ctx, even if the file is a pipe to which nothing is written. The error does not
 // name the file.

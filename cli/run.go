@@ -134,28 +134,19 @@ func (a *cli) readTask(ctx context.Context) (string, error) {
 	if terminalOf(a.in).interactive {
 		return "", nil
 	}
-	return a.readPrompt(ctx)
+	return a.readPromptFile(ctx, standardStream)
 }
 
 // readPromptFile reads the task from the file; - is standard input.
 func (a *cli) readPromptFile(ctx context.Context, name string) (string, error) {
-	if name == "-" {
-		return a.readPrompt(ctx)
-	}
-	data, err := readFile(ctx, name, run.MaxPrompt)
+	data, err := a.readNamed(ctx, name, run.MaxPrompt)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
+	}
+	if name == standardStream {
+		name = "standard input"
 	}
 	return promptOf(data, name, err)
-}
-
-// readPrompt reads the task from standard input.
-func (a *cli) readPrompt(ctx context.Context) (string, error) {
-	data, err := readAll(ctx, a.in, run.MaxPrompt)
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	return promptOf(data, "standard input", withoutName(err))
 }
 
 func promptOf(data []byte, name string, err error) (string, error) {
