@@ -31,7 +31,8 @@ func newGcCommand(a *cli) *cobra.Command {
 		Short: "Remove old reviewed sessions and unused data",
 		Long: `Remove what has not been used for 30 days ("aibox config set keep" changes that):
 records and workspaces of sessions whose work was accepted, discarded or empty, their
-agents' conversations, outdated images, and snapshots of sandboxes that have ended.
+agents' conversations, outdated images, snapshots of sandboxes that have ended, and
+clones of URLs, except those with commits that their servers do not have.
 Remove unused data of any age: git objects, sandboxes, networks, and leftovers of
 interrupted commands. Saved states (aibox recover) are removed after that time, but
 never before they are 30 days old. Audit logs of removed sessions are kept for 90 days

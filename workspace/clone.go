@@ -75,11 +75,14 @@ func cloneURL(ctx context.Context, req Request) (string, error) {
 	return dir, err
 }
 
+// clonePrefix begins the names of clones.
+const clonePrefix = "clone-"
+
 // cloneFolder is the folder of the clone of an address.
 func cloneFolder(dirs paths.Dirs, address string) string {
 	sum := sha256.Sum256([]byte(address))
 	base := folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(address, "/")), ".git"))
-	return filepath.Join(dirs.Repos(), "clone-"+base+"-"+hex.EncodeToString(sum[:6])+".git")
+	return filepath.Join(dirs.Repos(), clonePrefix+base+"-"+hex.EncodeToString(sum[:6])+".git")
 }
 
 // cloneOrFetch clones an address to dir, or brings the clone up to date if it is there. env is
@@ -135,7 +138,7 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := cmp.Or(err, restore()); err != nil { // a fetch that failed can have moved some of them
 		return err
 	}
-	if err := paths.WriteFile(filepath.Join(dir, serverFile), out); err != nil {
+	if err := recordUpdate(dir, out); err != nil {
 		return err
 	}
 	branch := "refs/heads/" + defaultBranch(string(out))
@@ -145,6 +148,9 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	}
 	return clone.Run(ctx, nil, nil, "symbolic-ref", "HEAD", branch)
 }
+
+// replacedRefs is the prefix of refs in a clone that keep commits of branches that a server has replaced.
+const replacedRefs = "refs/aibox/replaced/"
 
 // makeWay moves branches of a clone that are in the way of the server's, as a folder of branches is
 // in that of a branch with its name, to refs that keep their commits.
@@ -172,7 +178,7 @@ func makeWay(ctx context.Context, clone *git.Repo, server []string) error {
 			continue
 		}
 		if fmt.Fprintf(&edits, "delete %s %s\n", ref, id); !kept[id] {
-			fmt.Fprintf(&edits, "update refs/aibox/replaced/%s %s\n", id, id)
+			fmt.Fprintf(&edits, "update %s%s %s\n", replacedRefs, id, id)
 			kept[id] = true
 		}
 	}

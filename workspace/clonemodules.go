@@ -81,6 +81,7 @@ func (c *moduleCloner) clone(ctx context.Context, address, commit string, env []
 	dir := cloneFolder(c.req.Dirs, address)
 	has := func() bool { return gitAt(dir).Run(ctx, nil, nil, "cat-file", "-e", commit+"^{commit}") == nil }
 	if _, err := os.Stat(dir); err == nil && has() {
+		markUsed(dir)
 		return dir, nil
 	}
 	if c.left--; c.left < 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/workspace"
 )
@@ -60,12 +61,22 @@ func TestTheSubmodulesOfAURLAreCloned(t *testing.T) {
 			t.Errorf("the record has %+v", m)
 		}
 	}
-	// Nothing is fetched as long as the clones have the commits.
+	// Nothing is fetched as long as the clones have the commits. They are used, however.
 	must(t, os.RemoveAll(outer))
 	must(t, os.RemoveAll(inner))
+	for _, clone := range workspace.Clones(dirsIn(home)) {
+		age(t, clone+"/aibox-server")
+	}
 	again := prepared(t, "file://"+repo, func(r *workspace.Request) { r.Dirs, r.Session = dirsIn(home), "again" })
 	if got := read(t, again.Path+"/libs/outer/inner/inner.txt"); got != "inner\n" || len(again.Notes) != 0 {
 		t.Errorf("again: %q, notes %q", got, again.Notes)
+	}
+	for _, clone := range workspace.Clones(dirsIn(home)) {
+		used, err := os.Stat(clone + "/aibox-server")
+		must(t, err)
+		if time.Since(used.ModTime()) > time.Hour {
+			t.Errorf("%s appears unused", clone)
+		}
 	}
 }
 

@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/internal/git"
 	"aibox/internal/paths"
 )
 
 // serverFile is the file in a clone with the branches that its server had at the last update, as
-// ls-remote prints them.
+// ls-remote prints them, and after them those that it had before. Its time is that of the last use.
 const serverFile = "aibox-server"
 
 // largestServerFile is the maximum size of that file in bytes.
@@ -48,7 +50,7 @@ func keepWork(ctx context.Context, clone *git.Repo, dir string, server map[strin
 	var edits strings.Builder
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		fmt.Fprintf(&edits, "update refs/aibox/replaced/%s %s\n", id, id)
+		fmt.Fprintf(&edits, "update %s%s %s\n", replacedRefs, id, id)
 	}
 	if edits.Len() > 0 {
 		if err := clone.Run(ctx, strings.NewReader(edits.String()), nil, "update-ref", "--no-deref", "--stdin"); err != nil {
@@ -78,6 +80,29 @@ func branchCommits(out string) map[string]string {
 		}
 	}
 	return commits
+}
+
+// recordUpdate records the branches of a clone's server after an update, where out is what ls-remote
+// printed. It keeps those that the server does not have any more, since the clone keeps them too.
+func recordUpdate(dir string, out []byte) error {
+	name := filepath.Join(dir, serverFile)
+	before, err := paths.ReadSmall(name, largestServerFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	now := branchCommits(string(out))
+	for line := range strings.Lines(string(before)) {
+		if _, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); strings.HasPrefix(ref, "refs/heads/") && now[ref] == "" {
+			out = append(out, line...)
+		}
+	}
+	return paths.WriteFile(name, out)
+}
+
+// markUsed records that a clone was used without an update.
+func markUsed(dir string) {
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(dir, serverFile), now, now) // one that an earlier version made has none
 }
 
 // recordServer records the branches of a new clone as those of its server.

@@ -24,6 +24,8 @@ import (
 //   - A saved state that is older than the retention and whose promised time is over.
 //   - A snapshot that was neither taken nor used during the retention, unless its original
 //     sandbox, or a sandbox that was created from it, has not ended.
+//   - A clone of a URL that was not used during the retention, if no repository of aibox
+//     belongs to it and its server has all of its commits.
 //   - Data that belongs to no session, unless it may include work.
 //
 // It keeps a session that is running or has an unreadable record, and everything that an
@@ -40,7 +42,8 @@ type cleaner struct {
 	saves   map[string]bool     // sessions whose workspaces were saved, or would be
 	errs    []error
 
-	goneSnapshots map[string]bool // removed snapshots; in a dry run, those it would remove
+	goneSnapshots    map[string]bool // removed snapshots; in a dry run, those it would remove
+	goneRepositories map[string]bool // the same for repositories that aibox owns
 }
 
 func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, error), options Options) *cleaner {
@@ -49,7 +52,7 @@ func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, e
 	}
 	return &cleaner{
 		store: session.NewStore(dirs), dirs: dirs, docker: docker, options: options,
-		gone: map[session.ID]bool{}, saves: map[string]bool{}, goneSnapshots: map[string]bool{},
+		gone: map[session.ID]bool{}, saves: map[string]bool{}, goneSnapshots: map[string]bool{}, goneRepositories: map[string]bool{},
 		report: &Report{DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{}},
 	}
 }
@@ -67,7 +70,7 @@ func (c *cleaner) run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer held.Close()
-	for _, part := range []func(context.Context) error{c.sessions, c.auditLogs, c.repositories, c.leftovers, c.snapshots, c.sandboxesAndNetworks} {
+	for _, part := range []func(context.Context) error{c.sessions, c.auditLogs, c.repositories, c.clones, c.leftovers, c.snapshots, c.sandboxesAndNetworks} {
 		if err := ctx.Err(); err != nil {
 			return c.report, err
 		}

@@ -18,9 +18,10 @@ const (
 	KindSaved         Kind = "saved states"
 	KindObjects       Kind = "objects" // unreferenced git objects
 	KindRepositories  Kind = "repositories"
+	KindClones        Kind = "clones" // of URLs
 	KindScratch       Kind = "scratch"
 	KindSnapshots     Kind = "snapshots"
-	KindSandboxes     Kind = "boxes" // sandboxes that were created after their session was removed
+	KindSandboxes     Kind = "sandboxes" // those that were created after their session was removed
 	KindNetworks      Kind = "networks"
 	KindImages        Kind = "images"
 	KindCaches        Kind = "caches"

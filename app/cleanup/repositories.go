@@ -17,6 +17,7 @@ import (
 type references struct {
 	refs    map[string]bool // sessions with workspaces
 	stores  map[string]bool // repositories that aibox owns
+	sources map[string]bool // the user's repositories and submodules, and clones of URLs
 	folders map[string]bool // workspaces, also those that a dry run would remove
 	ending  map[string]bool // sessions whose workspaces a dry run would remove
 	images  map[string]bool // ids and references
@@ -25,7 +26,7 @@ type references struct {
 
 // references reads all records.
 func (c *cleaner) references() (references, error) {
-	r := references{refs: map[string]bool{}, stores: map[string]bool{}, folders: map[string]bool{}, ending: map[string]bool{}, images: map[string]bool{}}
+	r := references{refs: map[string]bool{}, stores: map[string]bool{}, sources: map[string]bool{}, folders: map[string]bool{}, ending: map[string]bool{}, images: map[string]bool{}}
 	ids, err := c.store.IDs()
 	if err != nil {
 		return r, err
@@ -41,7 +42,10 @@ func (c *cleaner) references() (references, error) {
 		r.damaged = r.damaged || c.incomplete(&s, id, err)
 		r.images[s.Image], r.images[string(s.State.ImageID)] = true, true
 		if ws := s.State.Workspace; ws != nil {
-			r.refs[ws.Session], r.stores[ws.GitDir], r.folders[ws.Path] = true, true, true
+			r.refs[ws.Session], r.stores[ws.GitDir], r.sources[ws.Repo], r.folders[ws.Path] = true, true, true, true
+			for _, module := range ws.Modules {
+				r.sources[module.GitDir] = true
+			}
 		}
 	}
 	return r, nil
@@ -99,7 +103,7 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		return err
 	}
 	if known.damaged {
-		c.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
+		c.report.Keep("repository "+gitDir, errUnknownNeed.Error())
 		return nil
 	}
 	lost, err := c.lostWorkspaces(known)
@@ -128,6 +132,7 @@ func (c *cleaner) repository(ctx context.Context, gitDir string) error {
 		if err := c.do("repository "+gitDir, func() error { return maintenance.Remove(ctx) }); err != nil {
 			return err
 		}
+		c.goneRepositories[gitDir] = true
 		c.report.Add(KindRepositories, gitDir, files, bytes)
 		return nil
 	}
