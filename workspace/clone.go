@@ -72,6 +72,10 @@ func cloneURL(ctx context.Context, req Request) (string, error) {
 		return "", fault.New(fault.Usage, "cloning %s failed: %s", termtext.Escape(req.Repo), git.Message(failed)).
 			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(req.Repo))
 	}
+	if errors.Is(err, errNoRoom) {
+		return "", fault.New(fault.Environment, "cloning %s was stopped: %w", termtext.Escape(req.Repo), err).
+			Hint("free some space: `df -h %s` shows how much is left", req.Dirs.Repos())
+	}
 	return dir, err
 }
 
@@ -96,9 +100,20 @@ func cloneOrFetch(ctx context.Context, dirs paths.Dirs, address, dir string, env
 		return err
 	}
 	defer turn.Close()
-	if _, err := os.Stat(dir); err == nil {
-		return update(ctx, git.User(dir).With(env...), dir)
-	}
+	return withRoom(ctx, dirs.Repos(), func(ctx context.Context) error {
+		if _, err := os.Stat(dir); err != nil {
+			return makeClone(ctx, dirs, address, dir, env)
+		}
+		err := update(ctx, git.User(dir).With(env...), dir)
+		if errors.Is(context.Cause(ctx), errNoRoom) {
+			dropPartial(dir)
+		}
+		return err
+	})
+}
+
+// makeClone clones an address to dir, which is not there.
+func makeClone(ctx context.Context, dirs paths.Dirs, address, dir string, env []string) error {
 	tmp, err := os.MkdirTemp(dirs.Repos(), ".clone-*")
 	if err != nil {
 		return err

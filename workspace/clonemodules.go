@@ -95,7 +95,13 @@ func (c *moduleCloner) clone(ctx context.Context, address, commit string, env []
 		return dir, nil
 	}
 	// The commit is on no branch. Many servers give it by its id.
-	err := git.User(dir).With(env...).Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", commit+":refs/aibox/"+commit)
+	err := withRoom(ctx, dir, func(ctx context.Context) error {
+		return git.User(dir).With(env...).Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", commit+":refs/aibox/"+commit)
+	})
+	if errors.Is(err, errNoRoom) {
+		dropPartial(dir)
+		return "", err
+	}
 	if err != nil || !has() {
 		return "", fmt.Errorf("the server does not give commit %s", commit[:min(len(commit), 12)])
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,32 @@ func TestADiskThatFillsUpUnderTheRecordEndsTheSessionAndKeepsTheWork(t *testing.
 		t.Errorf("the work is lost:\n%s", o)
 	}
 	m.aibox(0, "accept", id)
+}
+
+func TestACloneEndsBeforeTheDiskIsFull(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	data := filepath.Join(m.home, ".local/share/aibox")
+	d := m.disk(data, 16)
+	server, err := net.Listen("tcp", "127.0.0.1:0") // it never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	b := m.start("run", "shell", "--network", "none", "--repo", "git://"+server.Addr().String()+"/p.git", "--", "true")
+	client, err := server.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	d.fill()
+	b.ends(3)
+	if errs := b.stderr.String(); !strings.Contains(errs, "too little free space") || !strings.Contains(errs, "→") {
+		t.Errorf("the output is\n%s", errs)
+	}
+	if left := glob(t, filepath.Join(data, "repos/*clone-*/*")); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
 }
 
 func TestAWorkspaceThatDockerDoesNotSeeIsReportedInOneSentence(t *testing.T) {
