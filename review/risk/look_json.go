@@ -44,8 +44,12 @@ func composerJSON(r *rule, f *File) []Risk {
 	}.judge(r, f)
 }
 
-// maxScripts is how many scripts of one file are listed one by one.
-const maxScripts = 8
+// maxScripts and maxKeys are how many scripts and other keys of one file are listed one by one.
+// The file is searched for each of them.
+const (
+	maxScripts = 8
+	maxKeys    = 32
+)
 
 // judge compares the manifest key by key. If it cannot be parsed, it counts as a whole.
 func (m manifest) judge(r *rule, f *File) []Risk {
@@ -61,12 +65,19 @@ func (m manifest) judge(r *rule, f *File) []Risk {
 		was = map[string]json.RawMessage{}
 	}
 	var found []Risk
+	keys := 0
 	for _, key := range slices.Sorted(maps.Keys(now)) {
-		switch {
-		case slices.Contains(m.harmless, key) || same(now[key], was[key]):
-		case key == m.scripts:
+		if slices.Contains(m.harmless, key) || same(now[key], was[key]) {
+			continue
+		}
+		if key == m.scripts {
 			found = append(found, m.judgeScripts(r, f, was[key], now[key])...)
-		default:
+			continue
+		}
+		switch keys++; {
+		case keys == maxKeys:
+			found = append(found, r.at(f.first(), "and more keys"))
+		case keys < maxKeys:
 			found = append(found, r.at(f.lineOf(key), key+entries(was[key], now[key])))
 		}
 	}

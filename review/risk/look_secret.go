@@ -17,6 +17,10 @@ const RulesVersion = "4, gitleaks " + secrets.Version
 // can slow a rule down to 2 MB a second.
 const maxEffort = 2 << 20
 
+// stretchEffort is what each stretch of added lines costs, in bytes, however short it is. An
+// agent can change every other line of a file.
+const stretchEffort = 64
+
 // Effort is how many bytes the rules for secrets may read in one review. It may be shared
 // by goroutines.
 type Effort struct{ left atomic.Int64 }
@@ -45,13 +49,14 @@ func (f *File) secrets() []Risk {
 	var found []Risk
 	seen := map[string]bool{}
 	f.hidden = nil
+	search := secrets.In(f.Path)
 	for _, s := range f.stretches() {
 		text := s.text
 		if bytes.IndexByte(text, 0) >= 0 {
 			text = bytes.ReplaceAll(text, []byte{0}, []byte{'\n'})
 		}
 		var all []secrets.Finding
-		all, effort = secrets.Find(f.Path, text, effort)
+		all, effort = search.Find(text, effort-stretchEffort)
 		for _, secret := range all {
 			f.hidden = append(f.hidden, string(text[secret.Start:secret.End]))
 			if seen[secret.Rule] {

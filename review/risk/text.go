@@ -118,6 +118,7 @@ func (f *File) read() {
 // readSpan checks every non-ASCII character.
 func (f *File) readSpan(s span, python bool) {
 	text, counted, number := s.text, 0, s.line
+	var in word
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= 0x20 && c < 0x7f || c == '\n' || c == '\t' || c == '\f' {
@@ -133,7 +134,7 @@ func (f *File) readSpan(s span, python bool) {
 			k = lone(text[i+1:])
 		case k == invisible && fitting(text, i, size, r, s.line):
 			k = shown
-		case k == shown && mistaken(text, i, size, r, python):
+		case k == shown && mistaken(text, i, size, r, python, &in):
 			k = twin
 		}
 		if k != shown {
@@ -207,7 +208,7 @@ func inFlag(text []byte) bool {
 
 // mistaken reports whether a character can be mistaken for an ASCII one with another
 // meaning: a letter in a word that also has ASCII letters, or a sign right after some.
-func mistaken(text []byte, at, size int, r rune, python bool) bool {
+func mistaken(text []byte, at, size int, r rune, python bool, in *word) bool {
 	ascii, ok := asciiOf(r)
 	if !ok {
 		return false
@@ -223,35 +224,43 @@ func mistaken(text []byte, at, size int, r rune, python bool) bool {
 	if python && (r >= 0x1d400 || r >= 0xff21) {
 		return true // Python reads it as the plain letter
 	}
-	return wordHasASCII(text, at, size)
+	return in.hasASCII(text, at, size)
 }
 
-// maxWord is how far a word is read on each side.
-const maxWord = 256
+// word is the last word that was checked.
+type word struct {
+	end   int
+	ascii bool // it holds a letter of ASCII
+}
 
-// wordHasASCII reports whether the word around a letter holds a letter of ASCII.
-func wordHasASCII(text []byte, at, size int) bool {
-	for i := at; i > max(0, at-maxWord); {
-		r, n := utf8.DecodeLastRune(text[:i])
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' {
+// hasASCII reports whether the word around the letter at a place holds a letter of ASCII. The
+// places must increase: each word is read once, since an agent can make one of a whole file.
+func (w *word) hasASCII(text []byte, at, size int) bool {
+	if at < w.end {
+		return w.ascii
+	}
+	w.end, w.ascii = at+size, false
+	for start := at; start > 0; {
+		r, n := utf8.DecodeLastRune(text[:start])
+		if !w.continues(r) {
 			break
 		}
-		if r < 0x80 && unicode.IsLetter(r) {
-			return true
-		}
-		i -= n
+		start -= n
 	}
-	for i := at + size; i < min(len(text), at+maxWord); {
-		r, n := utf8.DecodeRune(text[i:])
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' {
+	for w.end < len(text) {
+		r, n := utf8.DecodeRune(text[w.end:])
+		if !w.continues(r) {
 			break
 		}
-		if r < 0x80 && unicode.IsLetter(r) {
-			return true
-		}
-		i += n
+		w.end += n
 	}
-	return false
+	return w.ascii
+}
+
+// continues reports whether a character is part of a word, and notes a letter of ASCII.
+func (w *word) continues(r rune) bool {
+	w.ascii = w.ascii || r < 0x80 && unicode.IsLetter(r)
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
 }
 
 func isASCIILetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

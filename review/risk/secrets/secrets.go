@@ -76,17 +76,50 @@ const maxPath = 512
 // which some rules match. budget is how many bytes the rules may read; Find returns the
 // rest of it, less than 0 if it was not enough.
 func Find(path string, text []byte, budget int64) ([]Finding, int64) {
-	path = path[max(0, len(path)-maxPath):]
-	everywhere := ready[len(rules)].prepare(&global)
+	return In(path).Find(text, budget)
+}
+
+// Search finds the secrets in several texts of one file. It matches the file's name once for
+// each rule. It is not safe for concurrent use.
+type Search struct {
+	path    string
+	applies map[int]bool // whether a rule applies to the path; that of global is its last index
+}
+
+// In makes a Search of the texts of the file at path.
+func In(path string) *Search {
+	return &Search{path: path[max(0, len(path)-maxPath):]}
+}
+
+// Find is the function Find.
+func (s *Search) Find(text []byte, budget int64) ([]Finding, int64) {
 	small := len(text) <= smallText
-	if !small && everywhere.allowsPath(path) {
+	if !small && !s.rule(len(rules)) {
 		return nil, budget
 	}
-	found, left := find(path, text, budget, everywhere)
-	if small && (len(found) > 0 || left != budget) && everywhere.allowsPath(path) {
+	found, left := s.find(text, budget)
+	if small && (len(found) > 0 || left != budget) && !s.rule(len(rules)) {
 		return nil, budget
 	}
 	return found, left
+}
+
+// rule reports whether a rule, by its index, applies to the path.
+func (s *Search) rule(i int) bool {
+	applies, known := s.applies[i]
+	if !known {
+		r := &global
+		if i < len(rules) {
+			r = &rules[i]
+		}
+		c := ready[i].prepare(r)
+		applies = !c.allowsPath(s.path) && (c.path == nil || c.path.MatchString(s.path))
+		if s.applies == nil {
+			s.applies = map[int]bool{}
+		}
+		s.applies[i] = applies
+	}
+	return applies
 }
 
 // smallText is the size of texts that are cheaper to search for keywords than their paths
@@ -94,8 +127,9 @@ func Find(path string, text []byte, budget int64) ([]Finding, int64) {
 const smallText = 4 << 10
 
 // find is Find for a path that the global rule does not leave out.
-func find(path string, text []byte, budget int64, everywhere *compiled) ([]Finding, int64) {
+func (s *Search) find(text []byte, budget int64) ([]Finding, int64) {
 	var found []Finding
+	everywhere := ready[len(rules)].prepare(&global)
 	lower := bytes.ToLower(text)
 	if len(lower) != len(text) { // places would differ; only ASCII matters for keywords
 		lower = asciiLower(text)
@@ -109,10 +143,10 @@ func find(path string, text []byte, budget int64, everywhere *compiled) ([]Findi
 		if len(r.Keywords) > 0 && len(around[i]) == 0 {
 			continue
 		}
-		c := ready[i].prepare(r)
-		if c.allowsPath(path) || c.path != nil && !c.path.MatchString(path) {
+		if !s.rule(i) {
 			continue
 		}
+		c := ready[i].prepare(r)
 		if c.regex == nil {
 			found = append(found, Finding{Rule: r.ID})
 			continue
