@@ -53,3 +53,76 @@ func TestAManifestWithManyKeysHasFewRisks(t *testing.T) {
 		t.Errorf("the script is not the first risk: %v", found)
 	}
 }
+
+func TestARepositoryThatOnlyGitReadsIsFound(t *testing.T) {
+	for name, text := range map[string]string{
+		"sub/HEAD":      "ref:\trefs/heads/main\n",
+		"sub/head":      "ref:refs/heads/main",
+		"a/HEAD":        "E69DE29BB2D1D6434B8B29AE775AD8C2E48C5391\n",
+		"sub/config":    "[x][core]\n\tfsmonitor = evil\n",
+		"sub/commondir": "../other\n\n\n",
+	} {
+		if len(judged(name, "", text, "embedded-repository")) == 0 {
+			t.Errorf("nothing found in %s: %q", name, text)
+		}
+	}
+	for name, text := range map[string]string{"HEAD": "The head of the page\n", "app/config": "[server]\nport = 1\n", "docs/commondir": "one\ntwo\n"} {
+		if found := judged(name, "", text, "embedded-repository"); len(found) > 0 {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+func TestALateNULHidesNoCharacters(t *testing.T) {
+	text := strings.Repeat("line\n", 2000) + "if user != \"admin\u202e\" { // \u2063\n\x00"
+	for _, rule := range []string{"bidi", "invisible", "control"} {
+		if len(judged("run.sh", "", text, rule)) == 0 {
+			t.Errorf("nothing found by %s", rule)
+		}
+	}
+}
+
+func TestEditorVariablesAreReadAsEditorsDo(t *testing.T) {
+	for text, rule := range map[string]string{
+		"x\n;; local variables:\n;; eval : (shell-command \"id\")\n;; end:\n":                                "emacs-local-variables",
+		"-*- mode: text; eval : (shell-command \"id\") -*-\n":                                                "emacs-local-variables",
+		";; Local Variables:\n;; eval: (shell-command \"id\")\n;; End:\n" + strings.Repeat("é", 2500) + "\n": "emacs-local-variables",
+		"# vim: set foldmethod=expr foldexpr=system('id'):" + strings.Repeat(" ", 5000) + "\n":               "vim-modeline",
+		strings.Repeat(" ", maxModelines) + "# vim: set foldmethod=expr foldexpr=system('id'):\n":            "vim-modeline",
+	} {
+		if len(judged("notes.txt", "", text, rule)) == 0 {
+			t.Errorf("nothing found by %s in %.80q", rule, text)
+		}
+	}
+}
+
+func TestWhatProtectedABuildIsMissedWhenItIsTakenAway(t *testing.T) {
+	for _, c := range []struct{ path, old, now, rule, found string }{
+		{"package.json", `{"name": "a", "overrides": {"left-pad": "1.0.0"}}`, `{"name": "a"}`, "npm-scripts", "taken away: overrides"},
+		{"go.mod", "module a\n\nreplace b => ../b\n", "module a\n", "go-build", "taken away: replace b => ../b"},
+		{"go.mod", "module a\n\nexclude b v1.0.0\n", "module a\n", "go-build", "taken away: exclude b v1.0.0"},
+	} {
+		if found := judged(c.path, c.old, c.now, c.rule); len(found) != 1 || found[0].Found != c.found {
+			t.Errorf("%s: %v", c.path, found)
+		}
+	}
+}
+
+func TestFilesOfToolsAreKnownByName(t *testing.T) {
+	for name, rule := range map[string]string{
+		".github/hooks/start.json":      "agent-settings",
+		".github/copilot/settings.json": "agent-settings",
+		".rovodev/config.yml":           "agent-settings",
+		".github/skills/a/SKILL.md":     "agent-instructions",
+		".bazeliskrc":                   "bazel",
+		"gatsby-node.js":                "js-tool-settings",
+		"gunicorn.conf.py":              "python-build",
+		"Snakefile":                     "task-runner",
+		".golangci.yml":                 "other-build",
+		"nodemon.json":                  "process-file",
+	} {
+		if len(judged(name, "", "x\n", rule)) == 0 {
+			t.Errorf("%s is no risk by %s", name, rule)
+		}
+	}
+}

@@ -79,13 +79,14 @@ func loosened(r *rule, f *File) []Risk {
 	return found
 }
 
-// gitSection is the head of a section of a git configuration.
+// gitSection is the head of a section of a git configuration. Another head may precede it in
+// the line.
 var gitSection = lazy(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)^\s*\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http)\b`)
+	return regexp.MustCompile(`(?i)\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http)\b`)
 })
 
-// gitHead matches the content of the file HEAD of a repository.
-var gitHead = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: |[0-9a-f]{40})`) })
+// gitHead matches the content of the file HEAD of a repository, as git accepts it.
+var gitHead = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^(ref:\s*refs/|[0-9a-fA-F]{40})`) })
 
 func embeddedRepository(r *rule, f *File) []Risk {
 	parts := foldPath(f.Path)
@@ -97,7 +98,7 @@ func embeddedRepository(r *rule, f *File) []Risk {
 	case last == "config" && !gitSection().Match(f.Text()):
 		return nil
 	case last == "gitdir" || last == "commondir":
-		if strings.Count(string(f.Text()), "\n") > 1 {
+		if strings.Contains(strings.TrimRight(string(f.Text()), "\r\n"), "\n") {
 			return nil
 		}
 	}

@@ -34,10 +34,20 @@ func goMod(r *rule, f *File) []Risk {
 	if grave != nil {
 		return grave
 	}
-	return firstLine(r, f, func(text string) bool {
+	if found := firstLine(r, f, func(text string) bool {
 		text = strings.TrimSpace(text)
 		return text != "" && text != ")" && !strings.HasPrefix(text, "//")
+	}); found != nil {
+		return found
+	}
+	var found []Risk
+	f.before().lines(func(l line) bool { // without it, other code is built
+		if word, _, _ := strings.Cut(strings.TrimSpace(l.text), " "); word == "exclude" || word == "toolchain" || strings.Contains(l.text, "=>") {
+			found = r.one(0, "taken away: "+strings.TrimSpace(l.text))
+		}
+		return found == nil
 	})
+	return found
 }
 
 func goGenerate(r *rule, f *File) []Risk {

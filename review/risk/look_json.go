@@ -66,6 +66,12 @@ func (m manifest) judge(r *rule, f *File) []Risk {
 	}
 	var found []Risk
 	keys := 0
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		if _, there := now[key]; !there && key != m.scripts && !slices.Contains(m.harmless, key) {
+			found = append(found, r.at(0, "taken away: "+key)) // such as overrides, or which packages may run scripts
+			break
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		if slices.Contains(m.harmless, key) || same(now[key], was[key]) {
 			continue

@@ -8,7 +8,7 @@ var agentRules = []rule{
 			"agents.md", "agents.*.md", "agent.md", "claude.md", "claude.*.md", "gemini.md", "qwen.md", "crush.md", "crush.local.md", "opencode.md", "codex.md",
 			"warp.md", "conventions.md", "replit.md", "skill.md", ".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/**", ".roorules*", ".roomodes", ".goosehints",
 			".augment-guidelines", ".rules", "copilot-instructions.md", ".github/instructions/**", ".github/prompts/**", ".github/chatmodes/**",
-			".github/agents/**", "*.instructions.md", "*.prompt.md", "*.chatmode.md", "*.mdc", ".aider.conventions.md",
+			".github/agents/**", ".github/skills/**", "*.instructions.md", "*.prompt.md", "*.chatmode.md", "*.mdc", ".aider.conventions.md",
 		},
 	},
 	{
@@ -16,9 +16,9 @@ var agentRules = []rule{
 		runs: "its hooks, helpers, plugins and servers, and what it may do without asking", when: "when the agent starts in the folder", by: "the agent",
 		files: []string{
 			".claude/**", ".claude.json", ".claude-plugin/**", ".codex/**", ".gemini/**", ".qwen/**", ".opencode/**", "opencode.json*", ".opencode.json*", ".crush/**", "crush.json", ".crush.json",
-			".aider*", ".aider/**", ".cursor/**", ".cursorignore", ".windsurf/**", ".codeium/**", ".cline/**", ".roo/**", ".kilocode/**", ".continue/**", ".continuerc.json", ".copilot/**",
+			".aider*", ".aider/**", ".cursor/**", ".cursorignore", ".windsurf/**", ".codeium/**", ".cline/**", ".roo/**", ".kilocode/**", ".continue/**", ".continuerc.json", ".copilot/**", ".github/hooks/**", ".github/copilot/**", ".github/plugin/**", ".github/lsp.json",
 			".amp/**", ".augment/**", ".goose/**", ".junie/**", ".kiro/**", ".trae/**", ".devin/**", ".openhands/**", ".agents/**", ".agent/**", ".factory/**", ".amazonq/**",
-			".tabnine/**", ".sourcegraph/**", ".warp/**", ".aiassistant/**", ".pearai/**", ".void/**", ".zencoder/**", ".serena/**", ".vibe/**", ".pi/**", ".gptme.toml", "gptme.toml",
+			".tabnine/**", ".sourcegraph/**", ".warp/**", ".aiassistant/**", ".pearai/**", ".void/**", ".zencoder/**", ".rovodev/**", ".qoder/**", ".codebuddy/**", ".iflow/**", ".grok/**", ".kimi/**", ".serena/**", ".vibe/**", ".pi/**", ".gptme.toml", "gptme.toml",
 		},
 	},
 	{

@@ -6,7 +6,7 @@ var pythonRules = []rule{
 		runs: "the build backend, plugins and dependencies that it names", when: "on pip install, uv sync, pytest, tox and the like; editors read it on their own", by: "pip, uv, Poetry, pytest and others",
 		files: []string{
 			"setup.py", "setup.cfg", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "tox.toml", "uv.toml", "pdm.toml", "poetry.toml", "hatch.toml", "hatch_build.py", "build.py", "_custom_build.py", "pixi.toml", "environment*.y*ml", "conda*.y*ml", "meta.yaml", "pip.conf", "pip.ini", ".pypirc", "pipfile", "manifest.in",
-			"mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", ".coveragerc", ".isort.cfg", "ruff.toml", ".ruff.toml", "pycodestyle.cfg", ".style.yapf", "mkdocs.y*ml", "conf.py", "jupyter_*_config.py", ".jupyter/**", ".ipython/**", "ipython_config.py", "versioneer.py", "pavement.py", "buildout.cfg", "bento.info", ".pdm.toml", ".pyre_configuration",
+			"mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", ".coveragerc", ".isort.cfg", "ruff.toml", ".ruff.toml", "pycodestyle.cfg", ".style.yapf", "mkdocs.y*ml", "conf.py", "jupyter_*_config.py", ".jupyter/**", ".ipython/**", "ipython_config.py", "versioneer.py", "pavement.py", "buildout.cfg", "bento.info", "gunicorn.conf.py", ".pdm.toml", ".pyre_configuration",
 		},
 	},
 	{
@@ -30,7 +30,7 @@ var languageRules = []rule{
 	{
 		name: "go-build", title: "a Go module", severity: Medium,
 		runs: "code of other modules (requires, replacements), another toolchain", when: "on any go command in the folder; editors run it on their own", by: "go",
-		files: []string{"go.mod", "go.work"}, about: "added lines", look: goMod,
+		files: []string{"go.mod", "go.work"}, about: "added lines, and replacements, exclusions and toolchains that are taken away", look: goMod,
 	},
 	{
 		name: "go-generate", title: "a command in a Go file", severity: Medium,
@@ -92,7 +92,7 @@ var languageRules = []rule{
 		runs: "the file itself, or hooks that it names", when: "when the project is built, tested or opened in an editor", by: "Cabal, Stack, Dune, Zig, Nim, Dart, Julia, R, Perl, Lua and others",
 		files: []string{
 			"setup.hs", "setup.lhs", "*.cabal", "stack*.y*ml", "cabal.project*", "hie.yaml", "dune", "dune-project", "dune-workspace", "*.opam", "opam", "jbuild", "esy.json", "build.zig", "build.zig.zon", "*.nimble", "nim.cfg", "*.nims", "config.nims", "pubspec.y*ml", "build.yaml", "analysis_options.yaml", "dart_test.yaml", "hook/build.dart",
-			"deps/build.jl", "project.toml", "manifest.toml", "makefile.pl", "build.pl", "cpanfile", "dist.ini", "*.rockspec", "shard.yml", "dub.json", "dub.sdl", "*.asd", "alire.toml", "*.gpr", "fpm.toml", "v.mod", "haxelib.json", "*.hxml", "*.hxp", "spago.*", "packages.dhall", "elm.json", "*.ipkg", "lakefile.*", "_coqproject", "leiningen*", "move.toml", "foundry.toml", "scarb.toml", "anchor.toml", "info.rkt", "platformio.ini", "sdkconfig*", "west.yml", "*.ino", "book.toml", "hugo.*", "_config.yml", "buf.gen.y*ml", "sqlc.y*ml", "codegen.y*ml", "description",
+			"deps/build.jl", "project.toml", "manifest.toml", "makefile.pl", "build.pl", "cpanfile", "dist.ini", "*.rockspec", "shard.yml", "dub.json", "dub.sdl", "*.asd", "alire.toml", "*.gpr", "fpm.toml", "v.mod", "haxelib.json", "*.hxml", "*.hxp", "spago.*", "packages.dhall", "elm.json", "*.ipkg", "lakefile.*", "_coqproject", "leiningen*", "move.toml", "foundry.toml", "scarb.toml", "anchor.toml", "info.rkt", "platformio.ini", "sdkconfig*", "west.yml", "*.ino", "book.toml", "hugo.*", "_config.yml", "buf.gen.y*ml", "sqlc.y*ml", "codegen.y*ml", "description", ".golangci.y*ml", ".golangci.toml", ".golangci.json", ".custom-gcl.y*ml", ".lintr",
 		},
 	},
 	{

@@ -54,7 +54,7 @@ var shellRules = []rule{
 	{
 		name: "process-file", title: "processes of the project", severity: Medium,
 		runs: "the commands in it", when: "when the project is started", by: "foreman, Tilt, Skaffold, process-compose, pm2 and the like",
-		files: []string{"procfile", "procfile.*", ".foreman", ".overmind.env", "tiltfile", "*.tiltfile", "skaffold.y*ml", "garden.y*ml", "*.garden.yml", "devspace.y*ml", "process-compose.*", "ecosystem.config.*", "supervisord.conf", "okteto.y*ml", "crontab", "*.cron"},
+		files: []string{"procfile", "procfile.*", ".foreman", ".overmind.env", "tiltfile", "*.tiltfile", "skaffold.y*ml", "garden.y*ml", "*.garden.yml", "devspace.y*ml", "process-compose.*", "ecosystem.config.*", "supervisord.conf", "okteto.y*ml", "crontab", "*.cron", "nodemon.json", ".air.toml", "air.toml", "modd.conf"},
 	},
 	{
 		name: "infrastructure-tool", title: "settings of an infrastructure tool", severity: Medium,

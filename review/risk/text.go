@@ -106,8 +106,8 @@ func look(k kind) func(r *rule, f *File) []Risk {
 
 // read reads the added lines once.
 func (f *File) read() {
-	if bytes.IndexByte(f.Text(), 0) >= 0 {
-		return // data, not text: see hidden-diff
+	if f.Binary && bytes.IndexByte(f.Text(), 0) >= 0 {
+		return // data, not text: see hidden-diff. Git shows a file whose first NUL comes late as text.
 	}
 	plain := strings.HasSuffix(strings.ToLower(f.Path), ".py")
 	for _, s := range f.stretches() {
