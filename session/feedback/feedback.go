@@ -157,6 +157,9 @@ func (f *Feedback) Reject(ctx context.Context, of string, set *review.ChangeSet,
 	if len(note) > MaxComment {
 		return tooLong().Hint("write less")
 	}
+	if len(hunks) > MaxRejections { // the search for them takes their number times that of all hunks
+		return tooManyRejections(of)
+	}
 	found, err := findHunks(ctx, set, hunks)
 	if err != nil {
 		return err
@@ -166,10 +169,14 @@ func (f *Feedback) Reject(ctx context.Context, of string, set *review.ChangeSet,
 		f.Rejected = append(f.Rejected, Rejection{Hunk: h.id, Path: h.path, Diff: h.diff, Note: note, Made: time.Now().UTC()})
 	}
 	if len(f.Rejected) > MaxRejections {
-		return fault.New(fault.Usage, "more than %d hunks of %s would be rejected", MaxRejections, of).
-			Hint("`aibox discard %s` discards its work as a whole", of)
+		return tooManyRejections(of)
 	}
 	return nil
+}
+
+func tooManyRejections(of string) *fault.Fault {
+	return fault.New(fault.Usage, "more than %d hunks of %s would be rejected", MaxRejections, of).
+		Hint("`aibox discard %s` discards its work as a whole", of)
 }
 
 // Unreject removes unsent rejections on the session with the id of by the hunks' ids or

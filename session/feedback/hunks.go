@@ -18,11 +18,14 @@ type foundHunk struct {
 // findHunks finds hunks of a change set, or parts of them, by their ids or unique prefixes
 // of ids. A hunk that does not exist is a Usage fault.
 func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]foundHunk, error) {
-	all := make([]foundHunk, len(prefixes))
+	all, lower := make([]foundHunk, len(prefixes)), make([]string, len(prefixes))
+	for i, prefix := range prefixes {
+		lower[i] = strings.ToLower(string(prefix))
+	}
 	err := set.Files(ctx, func(file review.FileDiff) error {
 		for h := range file.Pieces() {
 			for i, prefix := range prefixes {
-				if prefix == "" || !strings.HasPrefix(string(h.ID), strings.ToLower(string(prefix))) || all[i].id == h.ID {
+				if prefix == "" || !strings.HasPrefix(string(h.ID), lower[i]) || all[i].id == h.ID {
 					continue
 				}
 				if all[i].id != "" {
