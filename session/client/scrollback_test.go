@@ -48,14 +48,14 @@ func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, session.ErrNoScreen) {
 		t.Errorf("of a session without a screen: %v", err)
 	}
-	term := terminal.New(screen.Size{Rows: 2, Cols: 10})
 	writer := output.NewScrollbackWriter(dir)
-	writer.Append(term.Feed([]byte("1\r\n"), nil))
+	term := terminal.New(screen.Size{Rows: 2, Cols: 10}, writer.Append)
+	term.Feed([]byte("1\r\n"), nil)
 	if _, err := os.Stat(filepath.Join(dir, "scrolled.txt")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing has scrolled off, and there is a file: %v", err)
 	}
 	for _, line := range []string{"2\r\n", "3\r\n4\r\n", "5"} {
-		writer.Append(term.Feed([]byte(line), nil))
+		term.Feed([]byte(line), nil)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "screen.txt"), term.Text(), 0o600); err != nil {
 		t.Fatal(err)

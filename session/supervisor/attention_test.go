@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnAgentWaitsFromItsQuestionUntilItsAnswer(t *testing.T) {
-	r := &run{id: "0abc-claude", term: terminal.New(screen.Size{Rows: 10, Cols: 60})}
+	r := &run{id: "0abc-claude", term: terminal.New(screen.Size{Rows: 10, Cols: 60}, nil)}
 	published := 0
 	r.publishing.start(func() { published++ })
 	published = 0

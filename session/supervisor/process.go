@@ -60,7 +60,7 @@ func newRunning(id int, request process.Request, line *lifeline.Conn, clock *run
 	}
 	p.work, p.cancel = context.WithCancel(context.Background())
 	if request.TTY {
-		p.term = terminal.New(screen.Size{Rows: request.Rows, Cols: request.Cols}.Bound())
+		p.term = terminal.New(screen.Size{Rows: request.Rows, Cols: request.Cols}.Bound(), nil)
 	}
 	p.record = process.NewRecord(dir, request.Keep, request.Overflow)
 	return p

@@ -299,7 +299,8 @@ func (s *supervisor) open() error {
 	}
 	s.onUndo(func(context.Context) error { s.stopAuditCommand(); return nil })
 	if s.launch.Spec.Interactive {
-		s.term, s.scrollback = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)
+		s.scrollback = output.NewScrollbackWriter(s.dir)
+		s.term = terminal.New(s.launch.Size, s.scrollback.Append)
 		s.onUndo(func(context.Context) error { s.term.Close(); return nil })
 	}
 	if err := session.Reserve(s.dir); err != nil {

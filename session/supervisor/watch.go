@@ -179,7 +179,7 @@ func (s *supervisor) receive() sandboxOutcome {
 		switch frame.Type {
 		case lifeline.TypeStdout:
 			err = s.recordOutput(output.Stdout, frame.Payload)
-			s.scrollback.Append(s.term.Feed(frame.Payload, s.ended))
+			s.term.Feed(frame.Payload, s.ended)
 			s.publishing.triggerLate()
 			s.attention.trigger()
 		case lifeline.TypeStderr:

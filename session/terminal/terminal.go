@@ -28,6 +28,8 @@ const heldTime = 150 * time.Millisecond
 // smallest viewer's terminal, and keeps its size when the last viewer leaves. All methods
 // are safe for concurrent use. On a nil Terminal, as in headless sessions, they do nothing.
 type Terminal struct {
+	scrolled func(lines []byte) // see New
+
 	mu      sync.Mutex
 	screen  *screen.Screen
 	viewers map[*viewer]bool
@@ -55,12 +57,18 @@ type Line interface {
 	Resize(rows, cols uint16) error
 }
 
-func New(size screen.Size) *Terminal {
+// New returns a terminal of a size. Feed passes the lines that scroll off the screen to scrolled,
+// which is nil if no one needs them.
+func New(size screen.Size, scrolled func(lines []byte)) *Terminal {
 	t := &Terminal{
-		screen:  screen.NewCatching(size),
-		viewers: map[*viewer]bool{},
-		answer:  make(chan struct{}, 1),
-		resized: make(chan struct{}, 1),
+		scrolled: scrolled,
+		screen:   screen.New(size),
+		viewers:  map[*viewer]bool{},
+		answer:   make(chan struct{}, 1),
+		resized:  make(chan struct{}, 1),
+	}
+	if scrolled != nil {
+		t.screen = screen.NewCatching(size)
 	}
 	t.work, t.cancel = context.WithCancel(context.Background())
 	return t
@@ -108,19 +116,22 @@ const (
 	lastFeed = 5_000_000
 )
 
-// Feed processes output of the agent, and returns the lines that scrolled off the screen.
-// It never waits for a viewer, and unlocks the terminal between small parts of the work.
-// After ending is closed it does at most lastFeed of work and drops the rest, which is then
-// only in the record.
-func (t *Terminal) Feed(p []byte, ending <-chan struct{}) (scrolled []byte) {
+// Feed processes output of the agent. It never waits for a viewer, and unlocks the terminal
+// between small parts of the work. After ending is closed it does at most lastFeed of work and
+// drops the rest, which is then only in the record.
+//
+// It passes on the lines that scroll off the screen after each of these parts: a few bytes can fill
+// and scroll a whole screen, so together the lines of one call could take gigabytes.
+func (t *Terminal) Feed(p []byte, ending <-chan struct{}) {
 	if t == nil {
-		return nil
+		return
 	}
 	for len(p) > 0 && t.mayWork(ending) {
 		n, gone := t.feedSome(p)
-		p, scrolled = p[n:], append(scrolled, gone...)
+		if p = p[n:]; len(gone) > 0 {
+			t.scrolled(gone)
+		}
 	}
-	return scrolled
 }
 
 // mayWork reports whether the emulator may continue.

@@ -27,7 +27,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{Terminal: New(screen.Size{Rows: 5, Cols: 20}), t: t}
+	s := &stage{Terminal: New(screen.Size{Rows: 5, Cols: 20}, nil), t: t}
 	dir := t.TempDir()
 	listener, err := control.Listen(dir)
 	if err != nil {
@@ -327,7 +327,7 @@ func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 
 func TestTheTerminalHasColorsUnlessTheUserTurnsThemOff(t *testing.T) {
 	start := lifeline.Start{Env: []string{"TERM=dumb", "A=b", "TERM=vt100"}}
-	New(screen.Size{Rows: 7, Cols: 70}).Prepare(&start)
+	New(screen.Size{Rows: 7, Cols: 70}, nil).Prepare(&start)
 	want := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "A=b", "TERM=vt100"}
 	if !start.TTY || start.Rows != 7 || start.Cols != 70 || fmt.Sprint(start.Env) != fmt.Sprint(want) {
 		t.Errorf("it starts with %+v", start)
@@ -345,7 +345,7 @@ func FuzzAttachFrames(f *testing.F) {
 	f.Add([]byte("i\x00\x00\x00\x02hi" + "r\x00\x00\x00\x04\x00\x05\x00\x14"))
 	f.Add([]byte("r\x00\x00\x00\x03\x00\x05\x00" + "i\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		term := New(screen.Size{Rows: 5, Cols: 20})
+		term := New(screen.Size{Rows: 5, Cols: 20}, nil)
 		defer term.cancel()
 		ours, theirs := net.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, theirs) }()
@@ -364,11 +364,12 @@ func FuzzAttachFrames(f *testing.F) {
 // An agent can keep the emulator busy for hours with output that takes a moment to print.
 func TestAnAgentThatKeepsTheEmulatorBusyBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
-	ending, fed := make(chan struct{}), make(chan []byte)
+	ending, fed := make(chan struct{}), make(chan struct{})
 	go func() {
 		s.Feed([]byte("\x1b[?1049h\x1b[Hshown"), ending)
 		// Scrolling changes every cell of the screen, for one byte.
-		fed <- s.Feed(bytes.Repeat([]byte("\x1b[H\x1b[L\x1b[99999b"), 10_000_000), ending)
+		s.Feed(bytes.Repeat([]byte("\x1b[H\x1b[L\x1b[99999b"), 10_000_000), ending)
+		close(fed)
 	}()
 	a := s.attach(screen.Size{Rows: 300, Cols: 600})
 	a.until("")
@@ -388,8 +389,24 @@ func TestAnAgentThatKeepsTheEmulatorBusyBlocksNoViewer(t *testing.T) {
 	}
 	close(ending)
 	<-fed
-	if work := s.Feed([]byte("\x1b[2Jnot shown any more"), ending); work != nil || strings.Contains(string(s.Text()), "any more") {
+	if s.Feed([]byte("\x1b[2Jnot shown any more"), ending); strings.Contains(string(s.Text()), "any more") {
 		t.Error("the emulator works on although the session is ending")
+	}
+}
+
+// Each of these sequences fills a screen with spaces in a color, and scrolls it off.
+func TestScrolledLinesArePassedOnInPieces(t *testing.T) {
+	const screens, line = 6, 600
+	largest, total := 0, 0
+	term := New(screen.Size{Rows: 300, Cols: line}, func(lines []byte) {
+		largest, total = max(largest, len(lines)), total+len(lines)
+	})
+	term.Feed([]byte("\x1b[41m"+strings.Repeat("\x1b[2J\x1b[300S", screens)), nil)
+	if total < screens*300*line {
+		t.Errorf("only %d bytes scrolled off", total)
+	}
+	if largest > total/2 {
+		t.Errorf("%d of %d bytes are held at once", largest, total)
 	}
 }
 
