@@ -36,7 +36,7 @@ type running struct {
 	arrived chan struct{} // of length 1: there is new output
 
 	mu          sync.Mutex
-	outputs     []processOutput // not recorded yet; its size is bounded by the process's window
+	outputs     []processOutput // not recorded yet; their bytes are bounded by the process's window
 	spare       [][]byte        // buffers of outputs that were recorded, up to maxSpare
 	information process.Info
 	ran         bool          // it was reported to run
@@ -47,7 +47,7 @@ type running struct {
 
 // processOutput is output of a process, or its end.
 type processOutput struct {
-	stream uint8
+	stderr bool
 	bytes  []byte
 	exit   *process.Exit
 }
@@ -222,9 +222,8 @@ func (p *running) endUnread() {
 // put queues output for the record. o's bytes are copied.
 func (p *running) put(o processOutput) {
 	p.mu.Lock()
-	if n := len(p.outputs); n > 0 && o.exit == nil && p.outputs[n-1].exit == nil && p.outputs[n-1].stream == o.stream &&
-		len(p.outputs[n-1].bytes)+len(o.bytes) <= process.MaxData {
-		p.outputs[n-1].bytes = append(p.outputs[n-1].bytes, o.bytes...)
+	if queued := p.extendable(o); queued != nil {
+		queued.bytes = append(queued.bytes, o.bytes...)
 	} else {
 		o.bytes = append(p.takeSpare(), o.bytes...)
 		p.outputs = append(p.outputs, o)
@@ -234,6 +233,33 @@ func (p *running) put(o processOutput) {
 	case p.arrived <- struct{}{}:
 	default:
 	}
+}
+
+// maxOrdered is the number of queued outputs from which on their order is kept only within each
+// stream. A program that writes single bytes to both streams in turn would otherwise make the queue
+// take many times the memory of its bytes.
+const maxOrdered = 4096
+
+// extendable returns the queued output to which o can be added, or nil. p.mu is held.
+func (p *running) extendable(o processOutput) *processOutput {
+	n := len(p.outputs)
+	considered := p.outputs[max(n-1, 0):]
+	if n >= maxOrdered {
+		considered = p.outputs[n-2:]
+	}
+	for i := range slices.Backward(considered) {
+		queued := &considered[i]
+		switch {
+		case o.exit != nil || queued.exit != nil:
+			return nil
+		case queued.stderr != o.stderr:
+		case len(queued.bytes)+len(o.bytes) <= process.MaxData:
+			return queued
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 // maxSpare is the maximum number of buffers that are kept for reuse.
@@ -293,7 +319,7 @@ const acknowledgeSize = 512 << 10
 // output is lost without a report.
 func (p *running) recordOutput(o processOutput) {
 	kind := process.Stdout
-	if o.stream == lifeline.StreamStderr {
+	if o.stderr {
 		kind = process.Stderr
 	}
 	if err := p.record.Append(p.work, kind, o.bytes); err != nil {

@@ -200,7 +200,7 @@ func (ps *processes) receive(frame lifeline.Frame) error {
 	case lifeline.TypeData:
 		data, err := lifeline.ParseData(frame.Payload)
 		if p := ps.byFlow(data.Flow); err == nil && p != nil {
-			p.put(processOutput{stream: data.Stream, bytes: data.Bytes})
+			p.put(processOutput{stderr: data.Stream == lifeline.StreamStderr, bytes: data.Bytes})
 		}
 		return err
 	case lifeline.TypeProcessExit:

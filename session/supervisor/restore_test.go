@@ -100,5 +100,5 @@ func (ps *processes) put(t *testing.T, flow uint32, text string) {
 	if p == nil {
 		t.Fatal("the process is not known")
 	}
-	p.put(processOutput{stream: lifeline.StreamStdout, bytes: []byte(text)})
+	p.put(processOutput{bytes: []byte(text)})
 }
