@@ -25,11 +25,15 @@ type Reader struct {
 	reads  uint64 // number of the first frame of the block whose memory is read; 0: none. Guarded by record.mu
 }
 
-// Reader returns a reader that starts with the frame numbered from. It must be closed.
+// Reader returns a reader that starts with the frame numbered from, which can be the next one
+// unless the process has ended. It must be closed.
 func (r *Record) Reader(from uint64) (*Reader, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if from < 1 || from > r.next {
+	switch {
+	case r.ended && from >= r.next: // it would wait forever
+		return nil, fmt.Errorf("the last frame is %d, so %d cannot be read", r.next-1, from)
+	case from < 1 || from > r.next:
 		return nil, fmt.Errorf("the next frame is %d, so %d cannot be read", r.next, from)
 	}
 	reader := &Reader{record: r, next: from, taken: from - 1}

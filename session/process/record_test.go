@@ -121,6 +121,22 @@ func TestReaderThatReconnectsLosesNothing(t *testing.T) {
 	}
 }
 
+func TestNothingIsReadAfterTheLastFrame(t *testing.T) {
+	r := NewRecord(t.TempDir(), DefaultKeep, Hold)
+	defer r.Close()
+	produce(t, r, 100)
+	last, _ := r.Sizes()
+	if reader, err := r.Reader(last + 1); err == nil {
+		reader.Close()
+		t.Error("a reader waits for a frame after the last one")
+	}
+	reader, err := r.Reader(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+}
+
 func TestFullRecordBlocksTheProcessUntilFramesAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecord(t.TempDir(), minKeep, Hold)
