@@ -299,3 +299,35 @@ func TestMuchInputIsSentInLargePieces(t *testing.T) {
 		t.Errorf("%d bytes in %v, %v", n, got, err)
 	}
 }
+
+// stored is a connection from which only stored bytes arrive.
+type stored struct {
+	io.Reader
+	sent bytes.Buffer
+}
+
+func (s *stored) Write(data []byte) (int, error) { return s.sent.Write(data) }
+
+func (s *stored) Close() error { return nil }
+
+// A record counts the headers of its frames. A process that prints single bytes would wait forever
+// if its reader did not.
+func TestAClientReportsSmallFramesBeforeTheirRecordIsFull(t *testing.T) {
+	var frames []byte
+	count := uint64(0)
+	for len(frames) < 2*takenSize {
+		count++
+		frames = process.Frame{Seq: count, Kind: process.Stdout, Data: []byte{'.'}}.Append(frames)
+	}
+	conn := &stored{Reader: bytes.NewReader(frames)}
+	reader := Client{timeout: time.Minute}.newProcessReader(conn, 1)
+	defer reader.Close()
+	for range count {
+		if _, err := reader.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if conn.sent.Len() == 0 {
+		t.Errorf("%d bytes of frames were read, and none were reported", len(frames))
+	}
+}

@@ -26,7 +26,7 @@ const maxProcesses = 64 << 20
 // readSize is the maximum number of bytes read at once.
 const readSize = 128 << 10
 
-// takenSize is the number of bytes after which a client reports the frames that it has
+// takenSize is the number of bytes of frames after which a client reports the frames that it has
 // taken.
 const takenSize = 128 << 10
 
@@ -181,7 +181,7 @@ type ProcessReader struct {
 	in      *bufio.Reader
 	buf     []byte // buffer of the data of the last frame
 	last    uint64 // the last frame that was returned
-	untaken int    // bytes since the last report of taken frames
+	untaken int    // bytes of frames since the last report of taken frames
 	ended   bool
 
 	silence *time.Timer // closes conn when the supervisor has sent nothing for wait
@@ -286,7 +286,7 @@ func (r *ProcessReader) Next() (process.Frame, error) {
 		case frame.Seq != r.last+1:
 			return process.Frame{}, fmt.Errorf("frame %d came after frame %d", frame.Seq, r.last)
 		}
-		r.last, r.untaken = frame.Seq, r.untaken+len(frame.Data)
+		r.last, r.untaken = frame.Seq, r.untaken+frame.Size()
 		switch frame.Kind {
 		case process.Lost:
 			gap, err := frame.Gap()

@@ -67,6 +67,9 @@ func (f Frame) Gap() (Gap, error) {
 	return gap, err
 }
 
+// Size returns the size of the encoded frame in bytes, which is what a record keeps.
+func (f Frame) Size() int { return frameHeader + len(f.Data) }
+
 // Append adds the encoded frame to dst: kind (1 byte), number, offset, time in ns since 1970
 // (8 bytes each), length (4 bytes), all big-endian, and the data.
 func (f Frame) Append(dst []byte) []byte {
