@@ -63,7 +63,7 @@ func (fs *fileServers) setHome(home string) {
 func (fs *fileServers) open(o lifeline.OpenFiles, failed func(lifeline.DialFailed)) {
 	user, err := lookUpUser("/", o.User)
 	if err != nil {
-		failed(lifeline.DialFailed{ID: o.ID, Refused: true, Error: err.Error()})
+		failed(lifeline.DialFailed{ID: o.ID, Refused: true, Error: errorText(err)})
 		return
 	}
 	conn, err := fs.callBack(o.Token)

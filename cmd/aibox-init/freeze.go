@@ -126,7 +126,7 @@ func (srv *server) restore(r lifeline.Restore) error {
 	}
 	home, err := srv.others.adopt(r)
 	if err != nil {
-		srv.send(lifeline.TypeError, lifeline.Error{Text: err.Error()})
+		srv.send(lifeline.TypeError, lifeline.Error{Text: errorText(err)})
 		srv.exit(lifeline.Exit{Code: 125})
 		return nil
 	}

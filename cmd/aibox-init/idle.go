@@ -13,7 +13,7 @@ import (
 func (srv *server) startIdle(s lifeline.Start) {
 	home, err := srv.prepareIdle(s)
 	if err != nil {
-		srv.send(lifeline.TypeError, lifeline.Error{Text: err.Error()})
+		srv.send(lifeline.TypeError, lifeline.Error{Text: errorText(err)})
 		srv.exit(lifeline.Exit{Code: 125})
 		return
 	}

@@ -63,7 +63,7 @@ func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []
 		if failed, ok := errors.AsType[startError](err); ok {
 			code = failed.code
 		}
-		return lifeline.ProcessExit{Code: code, Error: err.Error()}
+		return lifeline.ProcessExit{Code: code, Error: errorText(err)}
 	}
 	started(program.pid)
 	var copying sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,7 +229,7 @@ func (srv *server) runAgent(s lifeline.Start) {
 		if failed, ok := errors.AsType[startError](err); ok {
 			code = failed.code
 		}
-		srv.send(lifeline.TypeError, lifeline.Error{Text: err.Error()})
+		srv.send(lifeline.TypeError, lifeline.Error{Text: errorText(err)})
 		srv.exit(lifeline.Exit{Code: code})
 		return
 	}
@@ -359,6 +360,19 @@ func (srv *server) stop(s lifeline.Stop) error {
 		go srv.endIdle()
 	}
 	return nil
+}
+
+// maxErrorText is the maximum length of an error in a message, in bytes.
+const maxErrorText = 4 << 10
+
+// errorText returns the text of an error for a message. It is cut, because it can repeat a long
+// argument of the request, and a message over the lifeline's limit would end the sandbox.
+func errorText(err error) string {
+	text := err.Error()
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 }
 
 func exitOf(status unix.WaitStatus) lifeline.Exit {
