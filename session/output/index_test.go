@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -203,4 +204,45 @@ func FuzzIndex(f *testing.F) {
 			return nil
 		})
 	})
+}
+
+// A crash of the machine can leave zeros in place of a part of the index, or a shorter record.
+func TestAWholeRecordIsReadAlthoughItsIndexIsDamaged(t *testing.T) {
+	for name, damage := range map[string]func(dir string) error{
+		"zeros": func(dir string) error {
+			index, err := os.OpenFile(filepath.Join(dir, indexName), os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = index.WriteAt(make([]byte, indexBlock), 0)
+			return errors.Join(err, index.Close())
+		},
+		"a shorter record": func(dir string) error { return os.Truncate(filepath.Join(dir, rawName), 150_000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newTestRecorder(t)
+			for i := range 100_000 {
+				record(t, r, []Stream{Stdout, Stderr}[i%2], "xy")
+			}
+			if err := errors.Join(r.Close(), damage(dir)); err != nil {
+				t.Fatal(err)
+			}
+			want, err := Size(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := int64(0)
+			end, err := Read(dir, 0, true, func(c Chunk) error { got += int64(len(c.Data)); return nil })
+			if err != nil || end != want || got != want {
+				t.Errorf("%d bytes up to %d of %d, and the error %v", got, end, want, err)
+			}
+			if _, err := Read(dir, 0, false, func(Chunk) error { return nil }); !errors.Is(err, errIndexDamaged) {
+				t.Errorf("a follower gets the error %v", err)
+			}
+			full := errors.New("full")
+			if _, err := Read(dir, 0, true, func(Chunk) error { return full }); !errors.Is(err, full) {
+				t.Errorf("an error of the visitor becomes %v", err)
+			}
+		})
+	}
 }

@@ -10,8 +10,8 @@ import (
 
 // Read visits the chunks in the record of dir from the offset from on and returns the
 // offset after them. A missing record is empty. If whole is set, Read includes bytes that
-// are missing in the index because of a crash, as standard output. A follower omits them,
-// because a running recorder is about to index them.
+// are missing in the index because of a crash, as standard output, and so all bytes after a
+// damaged place in it. A follower omits them, because a running recorder is about to index them.
 func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, error) {
 	raw, err := os.Open(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -27,7 +27,8 @@ func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, e
 	}
 	if err == nil {
 		defer index.Close()
-		if from, err = readIndexed(raw, index, from, visit); err != nil {
+		from, err = readIndexed(raw, index, from, visit)
+		if err != nil && !(whole && errors.Is(err, errIndexDamaged)) {
 			return from, err
 		}
 	}
@@ -44,7 +45,9 @@ func readIndexed(raw, index *os.File, from int64, visit func(Chunk) error) (int6
 			return errIndexDamaged
 		}
 		data := make([]byte, offset+entry.length-from)
-		if _, err := raw.ReadAt(data, from); err != nil {
+		if _, err := raw.ReadAt(data, from); errors.Is(err, io.EOF) { // a part was lost in a crash
+			return errIndexDamaged
+		} else if err != nil {
 			return err
 		}
 		chunk := Chunk{Offset: from, Stream: entry.stream, Time: entry.at, Data: data}

@@ -425,13 +425,14 @@ func (p *running) reserved() int64 {
 
 // info describes the process.
 func (p *running) info() process.Info {
+	frames, sizes := p.record.Sizes() // first: if they include the end, the state has it too
 	p.mu.Lock()
 	info := p.information
 	if p.ran && info.Ended.IsZero() {
 		info.Ran = p.clock.now() - p.began
 	}
 	p.mu.Unlock()
-	info.Frames, info.Output = p.record.Sizes()
+	info.Frames, info.Output = frames, sizes
 	info.Argv = slices.Clone(info.Argv)
 	if info.Ended.IsZero() {
 		info.Exit = nil

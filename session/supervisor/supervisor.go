@@ -133,6 +133,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	stopped := false // the start was abandoned because the session is to end
 	defer func() {
 		if err != nil && stopped {
+			if !errors.Is(err, context.Canceled) {
+				fmt.Fprintln(os.Stderr, "the start failed while it was stopped:", err)
+			}
 			err = s.endCause()
 		}
 		watched := s.notifier.isWatched() // read now, because the undo closes the clients' connections
