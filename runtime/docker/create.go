@@ -194,10 +194,14 @@ func mountsOf(spec runtime.Spec) []mount.Mount {
 
 // Sandboxes lists the containers that carry aibox's labels and this user's id.
 func (b *Backend) Sandboxes(ctx context.Context) ([]runtime.Sandbox, error) {
-	found, err := b.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
-		filters.Arg("label", labelSession),
-		filters.Arg("label", labelUser+"="+strconv.Itoa(os.Getuid())),
-	)})
+	var found []container.Summary
+	err := b.answered(ctx, "listing the sandboxes", func(ctx context.Context) (err error) {
+		found, err = b.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
+			filters.Arg("label", labelSession),
+			filters.Arg("label", labelUser+"="+strconv.Itoa(os.Getuid())),
+		)})
+		return err
+	})
 	if err != nil {
 		return nil, b.unreachable(err)
 	}

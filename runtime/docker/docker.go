@@ -11,9 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
+	"time"
 
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
@@ -49,9 +50,10 @@ type Backend struct {
 	socket   string
 	rootful  bool
 	runtime  string
+	limit    time.Duration // of each call to the daemon; 0 means answerTimeout
 
-	mu   sync.Mutex
-	info *runtime.Info
+	asking chan struct{} // of length 1; full while Info reads or sets info
+	info   *runtime.Info
 }
 
 // Endpoint returns the daemon that Open would use, as "unix:///path". A Host that is
@@ -72,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fault.New(fault.Usage, "the Docker socket %q cannot be used: %w", socket, err)
 	}
-	b := &Backend{api: api, socket: socket, rootful: o.Rootful, runtime: o.Runtime}
+	b := &Backend{api: api, socket: socket, rootful: o.Rootful, runtime: o.Runtime, asking: make(chan struct{}, 1)}
 	if b.runtime == "" {
 		b.runtime = "runsc"
 	}
@@ -158,7 +160,11 @@ func lost(err error) bool {
 // checkVersion refuses a daemon older than 20.10. It costs one ping, which also
 // negotiates the API version for all later calls.
 func (b *Backend) checkVersion(ctx context.Context) error {
-	ping, err := b.api.Ping(ctx)
+	var ping types.Ping
+	err := b.answered(ctx, "connecting to Docker", func(ctx context.Context) (err error) {
+		ping, err = b.api.Ping(ctx)
+		return err
+	})
 	if err != nil {
 		return b.unreachable(err)
 	}

@@ -17,9 +17,22 @@ import (
 
 // Info queries the daemon once and caches the answer. It refuses a daemon that sandboxes
 // cannot use; the fault has the fix as a hint.
-func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *Backend) Info(ctx context.Context) (found runtime.Info, err error) {
+	err = b.answered(ctx, "asking Docker for its properties", func(ctx context.Context) error {
+		found, err = b.askInfo(ctx)
+		return err
+	})
+	return found, err
+}
+
+// askInfo is Info without a time limit.
+func (b *Backend) askInfo(ctx context.Context) (runtime.Info, error) {
+	select {
+	case b.asking <- struct{}{}:
+		defer func() { <-b.asking }()
+	case <-ctx.Done():
+		return runtime.Info{}, ctx.Err()
+	}
 	if b.info != nil {
 		return *b.info, nil
 	}

@@ -201,7 +201,7 @@ func TestRuntimeStartErrorHasNoControlBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := &sandbox{api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
+	broken := &sandbox{backend: b, api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
 	err = broken.Start(t.Context())
 	refused(t, err, "could not start the sandbox")
 	if strings.ContainsRune(err.Error(), 0x1b) {
@@ -215,7 +215,7 @@ func TestLostDaemonIsDistinguishedFromAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := &sandbox{api: b.api, id: strings.Repeat("0", 64)}
+	lost := &sandbox{backend: b, api: b.api, id: strings.Repeat("0", 64)}
 	if _, err := lost.State(t.Context()); err == nil || errors.Is(err, runtime.ErrDaemonLost) {
 		t.Errorf("an answered error became %v", err)
 	}

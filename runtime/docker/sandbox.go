@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,8 +24,7 @@ type sandbox struct {
 	session    string
 	runtime    string
 	volumes    []string
-	checkpoint string        // the checkpoint that it continues from; empty means none
-	limit      time.Duration // of Destroy; 0 means destroyTimeout
+	checkpoint string // the checkpoint that it continues from; empty means none
 
 	mu      sync.Mutex
 	process runtime.Process
@@ -56,9 +54,11 @@ func (b *sandbox) Start(ctx context.Context) error {
 		}
 		defer forget()
 	}
-	err := b.api.ContainerStart(ctx, b.id, container.StartOptions{})
+	err := b.backend.answered(ctx, "starting the sandbox", func(ctx context.Context) error {
+		return b.api.ContainerStart(ctx, b.id, container.StartOptions{})
+	})
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case err == nil, ctx.Err() != nil, isHanging(err):
 		return err
 	case lost(err):
 		return fmt.Errorf("starting the sandbox: %w: %w", runtime.ErrDaemonLost, err)
@@ -70,10 +70,16 @@ func (b *sandbox) Start(ctx context.Context) error {
 
 // State returns the container's state.
 func (b *sandbox) State(ctx context.Context) (runtime.State, error) {
-	found, err := b.api.ContainerInspect(ctx, b.id)
+	var found container.InspectResponse
+	err := b.backend.answered(ctx, "inspecting the sandbox", func(ctx context.Context) (err error) {
+		found, err = b.api.ContainerInspect(ctx, b.id)
+		return err
+	})
 	switch {
 	case errdefs.IsNotFound(err):
 		return runtime.State{Status: runtime.Gone}, nil
+	case isHanging(err):
+		return runtime.State{}, err
 	case err != nil && lost(err):
 		return runtime.State{}, fmt.Errorf("inspecting the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 	case err != nil:
@@ -136,20 +142,8 @@ func (b *sandbox) Wait(ctx context.Context) (runtime.State, error) {
 // the sandbox last seen by State, and the error wraps ErrDaemonLost, since the container's
 // record is still there.
 func (b *sandbox) Destroy(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, b.patience())
-	defer cancel()
-	err := b.destroy(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("removing the sandbox: Docker gave no answer within %v: %w", b.patience(), err)
-	}
-	return err
+	return b.backend.answered(ctx, "removing the sandbox", b.destroy)
 }
-
-// destroyTimeout is how long the daemon may take to remove a sandbox. A daemon that hangs must not
-// hold up the end of a session: a later repair removes the rest.
-const destroyTimeout = time.Minute
-
-func (b *sandbox) patience() time.Duration { return cmp.Or(b.limit, destroyTimeout) }
 
 func (b *sandbox) destroy(ctx context.Context) error {
 	// The daemon cannot end a sandbox whose process is stopped by a signal.

@@ -284,3 +284,14 @@ func TestLargeOutputLeavesTheSandboxWhole(t *testing.T) {
 	}
 	t.Logf("%.0f MB/s", float64(total)/1e6/time.Since(begin).Seconds())
 }
+
+// The daemon may carry out a call that it did not answer in time, and the caller repeats it.
+func TestAPauseAndAResumeCanBeRepeated(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	pauser := r.sandbox.(runtime.Pauser)
+	for _, call := range []func(context.Context) error{pauser.Pause, pauser.Pause, pauser.Resume, pauser.Resume} {
+		if err := call(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
