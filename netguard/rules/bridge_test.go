@@ -93,6 +93,8 @@ func TestRoutingRuleBeforeTheLocksBlocksSessions(t *testing.T) {
 		"pref 5 lookup main",
 		"pref 5 iif aibox-test0 lookup main",
 		"pref 5 not iif eth0 lookup main",
+		"pref 5 not oif eth0 lookup main",
+		"pref 10 not iif aibox-other lookup main",
 		"pref 12 from 172.31.240.0/29 lookup local",
 	} {
 		sh(t, "ip rule add "+rule)

@@ -26,9 +26,10 @@ func (r routing) orderDrift() []string {
 			drift = append(drift, fmt.Sprintf("routing%s: no rule looks up local addresses, and one at priority %d should", familyWord(family), prefLocal))
 		}
 		for _, rule := range r[family] {
-			switch own := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
-			case rule.Priority > prefRest, own && rule.Priority >= prefAllow:
-			case rule.OifName != "", rule.IifName != "" && !own && !rule.Invert:
+			own := strings.HasPrefix(rule.IifName, netguard.BridgePrefix)
+			switch {
+			case rule.Priority > prefRest, own && !rule.Invert && rule.Priority >= prefAllow:
+			case !rule.Invert && (rule.OifName != "" || rule.IifName != "" && !own):
 				// It does not apply to packets from a bridge.
 			case looksUpLocal(rule):
 				drift = append(drift, fmt.Sprintf("routing%s: local addresses are looked up at priority %d, before the bridges' locks, and should be at %d",
