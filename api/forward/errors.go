@@ -23,6 +23,8 @@ func (f *Forwarder) proxyError(w http.ResponseWriter, r *http.Request, err error
 		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Refused, "%w: a token is not sent there", errRedirect))
 	case fault.KindOf(err) == fault.NotFound:
 		f.fail(w, r, h, http.StatusNotFound, fault.New(fault.NotFound, "there is no sandbox %q", h.target.sandbox))
+	case fault.KindOf(err) == fault.Refused:
+		f.fail(w, r, h, http.StatusForbidden, err)
 	case fault.KindOf(err) == fault.Limit:
 		f.fail(w, r, h, http.StatusTooManyRequests, err)
 	case fault.KindOf(err) == fault.Conflict, errors.Is(err, session.ErrWrongState): // it is paused or has ended

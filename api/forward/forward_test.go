@@ -64,6 +64,9 @@ func (w *world) Check(_ context.Context, caller Caller) error {
 	return nil
 }
 
+// closedPort is closed by the permissions of all sandboxes.
+const closedPort = 4500
+
 func (w *world) DialPort(ctx context.Context, tenant session.Tenant, sandbox string, port uint16) (net.Conn, error) {
 	w.mu.Lock()
 	w.dials++
@@ -73,6 +76,8 @@ func (w *world) DialPort(ctx context.Context, tenant session.Tenant, sandbox str
 	switch {
 	case !known:
 		return nil, fault.New(fault.NotFound, "there is no sandbox")
+	case port == closedPort:
+		return nil, fault.New(fault.Refused, "the permissions of this sandbox close port %d", port)
 	case address == "":
 		return nil, ports.ErrNothingListens
 	}
@@ -410,5 +415,13 @@ func TestSignedURLBecomesACookie(t *testing.T) {
 		if got := w.do("GET", page, headers...); got.StatusCode != 403 {
 			t.Errorf("after the token was revoked: %d", got.StatusCode)
 		}
+	}
+}
+
+func TestAPortThatTheCallerMustNotUseIsForbiddenWithTheReason(t *testing.T) {
+	w := newWorld(t, hello)
+	got := w.do("GET", strings.Replace(byPath, "3000", fmt.Sprint(closedPort), 1)+"/", "Authorization: Bearer "+aliceToken)
+	if got.StatusCode != http.StatusForbidden || !strings.Contains(got.text, "close port 4500") {
+		t.Errorf("%d: %s", got.StatusCode, got.text)
 	}
 }
