@@ -68,6 +68,26 @@ func TestNewListsReplaceTheOldOnesAndCloseConnectionsThatTheyDoNotAllow(t *testi
 	}
 }
 
+func TestNewListsKeepWhatTheUserOfTheMachineHasDenied(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.Allowlist, session.SandboxSpec{Tenant: "acme"}, nil)
+	lists := session.NetworkLists{Allow: &[]string{"a.example", "b.example"}, Deny: &[]string{"b.example"}}
+	if err := sessions.SetNetwork(t.Context(), s.id, lists, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{"a.example"}}); err != nil {
+		t.Fatal(err)
+	}
+	lists.Deny = &[]string{}
+	if err := sessions.SetNetwork(t.Context(), s.id, lists, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	for host, allowed := range map[string]bool{"a.example:443": false, "b.example:443": true} {
+		if got := s.policy.decide(destination(t, host)).Allowed; got != allowed {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
+
 func TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart(t *testing.T) {
 	for replaced, allowed := range map[bool]bool{false: true, true: false} {
 		launch := session.Launch{Spec: session.Spec{Sandbox: &session.SandboxSpec{Tenant: "acme"}}}

@@ -14,7 +14,7 @@ import (
 const sourceSet = "the sandbox's network"
 
 // setLists replaces the lists of a sandbox's policy; see session.NetworkLists. Entries that
-// its spec denies stay denied.
+// its spec denies stay denied, and those that the user of the machine has denied meanwhile.
 func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
@@ -41,6 +41,8 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 		if err != nil {
 			return err
 		}
+		denied := slices.DeleteFunc(slices.Clone(rules.Deny), func(rule netguard.Rule) bool { return rule.Source != sourceDeny })
+		deny = addRules(denied, deny)
 		rules.Deny, event.Deny, event.Replaced = deny, patterns(session.ListsOf(netguard.Policy{Deny: deny}).Deny), append(event.Replaced, "deny")
 	}
 	for _, rule := range rules.Uninspected() {
