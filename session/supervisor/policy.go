@@ -3,6 +3,8 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -323,7 +325,8 @@ func (p *policy) uninspectedFault(entry netguard.Pattern) error {
 		Hint("%s …   # starts a session that decrypts its traffic", shellquote.Join([]string{"aibox", "run", "--inspect", host, "--allow", entry.String()}))
 }
 
-// apply logs a change and makes rules the policy. p.changing is held.
+// apply logs a change and makes rules the policy. p.changing is held. It is no error if the change
+// cannot be stored: it is in force, and the next change of the record stores it.
 func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyChange) (session.PolicyChanged, error) {
 	if id := p.session.audit(audit.PolicyChanged, event); id.Session == "" {
 		return session.PolicyChanged{}, errors.New("the change cannot be logged")
@@ -333,7 +336,9 @@ func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyCha
 	p.rules, p.matcher = rules, matcher
 	p.mu.Unlock()
 	changed := session.PolicyChanged{Lists: *session.ListsOf(rules), Closed: proxy.SetPolicy(matcher)}
-	err := p.session.save(func(st *session.State) { st.Lists = &changed.Lists })
+	if err := p.session.save(func(st *session.State) { st.Lists = &changed.Lists }); err != nil {
+		fmt.Fprintln(os.Stderr, "storing the network policy:", err)
+	}
 	p.session.publishing.trigger()
 	if p.changed != nil {
 		p.changed()
@@ -341,7 +346,7 @@ func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyCha
 	if p.narrow != nil {
 		p.narrow()
 	}
-	return changed, err
+	return changed, nil
 }
 
 func patterns(list []session.ListEntry) []string {

@@ -460,3 +460,15 @@ func TestARefusedNameSuggestsASolution(t *testing.T) {
 		t.Error(why)
 	}
 }
+
+// The disk could be full.
+func TestAChangeThatIsInForceIsNoErrorIfItCannotBeStored(t *testing.T) {
+	_, s, _ := proxied(t, netguard.Allowlist)
+	s.current.Phase = session.Queued // no session becomes that again, so this is not stored
+	if _, err := s.ChangePolicy([]string{"a.example"}, nil, "a test"); err != nil {
+		t.Error(err)
+	}
+	if !s.policy.decide(destination(t, "a.example:443")).Allowed || s.state().Lists == nil {
+		t.Error("the change is not in force")
+	}
+}
