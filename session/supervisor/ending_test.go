@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -100,6 +101,54 @@ func TestASandboxThatIsBeingPausedForeverEnds(t *testing.T) {
 		go func() { _ = s.pauser.pause(t.Context()) }()
 		<-container.pausing
 	})
+}
+
+// cancelable is endless, with a daemon that takes canceled calls back.
+type cancelable struct{ endless }
+
+func (c cancelable) Pause(ctx context.Context) error {
+	close(c.pausing)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestTheEndOfASessionCancelsAPauseThatTheDaemonDoesNotAnswer(t *testing.T) {
+	s, process := silent(t)
+	s.pauser.patience = time.Millisecond
+	container := cancelable{endless{pausing: make(chan struct{})}}
+	paused := make(chan error, 1)
+	ends(t, s, process, container, func() {
+		if err := (sandboxControl{s}).awaitWatch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		go func() { paused <- s.pauser.pause(gone) }()
+		<-container.pausing
+		leave() // which cancels nothing
+	})
+	if err := <-paused; !errors.Is(err, context.Canceled) {
+		t.Errorf("the pause ends with %v", err)
+	}
+}
+
+func TestAStartThatIsAbandonedDoesNotWaitForDocker(t *testing.T) {
+	_, s := watched(t)
+	s.report = reporter{discard{}}
+	answer := make(chan struct{})
+	defer close(answer)
+	s.docker = func() (daemon, error) { <-answer; return daemon{}, errors.New("too late") }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := make(chan error, 1)
+	go func() { _, err := s.network(ctx, ctx); ended <- err }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it still waits after a minute")
+	}
 }
 
 // Each one can have 4 MiB.

@@ -27,10 +27,11 @@ type pauser struct {
 	snapshots snapshots
 	started   chan struct{} // closed by start
 	limit     time.Duration // how long the end of the session waits for a pause or a snapshot
+	patience  time.Duration // how long it waits for the daemon's answer to a pause or a resume
 }
 
 func newPauser() pauser {
-	return pauser{snapshots: newSnapshots(), started: make(chan struct{}), limit: 5 * time.Minute}
+	return pauser{snapshots: newSnapshots(), started: make(chan struct{}), limit: 5 * time.Minute, patience: 5 * time.Second}
 }
 
 // start begins to watch PID 1, and returns the channel for the result of Watch.
@@ -70,7 +71,9 @@ func (p *pauser) pause(ctx context.Context) error {
 	s := p.session
 	p.unwatch()
 	s.processes.clock.pause()
-	if err := container.Pause(context.WithoutCancel(ctx)); err != nil {
+	calling, done := p.calling(ctx)
+	defer done()
+	if err := container.Pause(calling); err != nil {
 		s.processes.clock.resume()
 		p.watch()
 		return err
@@ -93,7 +96,9 @@ func (p *pauser) resume(ctx context.Context) error {
 	}
 	s := p.session
 	s.audit(audit.SandboxResumed, map[string]any{}) // logged first: nothing runs without a record
-	if err := container.Resume(context.WithoutCancel(ctx)); err != nil {
+	calling, done := p.calling(ctx)
+	defer done()
+	if err := container.Resume(calling); err != nil {
 		return err
 	}
 	p.watch()
@@ -103,6 +108,26 @@ func (p *pauser) resume(ctx context.Context) error {
 	err = s.save(func(st *session.State) { st.Paused, st.Expires = time.Time{}, s.timeLimit.deadline() })
 	s.publishing.flush()
 	return err
+}
+
+// calling returns the context of a call of the daemon, which continues after the client of ctx has
+// left. A daemon that hangs must not hold up the end of the session. p.mu is held.
+func (p *pauser) calling(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended, patience := p.session.ended, p.patience
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(patience):
+			cancel()
+		}
+	}()
+	return ctx, cancel
 }
 
 // check returns the control that pauses the sandbox. p.mu is held.

@@ -141,6 +141,26 @@ func async[T any](f func() (T, error)) (wait func() (T, error)) {
 	return func() (T, error) { <-done; return value, err }
 }
 
+// unlessCanceled calls wait, and returns earlier if ctx ends.
+func unlessCanceled[T any](ctx context.Context, wait func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := wait()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
 // firstCause returns the first error that is not a cancellation caused by another error.
 func firstCause(errs ...error) error {
 	var canceled error
@@ -339,7 +359,7 @@ func hiddenFiles(ws *workspace.Workspace) string {
 // awaitSockets returns or guarding ends.
 func (s *preparation) network(ctx, guarding context.Context) (*resources, error) {
 	done := s.report.step("network")
-	docker, err := s.docker()
+	docker, err := unlessCanceled(ctx, s.docker)
 	if err != nil {
 		return nil, err
 	}
