@@ -50,7 +50,7 @@ type Backend struct {
 	socket   string
 	rootful  bool
 	runtime  string
-	limit    time.Duration // of each call to the daemon; 0 means answerTimeout
+	limit    time.Duration // of each call to the daemon, for tests; 0 means answerTimeout or startTimeout
 
 	asking chan struct{} // of length 1; full while Info reads or sets info
 	info   *runtime.Info

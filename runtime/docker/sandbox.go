@@ -54,7 +54,7 @@ func (b *sandbox) Start(ctx context.Context) error {
 		}
 		defer forget()
 	}
-	err := b.backend.answered(ctx, "starting the sandbox", func(ctx context.Context) error {
+	err := b.backend.answeredWithin(ctx, startTimeout, "starting the sandbox", func(ctx context.Context) error {
 		return b.api.ContainerStart(ctx, b.id, container.StartOptions{})
 	})
 	switch {
