@@ -231,12 +231,35 @@ func (h *Handler) Feedback(ctx context.Context, r *connect.Request[aiboxv1.Sessi
 	return respond(cases.Start(ctx, agentsession.Request{Resumes: id, Prompt: r.Msg.GetPrompt()}, nil))
 }
 
+// changedPaths returns a function that returns the raw path of a changed file from the path that a caller
+// names, which is escaped, as in all answers. Other paths are returned as they are.
+func changedPaths(ctx context.Context, cases *agentsession.Service, id session.ID, comments []*aiboxv1.Comment) (func(string) review.Path, error) {
+	if !slices.ContainsFunc(comments, func(c *aiboxv1.Comment) bool { return c.GetPath() != "" }) {
+		return func(path string) review.Path { return review.Path(path) }, nil
+	}
+	changes, err := cases.Changes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	names := changes.Set.Names()
+	return func(path string) review.Path {
+		if change := names.Named(path); change != nil {
+			return change.Path
+		}
+		return review.Path(path)
+	}, nil
+}
+
 // fromComments returns the feedback in comments.
 func fromComments(ctx context.Context, cases *agentsession.Service, id session.ID, comments []*aiboxv1.Comment) (agentsession.Feedback, error) {
 	var given agentsession.Feedback
 	var reasons []string
+	named, err := changedPaths(ctx, cases, id, comments)
+	if err != nil {
+		return given, err
+	}
 	for _, c := range comments {
-		path := review.Path(c.GetPath())
+		path := named(c.GetPath())
 		var numbers []int32
 		if c.GetHunk() != 0 {
 			numbers = []int32{c.GetHunk()}

@@ -360,6 +360,22 @@ func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
 	}
 }
 
+// A path is named as answers have it: escaped.
+func TestFeedbackNamesFilesAsAnswersDo(t *testing.T) {
+	f := newFixture(t)
+	const name = "a\nb.txt"
+	f.ended("00001-codex", map[string]string{name: edited, "c.txt": edited})
+	shown := review.Path(name).String()
+	cases := &agentsession.Service{Sessions: manager.New(manager.Deps{Dirs: f.dirs}), Policy: agentsession.Policy{Tenant: "ann", AnyRepository: true}}
+	given, err := fromComments(bounded(t), cases, "00001-codex", []*aiboxv1.Comment{
+		{Path: shown, Text: "as a whole"}, {Path: shown, Hunk: 1, Text: "here"}, {Path: shown, Reject: true}, {Path: "c.txt", Hunk: 1, Reject: true},
+	})
+	f.must(err)
+	if len(given.Comments) != 2 || given.Comments[0].Path != name || given.Comments[1].Hunk == "" || len(given.Reject) < 2 {
+		t.Errorf("the feedback is %+v", given)
+	}
+}
+
 func TestListsHaveFiltersAndPages(t *testing.T) {
 	f := newFixture(t)
 	for _, id := range []string{"00001-codex", "00002-codex", "00003-codex"} {

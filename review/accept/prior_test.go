@@ -168,5 +168,12 @@ func TestNamesThatExcludeEachOtherAreExplained(t *testing.T) {
 		if fault.KindOf(err) != fault.Conflict || !slices.Contains(fault.Hints(err), "name another branch with --branch") {
 			t.Errorf("%q: %v", name, err)
 		}
+		if name == "" {
+			continue
+		}
+		foreseen := accept.CheckBranch(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{All: true}, Branch: name})
+		if foreseen == nil || foreseen.Error() != err.Error() {
+			t.Errorf("%q: %v is foreseen, and not %v", name, foreseen, err)
+		}
 	}
 }

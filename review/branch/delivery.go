@@ -19,6 +19,7 @@ import (
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/slashpath"
 	"aibox/internal/termtext"
 	"aibox/workspace"
 )
@@ -377,13 +378,32 @@ func (d *Delivery) isTaken(ctx context.Context, branch string) bool {
 	return d.To.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
 }
 
-// checkFree returns a Conflict if a branch has the name already that the user gave the new one.
+// checkFree returns a Conflict if a branch prevents the one that the user has named: one with its name,
+// or with that of a folder of it, or one that is in a folder with its name.
 func (d *Delivery) checkFree(ctx context.Context) error {
-	if d.tip != "" || d.branch == "" || !d.isTaken(ctx, d.branch) {
+	if d.tip != "" || d.branch == "" {
 		return nil
 	}
-	return fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
-		Hint("name another with --branch, or leave it out")
+	if d.isTaken(ctx, d.branch) {
+		return fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
+			Hint("name another with --branch, or leave it out")
+	}
+	if other := d.excluding(ctx); other != "" {
+		return fault.New(fault.Conflict, "the branch %s cannot exist beside the branch %s", termtext.Escape(d.branch), termtext.Escape(other)).
+			Hint("name another branch with --branch")
+	}
+	return nil
+}
+
+// excluding returns a branch beside which git cannot have the one that the user has named, or "".
+func (d *Delivery) excluding(ctx context.Context) string {
+	for _, folder := range slashpath.Parents(d.branch) {
+		if d.isTaken(ctx, folder) {
+			return folder
+		}
+	}
+	within, _ := d.To.Line(ctx, "for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", "refs/heads/"+d.branch+"/")
+	return within
 }
 
 // branchError explains why a branch cannot be created: a disk that is full, a repository that the
