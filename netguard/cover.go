@@ -14,6 +14,16 @@ func (p Pattern) Covers(q Pattern) bool {
 	return p.requests == requestRule{} || p.requests == q.requests
 }
 
+// Denies reports whether p, as an entry of a deny list, refuses every request that q, as an
+// entry of an allow list, allows.
+func (p Pattern) Denies(q Pattern) bool {
+	sameHost := p.host == q.host && p.wild == q.wild
+	if !p.all && !sameHost && !p.isAbove(q) {
+		return false
+	}
+	return p.port == usualPorts || p.port == anyPort || p.port == q.port
+}
+
 func (p Pattern) coversHost(q Pattern) bool {
 	if p.host == q.host && p.wild == q.wild {
 		return true

@@ -33,6 +33,41 @@ func TestAnEntryThatCoversAnotherAllowsAllOfIt(t *testing.T) {
 	})
 }
 
+func TestADenialRefusesAllOfTheEntryOrTheEntryStillAllowsSome(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		host := rapid.SampledFrom([]string{"*", "*.org", "example.org", "a.example.org", "*.example.org", "*.a.example.org", "8.8.8.8", "*.amazonaws.com"}).Draw(t, "denied host")
+		denial, err := ParseDeny(host + rapid.SampledFrom([]string{"", ":443", ":22", ":*"}).Draw(t, "denied port"))
+		if err != nil {
+			t.Skip(err)
+		}
+		if entry := drawnPattern(t, "allowed"); denial.Denies(entry) {
+			isSubset(t, Policy{Mode: Allowlist, Allow: []Rule{{entry, ""}}, Deny: []Rule{{denial, ""}}}, Policy{Mode: Allowlist})
+		}
+	})
+	for _, c := range []struct {
+		denial, entry string
+		want          bool
+	}{
+		{"*", "a.example.org", true},
+		{"*", "8.8.8.8:22", true},
+		{"*.example.org", "a.example.org", true},
+		{"*.example.org", "*.a.example.org", true},
+		{"*.example.org", "example.org", false},
+		{"a.example.org", "*.example.org", false},
+		{"example.org", "example.org:22", true},
+		{"example.org:22", "example.org:22", true},
+		{"example.org:443", "example.org", false}, // port 80 is still allowed
+		{"example.org:443", "example.org:*", false},
+		{"*.com", "a.example.com", true},
+	} {
+		denial, err := ParseDeny(c.denial)
+		entry, err2 := ParseAllow(c.entry)
+		if err != nil || err2 != nil || denial.Denies(entry) != c.want {
+			t.Errorf("%s denies %s: %v, %v %v", c.denial, c.entry, !c.want, err, err2)
+		}
+	}
+}
+
 func TestARestrictedEntryCoversOnlyItself(t *testing.T) {
 	entry := func(text string) Pattern {
 		p, err := ParseAllow(text)

@@ -132,6 +132,10 @@ func listOf(rules []netguard.Rule) []ListEntry {
 	return list
 }
 
+// DeniedLater is the source of rules that `aibox deny` added while the session ran. `aibox allow` of
+// the same entry removes them.
+const DeniedLater = "aibox deny"
+
 // PolicyChange changes the lists of a running session. An entry of one list removes the
 // same entry from the other if it was added while the session ran.
 type PolicyChange struct {

@@ -113,9 +113,13 @@ func allowCommand(spec *session.Spec, id session.ID, d netguard.Destination, v n
 	if d.Port != 443 && d.Port != 80 {
 		host = d.String()
 	}
+	undo := id != "" && v.Reason == netguard.DeniedByRule && v.Rule.Source == session.DeniedLater
+	if undo {
+		host = v.Rule.Pattern.String()
+	}
 	pattern, err := netguard.ParseAllow(host)
 	switch {
-	case err != nil, !v.Reason.Askable() && v.Reason != netguard.NoEgress:
+	case err != nil, !undo && !v.Reason.Askable() && v.Reason != netguard.NoEgress:
 		return ""
 	case id != "" && v.Reason == netguard.NoEgress:
 		return ""

@@ -72,3 +72,28 @@ func TestTheCommandThatAllowsAHostNamesItOnce(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestTheCommandThatUndoesADenialNamesItsEntry(t *testing.T) {
+	d, err := netguard.ParseDestination("a.example.net:22")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := &session.Spec{Agent: "codex", Run: config.Run{Network: "public"}}
+	for _, c := range []struct {
+		entry, source string
+		id            session.ID
+		want          string
+	}{
+		{"a.example.net", session.DeniedLater, "0dq4f-codex", "aibox allow 0dq4f a.example.net"},
+		{"*.example.net", session.DeniedLater, "0dq4f-codex", "aibox allow 0dq4f '*.example.net'"},
+		{"*", session.DeniedLater, "0dq4f-codex", ""},
+		{"a.example.net", session.DeniedLater, "", ""},
+		{"a.example.net", "your settings", "0dq4f-codex", ""},
+	} {
+		lists := &session.Lists{Deny: []session.ListEntry{{Pattern: c.entry, Source: c.source}}}
+		e, err := Explain(spec, lists, c.id, d, nil)
+		if err != nil || e.Allowed || e.Command != c.want {
+			t.Errorf("%s (%s) for %q: %q, not %q; %v", c.entry, c.source, c.id, e.Command, c.want, err)
+		}
+	}
+}

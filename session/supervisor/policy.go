@@ -20,7 +20,6 @@ import (
 // The sources of rules that were added while the session ran.
 const (
 	sourceAllow = "aibox allow"
-	sourceDeny  = "aibox deny"
 	// ApprovedSource is the source of rules for destinations that the user allowed when the
 	// session asked.
 	ApprovedSource = "approved"
@@ -185,7 +184,7 @@ func entryFor(r netguard.Request, v netguard.Verdict) (netguard.Pattern, error) 
 	switch {
 	case v.Reason == netguard.RequestNotListed:
 		return v.Rule.Pattern.ForRequest(r)
-	case v.Reason == netguard.DeniedByRule && v.Rule.Source == sourceDeny: // it undoes aibox deny
+	case v.Reason == netguard.DeniedByRule && v.Rule.Source == session.DeniedLater: // it undoes aibox deny
 		return netguard.ParseAllow(v.Rule.Pattern.String())
 	case !v.Reason.Askable():
 		return netguard.Pattern{}, errNoEntry
@@ -279,7 +278,7 @@ func parseLists(allow, deny []string) (allowed, denied []netguard.Rule, err erro
 		if err != nil {
 			return nil, nil, err
 		}
-		denied = append(denied, netguard.Rule{Pattern: pattern, Source: sourceDeny})
+		denied = append(denied, netguard.Rule{Pattern: pattern, Source: session.DeniedLater})
 	}
 	return allowed, denied, nil
 }
@@ -304,9 +303,9 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 	rules.Allow = addRules(withoutRules(rules.Allow, deny, addedRule), allow)
 	rules.Deny = addRules(withoutRules(rules.Deny, allow, addedRule), deny)
 	for _, rule := range allow {
-		i := slices.IndexFunc(rules.Deny, func(other netguard.Rule) bool { return other.Pattern == rule.Pattern })
+		i := slices.IndexFunc(rules.Deny, func(other netguard.Rule) bool { return other.Pattern.Denies(rule.Pattern) })
 		if i >= 0 {
-			return session.PolicyChanged{}, fault.New(fault.Usage, "%s is denied (%s), and a deny list goes over every allow list", rule.Pattern, rules.Deny[i].Source)
+			return session.PolicyChanged{}, p.deniedFault(rule.Pattern, rules.Deny[i])
 		}
 	}
 	// Log it first: nothing may change without a record.
@@ -323,6 +322,19 @@ func (p *policy) uninspectedFault(entry netguard.Pattern) error {
 	return fault.New(fault.Usage, "%q allows single requests, which the egress proxy sees only if it decrypts the traffic to the host, and this session does not inspect it", entry).
 		Hint("%s   # allows the whole host", shellquote.Join([]string{"aibox", "allow", p.number(), host})).
 		Hint("%s …   # starts a session that decrypts its traffic", shellquote.Join([]string{"aibox", "run", "--inspect", host, "--allow", entry.String()}))
+}
+
+// deniedFault refuses an entry that a deny list keeps from allowing anything.
+func (p *policy) deniedFault(entry netguard.Pattern, denial netguard.Rule) error {
+	err := fault.New(fault.Usage, "%s is denied by %s, and a deny list overrides every allow list", entry, &denial)
+	if denial.Source != session.DeniedLater {
+		return err
+	}
+	undo, parseErr := netguard.ParseAllow(denial.Pattern.String())
+	if parseErr != nil { // such as "*"
+		return err.Hint("`aibox deny` of such an entry lasts until the session ends")
+	}
+	return err.Hint("`%s` undoes `aibox deny`", shellquote.Join([]string{"aibox", "allow", p.number(), undo.String()}))
 }
 
 // apply logs a change and makes rules the policy. p.changing is held. It is no error if the change
@@ -359,7 +371,7 @@ func patterns(list []session.ListEntry) []string {
 
 // addedRule reports whether a rule was added while the session ran.
 func addedRule(rule netguard.Rule) bool {
-	return rule.Source == sourceAllow || rule.Source == sourceDeny || rule.Source == ApprovedSource
+	return rule.Source == sourceAllow || rule.Source == session.DeniedLater || rule.Source == ApprovedSource
 }
 
 // withoutRules returns a copy of rules without those that match one of others and that may

@@ -178,6 +178,31 @@ func TestDeniedHostsOfTheSettingsCannotBeAllowedLater(t *testing.T) {
 	}
 }
 
+func TestAnEntryThatAWiderDenialRefusesIsReported(t *testing.T) {
+	sessions, s, _ := proxied(t, netguard.Public)
+	pattern, err := netguard.ParseDeny("*.example.net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.policy.rules.Deny = []netguard.Rule{{Pattern: pattern, Source: "your settings"}}
+	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{"*.example.org", "*.com"}}); err != nil {
+		t.Fatal(err)
+	}
+	for entry, want := range map[string][]string{
+		"a.example.net": {"*.example.net (your settings)"},
+		"a.example.org": {"*.example.org (aibox deny)", "`aibox allow " + s.policy.number() + " '*.example.org'`"},
+		"example.com":   {"*.com (aibox deny)", "until the session ends"},
+	} {
+		_, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}})
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want[0]) || !strings.Contains(strings.Join(fault.Hints(err), "\n"), strings.Join(want[1:], "")) {
+			t.Errorf("%s: %v, %q", entry, err, fault.Hints(err))
+		}
+	}
+	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"*.example.org"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestInvalidPolicyChangesAreRefused(t *testing.T) {
 	sessions, s, _ := proxied(t, netguard.Allowlist)
 	for _, entry := range []string{"*", "*.com", "127.0.0.1", "169.254.169.254:80", "ftp://a.example", "", "npm", "github"} {

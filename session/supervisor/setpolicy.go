@@ -41,7 +41,7 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 		if err != nil {
 			return err
 		}
-		denied := slices.DeleteFunc(slices.Clone(rules.Deny), func(rule netguard.Rule) bool { return rule.Source != sourceDeny })
+		denied := slices.DeleteFunc(slices.Clone(rules.Deny), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
 		deny = addRules(denied, deny)
 		rules.Deny, event.Deny, event.Replaced = deny, patterns(session.ListsOf(netguard.Policy{Deny: deny}).Deny), append(event.Replaced, "deny")
 	}
