@@ -80,7 +80,11 @@ func (a *cli) answerRequest(ctx context.Context, service answerer, r *session.Re
 		if err != nil {
 			return "", fmt.Errorf("%s is allowed for this session only, since your settings could not be changed: %w", target, err)
 		}
-		return fmt.Sprintf("%s is allowed, now and in new sessions: added to %s", target, termtext.Escape(file)), nil
+		done := fmt.Sprintf("%s is allowed, and added to %s", target, termtext.Escape(file))
+		if unused := a.unusedList(); unused != "" {
+			done += "; " + unused
+		}
+		return done, nil
 	default:
 		return target + " is refused until the session ends", nil
 	}

@@ -124,5 +124,8 @@ func (o *policyOptions) remember(ctx context.Context, id session.ID, hosts []str
 		}
 	}
 	fmt.Fprintf(o.err, "added to %s\n", safe(file))
+	if !o.deny {
+		o.warnOfUnusedList()
+	}
 	return nil
 }

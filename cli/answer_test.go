@@ -66,10 +66,11 @@ func TestAlwaysIsAddedToTheSettingsByTheClientThatAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const unused = "this list has no effect under the network policy local; `aibox config set network allowlist` uses it"
 	r := accessRequest("example.org")
 	for answer, want := range map[session.Answer]string{
 		"once": "example.org:443 is allowed once", "session": "example.org:443 is allowed until the session ends",
-		"always": "example.org:443 is allowed, now and in new sessions: added to " + file, "deny": "example.org:443 is refused until the session ends",
+		"always": "example.org:443 is allowed, and added to " + file + "; " + unused, "deny": "example.org:443 is refused until the session ends",
 	} {
 		to.said = nil
 		if done, err := a.answerRequest(t.Context(), to, &r, answer); err != nil || done != want || len(to.said) != 1 || to.said[0] != "0aaaa-codex "+string(answer) {

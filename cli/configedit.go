@@ -78,15 +78,22 @@ func newConfigSetCommand(a *cli) *cobra.Command {
 	}
 }
 
-// warnOfUnusedList prints a warning if the policy in the settings has no use for their allow list. Only
-// the flag --allow selects the policy allowlist.
+// warnOfUnusedList prints a warning if the policy in the settings has no use for their allow list.
 func (a *cli) warnOfUnusedList() {
+	if unused := a.unusedList(); unused != "" {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), unused)
+	}
+}
+
+// unusedList returns a sentence if the policy in the settings has no use for their allow list, and
+// otherwise "". Only the flag --allow selects the policy allowlist.
+func (a *cli) unusedList() string {
 	a.app.ForgetUserSettings()
 	own, err := a.app.UserSettings()
 	if err != nil || len(own.Settings.Allow) == 0 || own.Settings.Visible("allow") {
-		return
+		return ""
 	}
-	fmt.Fprintf(a.err, "%s this list has no effect under the network policy %s; `aibox config set network allowlist` uses it\n", a.errTerm.warn("!"), own.Settings.Network)
+	return fmt.Sprintf("this list has no effect under the network policy %s; `aibox config set network allowlist` uses it", own.Settings.Network)
 }
 
 func newConfigUnsetCommand(a *cli) *cobra.Command {

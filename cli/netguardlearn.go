@@ -96,6 +96,7 @@ func (a *cli) allowProposals(ctx context.Context, agent string, proposals []netg
 		}
 		fmt.Fprintf(a.err, "%s %s: allow %s\n", a.errTerm.good("✓"), file, p.Pattern)
 	}
+	a.warnOfUnusedList()
 	return nil
 }
 

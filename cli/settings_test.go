@@ -13,6 +13,7 @@ import (
 	"aibox/app/settings"
 	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/netguard"
 
 	"github.com/spf13/cobra"
 )
@@ -258,6 +259,33 @@ func TestASymlinkToTheSettingsFileIsKept(t *testing.T) {
 	}
 	if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Error("the link is gone")
+	}
+}
+
+func TestAnAllowListWithoutAPolicyThatUsesItIsReportedWhereverItGrows(t *testing.T) {
+	const want = "no effect under the network policy local; `aibox config set network allowlist` uses it"
+	pattern, err := netguard.ParseAllow("example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, add := range map[string]func(*cli) error{
+		"learn": func(a *cli) error {
+			return a.allowProposals(t.Context(), "codex", []netguard.Proposal{{Pattern: pattern}})
+		},
+		"allow": func(a *cli) error {
+			return (&policyOptions{cli: a, always: true}).remember(t.Context(), "0dq4f-codex", []string{"example.org"})
+		},
+	} {
+		a, _, errOut := testApp(t)
+		settingsOf(t, "", "")
+		if err := add(a); err != nil || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%s: %q, %v", name, errOut, err)
+		}
+		settingsOf(t, `network = "allowlist"`, "")
+		errOut.Reset()
+		if err := add(a); err != nil || strings.Contains(errOut.String(), "no effect") {
+			t.Errorf("%s under the policy allowlist: %q, %v", name, errOut, err)
+		}
 	}
 }
 

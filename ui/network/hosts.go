@@ -44,14 +44,14 @@ func changePolicy(ctx context.Context, sessions Sessions, a auditlog.Access, den
 	return hostChanged{text: termtext.Escape(a.Target) + text}
 }
 
-// askToAllow asks whether to allow the selected host and port in new sessions, too.
+// askToAllow asks whether to allow the selected host and port later, too.
 func (m *Model) askToAllow() {
 	a, _ := m.current()
 	ctx, sessions, remember := m.ctx, m.sessions, m.Remember
 	target := termtext.Escape(a.Target)
 	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Allow " + target + " always?", Yes: "allow",
-		Text: "It is allowed for " + string(a.Session) + " while that runs, and for new sessions: it is added to the allow list of your settings.",
+		Text: "It is allowed for " + string(a.Session) + " while that runs, and added to the allow list of your settings, for new sessions under the policy allowlist.",
 		Do: func() tea.Msg {
 			file, err := remember(ctx, a.Session, a.Target)
 			if err != nil {
@@ -59,9 +59,9 @@ func (m *Model) askToAllow() {
 			}
 			result := changePolicy(ctx, sessions, a, false)
 			if result.err != nil { // the session has ended, or uses no list
-				return hostChanged{text: target + " is allowed in new sessions: added to " + termtext.Escape(file)}
+				return hostChanged{text: target + " is added to the allow list in " + termtext.Escape(file)}
 			}
-			result.text += ", and in new sessions: added to " + termtext.Escape(file)
+			result.text += ", and added to the allow list in " + termtext.Escape(file)
 			return result
 		},
 	}, time.Now())

@@ -302,7 +302,7 @@ func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
 	}
 	ask := p.Page.(*Model).ask
 	p.Run(ask.Do)
-	p.Sees("and in new sessions: added to /home/ann/.config/aibox/config.toml")
+	p.Sees("and added to the allow list in /home/ann/.config/aibox/config.toml")
 	if remembered != "other.example:443" || len(s.changes) != 1 {
 		t.Errorf("remembered %q, changed %v", remembered, s.changes)
 	}
