@@ -64,7 +64,7 @@ func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard
 	}
 	if err != nil {
 		if problem = cause(ctx); problem == nil {
-			problem = unreachable(to, err)
+			problem = unreachable(err)
 		}
 		f.end(problem)
 		return p.refuse(s, h, to, "", problem, true)

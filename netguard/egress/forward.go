@@ -3,6 +3,7 @@ package egress
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -154,11 +155,11 @@ func (e *exchange) failure(ctx context.Context, err error) *refusal {
 	if why := cause(ctx); why != nil {
 		return why
 	}
-	return unreachable(e.flow.to, err)
+	return unreachable(err)
 }
 
 // unreachable returns the refusal for a destination that is allowed but does not answer.
-func unreachable(to netguard.Destination, err error) *refusal {
+func unreachable(err error) *refusal {
 	var problem *refusal
 	if asRefusal(err, &problem) {
 		return problem
@@ -167,7 +168,24 @@ func unreachable(to netguard.Destination, err error) *refusal {
 	if isTimeout(err) {
 		status = http.StatusGatewayTimeout
 	}
-	return &refusal{status: status, code: "unreachable", reason: fmt.Sprintf("%s is allowed, but cannot be reached: %v", to, err)}
+	return &refusal{status: status, code: "unreachable", reason: "it is allowed, but cannot be reached: " + failureText(err)}
+}
+
+// failureText returns an error of the network as text for the sandbox: without addresses of this
+// machine and of its name servers.
+func failureText(err error) string {
+	var lookup *net.DNSError
+	switch operation := (*net.OpError)(nil); {
+	case errors.As(err, &lookup) && lookup.IsNotFound:
+		return "there is no such host"
+	case errors.As(err, &lookup) && lookup.IsTimeout:
+		return "its name was not resolved in time"
+	case errors.As(err, &lookup):
+		return "its name cannot be resolved"
+	case errors.As(err, &operation) && (operation.Addr != nil || operation.Source != nil):
+		return operation.Err.Error()
+	}
+	return err.Error()
 }
 
 // hopByHop are the fields that belong to one connection (RFC 9110, section 7.6.1).

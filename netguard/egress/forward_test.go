@@ -3,11 +3,14 @@ package egress
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,6 +228,27 @@ func TestAServerThatCannotBeReachedIsNotARefusal(t *testing.T) {
 		body, _ := io.ReadAll(responses[0].Body)
 		if responses[0].StatusCode != http.StatusBadGateway || !strings.Contains(string(body), "is allowed, but cannot be reached") {
 			t.Errorf("%s %s", responses[0].Status, body)
+		}
+	}
+}
+
+// The sandbox learns neither the addresses of this machine nor those of its name servers.
+func TestWhyAServerCannotBeReachedNamesNoAddressOfThisMachine(t *testing.T) {
+	local := &net.TCPAddr{IP: net.IPv4(192, 168, 7, 7), Port: 40001}
+	query := &net.OpError{Op: "read", Net: "udp", Source: local, Addr: &net.UDPAddr{IP: net.IPv4(192, 168, 7, 1), Port: 53}, Err: os.ErrDeadlineExceeded}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&net.DNSError{Err: "no such host", Name: "a.example", Server: "192.168.7.1:53", IsNotFound: true}, "there is no such host"},
+		{&net.DNSError{Err: query.Error(), Name: "a.example", Server: "192.168.7.1:53", IsTimeout: true}, "its name was not resolved in time"},
+		{&net.DNSError{Err: "server misbehaving", Name: "a.example", Server: "192.168.7.1:53"}, "its name cannot be resolved"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: local, Addr: local, Err: os.NewSyscallError("read", syscall.ECONNRESET)}, "read: connection reset by peer"},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}, "remote error: tls: bad certificate"},
+		{errors.New("unexpected EOF"), "unexpected EOF"},
+	} {
+		if got := unreachable(c.err).reason; got != "it is allowed, but cannot be reached: "+c.want {
+			t.Errorf("%v: %q", c.err, got)
 		}
 	}
 }

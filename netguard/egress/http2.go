@@ -136,7 +136,7 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if failed = cause(ctx); failed == nil {
-				failed = unreachable(to, err)
+				failed = unreachable(err)
 			}
 			p.refuseHTTP2(w, r, p.explain(h, to, path, failed), failed)
 		},
