@@ -15,6 +15,9 @@ func ParseInspect(text string) (Pattern, error) {
 	}
 	p, err := ParseAllow(text)
 	if err != nil {
+		if wide, _ := ParseDeny(text); wide.all || wide.wild {
+			return Pattern{}, fmt.Errorf("%q has names of many owners: inspect a host, or the names below a domain of one owner", clip(text))
+		}
 		return Pattern{}, err
 	}
 	switch p.port {

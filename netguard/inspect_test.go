@@ -1,6 +1,9 @@
 package netguard
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestInspects(t *testing.T) {
 	m := NewMatcher(Policy{Inspect: rules(t, ParseInspect, "--inspect", "api.example.org", "*.example.net:8443", "any.example.org:*")})
@@ -10,6 +13,11 @@ func TestInspects(t *testing.T) {
 	} {
 		if m.Inspects(destination(t, text)) != want {
 			t.Errorf("%s: %v", text, !want)
+		}
+	}
+	for _, text := range []string{"*", "*.com", "*.github.io"} {
+		if _, err := ParseInspect(text); err == nil || !strings.Contains(err.Error(), "inspect a host") || strings.Contains(err.Error(), "allow") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 	for _, text := range []string{"", "*", "*.com", "https://example.org", "example.org/a", "example.org:80", "10.0.0.1"} {

@@ -287,7 +287,7 @@ func (s *resolution) limits() error {
 	case launched.Timeout < 0:
 		return fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
 	case launched.Memory > 0 && launched.Memory < minMemory:
-		return fault.New(fault.Usage, "--memory must be at least %d, because gVisor itself needs some", minMemory).Hint("0 means no limit")
+		return fault.New(fault.Usage, "--memory must be at least %v, because gVisor itself needs some", minMemory).Hint("0 means no limit")
 	case launched.CPUs > 0 && launched.CPUs < minCPUs:
 		return fault.New(fault.Usage, "--cpus must be at least %v", minCPUs).Hint("0 means no limit")
 	case launched.ModelTimeout < 0:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 
+	"aibox/internal/amount"
 	"aibox/netguard"
 )
 
@@ -97,12 +98,12 @@ func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int6
 	left := int64(1) << 62
 	if total > 0 {
 		if left = min(left, total-b.total[d]-lent); left <= 0 {
-			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %d bytes", d, total).withHint(raise("egress-" + d.String()))
+			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %s", d, amount.Bytes(total)).withHint(raise("egress-" + d.String()))
 		}
 	}
 	if perHost > 0 {
 		if left = min(left, perHost-counters[d]-lentPerHost); left <= 0 {
-			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %d bytes for %s", d, perHost, host).withHint(raise("egress-" + d.String() + "-host"))
+			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %s for %s", d, amount.Bytes(perHost), host).withHint(raise("egress-" + d.String() + "-host"))
 		}
 	}
 	return left, nil
@@ -110,7 +111,7 @@ func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int6
 
 // raise returns what the user can do about a limit.
 func raise(setting string) string {
-	return "for later sessions, raise the limit with: aibox config set " + setting + " MIB"
+	return "for later sessions, raise the limit with: aibox config set " + setting + " SIZE"
 }
 
 // exhausted returns a refusal if a budget for a host is used up in either direction.

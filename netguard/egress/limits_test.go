@@ -114,7 +114,7 @@ func TestBudgetsHoldForPlainRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "upload budget of 100000 bytes") {
+	if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "upload budget of 98 KiB") {
 		t.Errorf("%s %s", response.Status, body)
 	}
 	if closed := waitFor(t, w, Closed); closed.Up < 100_000 || closed.Up > 300_000 {

@@ -202,7 +202,7 @@ func (s *limits) enforceFolderLimit(l *limitedFolders, used amountOnDisk, err er
 	if !s.isEnding() {
 		s.audit(audit.LimitReached, map[string]string{"limit": l.name, "value": amount.Bytes(limit.bytes)})
 		s.end(fault.New(fault.Limit, "%s", what).
-			Hint("%s", s.hintKept(l.setting+" sets another limit, in MiB")))
+			Hint("%s", s.hintKept(l.setting+" sets another limit")))
 	}
 	if far {
 		s.killSandbox()

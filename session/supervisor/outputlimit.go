@@ -61,7 +61,7 @@ func (s *limits) recordOutput(stream output.Stream, data []byte) error {
 	case over && !s.isEnding():
 		s.audit(audit.LimitReached, map[string]string{"limit": session.RequestOutput, "value": amount.Bytes(s.output.current())})
 		s.end(fault.New(fault.Limit, "the agent has printed more than %s", amount.Bytes(s.output.current())).
-			Hint("%s", s.hintKept("--max-output sets another limit, in MiB")))
+			Hint("%s", s.hintKept("--max-output sets another limit")))
 	case near && !over:
 		s.askToRaise(session.RequestOutput, fmt.Sprintf("the agent has printed %s, and its record takes %s of %s", amount.Bytes(s.record.Size()), amount.Bytes(taken), amount.Bytes(s.output.current())),
 			amount.Bytes(first), func() string {

@@ -143,7 +143,7 @@ func (s *sandbox) memoryFault() error {
 	text := amount.Bytes(s.memoryLeft())
 	s.audit(audit.LimitReached, map[string]string{"limit": "memory", "value": text})
 	return fault.New(fault.Limit, "the sandbox reached its memory limit of %s, so it was ended", text).
-		Hint("%s", s.hintKept("--memory sets another limit, in MiB"))
+		Hint("%s", s.hintKept("--memory sets another limit"))
 }
 
 // limitProcesses warns that the sandbox is near its limit of processes, or ends the session

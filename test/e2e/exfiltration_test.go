@@ -59,7 +59,7 @@ try parallel sh -c 'for i in 1 2 3 4 5 6 7 8; do curl -s -m 20 -T /tmp/big https
 	}
 	stored := m.stored()
 	id := stored[len(stored)-1].ID
-	if reasons := strings.Join(m.refusals(id), "\n"); !strings.Contains(reasons, "upload budget of 1048576 bytes") {
+	if reasons := strings.Join(m.refusals(id), "\n"); !strings.Contains(reasons, "upload budget of 1 MiB") {
 		t.Errorf("the log does not say why: %s", reasons)
 	}
 	if !strings.Contains(lines[""], "sent") || !strings.Contains(lines[""], host.Name) {
@@ -106,7 +106,7 @@ echo "other: $(curl -sS -m 20 --cacert other.pem -T /tmp/half https://$OTHER/ 2>
 		t.Errorf("the other host has received %d bytes: %s", n, o.stdout)
 	}
 	stored := m.stored()
-	if reasons := strings.Join(m.refusals(stored[len(stored)-1].ID), "\n"); !strings.Contains(reasons, "upload budget of 1048576 bytes for "+hosts[0].Name) {
+	if reasons := strings.Join(m.refusals(stored[len(stored)-1].ID), "\n"); !strings.Contains(reasons, "upload budget of 1 MiB for "+hosts[0].Name) {
 		t.Errorf("the log does not say why: %s", reasons)
 	}
 }
