@@ -15,12 +15,12 @@ import (
 type place struct {
 	table  string // "secrets.GITHUB_TOKEN"
 	prefix string // of the keys file and command in the table
-	what   string // "secret GITHUB_TOKEN"
+	whose  string // "secret GITHUB_TOKEN's"
 }
 
-func secretPlace(name string) place { return place{"secrets." + name, "", "secret " + name} }
+func secretPlace(name string) place { return place{"secrets." + name, "", "secret " + name + "'s"} }
 
-func loginPlace(agent string) place { return place{"agents." + agent, "key-", "login to " + agent} }
+func loginPlace(agent string) place { return place{"agents." + agent, "key-", agent + " login's"} }
 
 // read reads a secret from its source.
 func (p place) read(ctx context.Context, source config.SecretSource) (secret.Value, error) {
@@ -29,9 +29,9 @@ func (p place) read(ctx context.Context, source config.SecretSource) (secret.Val
 	case err != nil:
 		return secret.Value{}, err
 	case file != "":
-		return secretsource.ReadFile(file, "file of the "+p.what+",")
+		return secretsource.ReadFile(file, p.whose+" file")
 	}
-	return secretsource.RunForLine(ctx, argv, "command of the "+p.what+",")
+	return secretsource.RunForLine(ctx, argv, p.whose+" command")
 }
 
 // locate returns the path of the secret's file or the words of its command.
