@@ -72,6 +72,10 @@ func (o *policyOptions) run(ctx context.Context, text string, hosts []string) er
 	if err != nil {
 		return err
 	}
+	if found.State.Phase == session.Ended {
+		return session.WrongState("%s is no longer running", found.ID).
+			Hint("`aibox run --resume %s` continues its work: add --allow or --deny with the whole list", found.ID)
+	}
 	changed, err := service.ChangePolicy(ctx, found.ID, o.change(found.ID, hosts))
 	if err != nil {
 		return err

@@ -270,6 +270,12 @@ func TestAuditExportIsVerifiedAndSafeInASpreadsheet(t *testing.T) {
 		t.Error("a damaged log was exported")
 	}
 	audited(t, "-o "+dir, 2)
+	audited(t, "-o "+filepath.Join(dir, "none", "all.csv"), 2)
+	t.Chdir(dir)
+	audited(t, "-o -", 2)
+	if _, err := os.Lstat("-"); err == nil {
+		t.Error(`a file named "-" was written`)
+	}
 }
 
 func TestAuditCompletesSessionsAndKinds(t *testing.T) {

@@ -56,10 +56,13 @@ func (o *auditOptions) export(service *manager.Manager, logs []auditlog.Log, fil
 	return nil
 }
 
-// checkExport refuses a path that is not a regular file.
+// checkExport refuses a path that is not a regular file, and "-", which stands for standard output elsewhere.
 func checkExport(file string) error {
+	if _, err := os.Stat(filepath.Dir(file)); err != nil {
+		return fault.New(fault.Usage, "there is no folder %s", termtext.Escape(filepath.Dir(file)))
+	}
 	info, err := os.Lstat(file)
-	if err == nil && !info.Mode().IsRegular() {
+	if file == "-" || err == nil && !info.Mode().IsRegular() {
 		return fault.New(fault.Usage, "%s is not a file", file).Hint("`aibox audit --json` writes to standard output")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"aibox/app"
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/session/manager"
@@ -212,7 +213,7 @@ func (o *execOptions) listProcesses(ctx context.Context, service *manager.Manage
 		if info.Exit != nil {
 			state = fmt.Sprintf("exit %d", info.Exit.Code)
 		}
-		command := strings.Join(info.Argv, " ")
+		command := shellquote.Join(info.Argv)
 		if len(info.Argv) == 0 {
 			command = "(copies files)"
 		}

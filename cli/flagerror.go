@@ -21,6 +21,9 @@ func flagFault(cmd *cobra.Command, err error) error {
 	if near := nearestFlag(cmd, err); near != "" {
 		f = f.Hint("did you mean --%s?", near)
 	}
+	if strings.Contains(cmd.Use, "-- COMMAND") {
+		f = f.Hint("write -- before a command that has flags of its own")
+	}
 	return f.Hint("`%s --help` lists the flags", cmd.CommandPath())
 }
 

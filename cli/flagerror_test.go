@@ -25,6 +25,7 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		"agents check codex --time-out 3":     "did you mean --timeout?",
 		"config show --changd":                "did you mean --changed?",
 		"confg":                               `did you mean "config"?`,
+		"exec 0dq4f-shell ls -la":             "write -- before a command that has flags of its own",
 		"config sett":                         `did you mean "set"?`,
 		"config get timeout":                  `did you mean "show"?`,
 		"status":                              `did you mean "ls"?`,

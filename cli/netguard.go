@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"aibox/app"
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func (o *netguardOptions) status(ctx context.Context, asJSON bool) error {
 		{"alias 10.200.200.1", mark(status.Alias)},
 		{"firewall, IPv4", firewallLine(status.Firewall)},
 		{"firewall, IPv6", firewallLine(status.Firewall6)},
-		{"routing", fmt.Sprintf("%s, %d bridges locked", mark(status.Routing.Ordered), len(status.Routing.Locked))},
+		{"routing", fmt.Sprintf("%s, %s locked", mark(status.Routing.Ordered), amount.Of(len(status.Routing.Locked), "bridge"))},
 		{"ICMP errors", icmpLine(status.ICMPRate)},
 		{"all of it", mark(status.Up)},
 	}
