@@ -56,7 +56,7 @@ func (o *auditOptions) export(service *manager.Manager, logs []auditlog.Log, fil
 	return nil
 }
 
-// checkExport refuses a path that is not a regular file, and "-", which stands for standard output elsewhere.
+// checkExport refuses a path that is not a regular file, and "-", which other programs take for standard output.
 func checkExport(file string) error {
 	if _, err := os.Stat(filepath.Dir(file)); err != nil {
 		return fault.New(fault.Usage, "there is no folder %s", termtext.Escape(filepath.Dir(file)))
