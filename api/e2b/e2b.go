@@ -53,7 +53,7 @@ type Server struct {
 	backend *backend
 	tokens  *tokens
 	watches *watchers
-	forks   forkNames
+	forks   *forkNames
 	domains []string
 	changes namedlock.Set  // by sandbox; see changing
 	routes  *http.ServeMux // of both planes

@@ -496,6 +496,39 @@ func TestAFormWritesEachFileToItsOwnPath(t *testing.T) {
 	}
 }
 
+func TestAFormIsReadToItsLastBoundaryAndKeepsLittleInMemory(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	part := func(name, more, content string) string {
+		return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"; filename=\"f\"\r\n" + more + "\r\n" + content + "\r\n"
+	}
+	large := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		form   string
+		status int
+		answer string
+	}{
+		"whole":                      {part("file", "", "1") + "--b--\r\n", http.StatusOK, `"f"`},
+		"no last boundary":           {part("file", "", "1") + "--b\r\n", http.StatusBadRequest, "the form cannot be read"},
+		"half of the last boundary":  {part("file", "", "1") + "--b", http.StatusBadRequest, "the form cannot be read"},
+		"half of a header":           {part("file", "", "1") + "--b\r\nContent-Type: x", http.StatusBadRequest, "the form cannot be read"},
+		"half of a name":             {part("file", "", "1") + "--b\r\nContent", http.StatusBadRequest, "the form cannot be read"},
+		"half of a file":             {part("file", "", "1") + strings.TrimSuffix(part("file", "", "1"), "\r\n"), http.StatusBadRequest, "broke off"},
+		"no body":                    {"", http.StatusBadRequest, "the form cannot be read"},
+		"a large header":             {part("file", "X: "+large+"\r\n", "1") + "--b--\r\n", http.StatusBadRequest, "the headers of a part"},
+		"a large second header":      {part("file", "", large) + part("file", "X: "+large+"\r\n", "1") + "--b--\r\n", http.StatusBadRequest, "the headers of a part"},
+		"a large field, then a file": {part("note", "", large) + part("file", "", "1") + "--b--\r\n", http.StatusOK, `"f"`},
+	} {
+		status, body := call(t, front, "POST", "/e2b/files", c.form, append(inside(a), "Content-Type", "multipart/form-data; boundary=b")...)
+		if status != c.status || !strings.Contains(body, c.answer) {
+			t.Errorf("%s: %d %.200s", name, status, body)
+		}
+	}
+	if string(fake.files.content["f"]) == "" {
+		t.Error("no file was written")
+	}
+}
+
 func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
 	fake, s, front := serve(t)
 	a := create(t, front, "token-a")

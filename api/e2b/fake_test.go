@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,8 @@ type fakeAPI struct {
 	signals   []int32
 	policies  []*aiboxv1.NetworkPolicy
 	revoked   map[string]bool
+	snapshots []*aiboxv1.Snapshot
+	keeps     bool          // no snapshot can be deleted
 	exit      chan struct{} // processes end when it is closed
 }
 
@@ -217,6 +220,33 @@ func (f fakeSandboxes) Metrics(ctx context.Context, r *connect.Request[aiboxv1.S
 		return nil, err
 	}
 	return connect.NewResponse(&aiboxv1.SandboxMetrics{Time: timestamppb.Now(), Cpus: 0.5, MemoryBytes: 1 << 20}), nil
+}
+
+func (f fakeSandboxes) Snapshot(ctx context.Context, r *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
+	if _, err := f.running(ctx, r.Msg.SandboxId); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	made := &aiboxv1.Snapshot{SnapshotId: fmt.Sprintf("snap-%d", len(f.snapshots)), Name: r.Msg.Name, SandboxId: r.Msg.SandboxId}
+	f.snapshots = append(f.snapshots, made)
+	return connect.NewResponse(made), nil
+}
+
+func (f fakeSandboxes) ListSnapshots(context.Context, *connect.Request[aiboxv1.ListSnapshotsRequest]) (*connect.Response[aiboxv1.ListSnapshotsResponse], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return connect.NewResponse(&aiboxv1.ListSnapshotsResponse{Snapshots: slices.Clone(f.snapshots)}), nil
+}
+
+func (f fakeSandboxes) DeleteSnapshot(_ context.Context, r *connect.Request[aiboxv1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keeps {
+		return nil, apiFault(connect.CodeInternal, "internal", "the snapshot cannot be deleted")
+	}
+	f.snapshots = slices.DeleteFunc(f.snapshots, func(one *aiboxv1.Snapshot) bool { return one.SnapshotId == r.Msg.SnapshotId })
+	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
 type fakeNetwork struct {

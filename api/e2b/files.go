@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -21,12 +23,13 @@ import (
 
 // Limits of uploads. The size of a file is limited by the sandbox's disk.
 const (
-	maxFiles     = 1000               // in one upload
-	pieceSize    = 256 << 10          // bytes of a file in one message
-	uploadPause  = time.Minute        // time without a byte after which an upload ends
-	metadataName = "X-Metadata-"      // prefix of headers
-	diskFull     = "the disk is full" // prefix in the errors of aibox's files
-	octetStream  = "application/octet-stream"
+	maxFiles      = 1000               // in one upload
+	maxPartHeader = 64 << 10           // bytes before the content of a part of a form, which are in memory
+	pieceSize     = 256 << 10          // bytes of a file in one message
+	uploadPause   = time.Minute        // time without a byte after which an upload ends
+	metadataName  = "X-Metadata-"      // prefix of headers
+	diskFull      = "the disk is full" // prefix in the errors of aibox's files
+	octetStream   = "application/octet-stream"
 )
 
 // readFile sends a file. A browser that opens the URL stores it, and runs nothing of it.
@@ -134,7 +137,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) ([]writtenFile, 
 	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err == nil && kind == "multipart/form-data" && parameters["boundary"] != "":
-		return s.writeForm(r, multipart.NewReader(body, parameters["boundary"]))
+		return s.writeForm(r, newForm(body, parameters["boundary"]))
 	case err == nil && kind == octetStream:
 		file, err := s.writeFile(r, r.URL.Query().Get("path"), body)
 		if err != nil {
@@ -147,14 +150,14 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) ([]writtenFile, 
 }
 
 // writeForm writes the files of a form, each to the path of the request or to its own name.
-func (s *Server) writeForm(r *http.Request, form *multipart.Reader) ([]writtenFile, error) {
+func (s *Server) writeForm(r *http.Request, form *form) ([]writtenFile, error) {
 	var files []writtenFile
 	for {
-		part, err := form.NextPart()
+		part, err := form.next()
 		switch {
-		case errors.Is(err, io.EOF) && len(files) == 0:
+		case err == io.EOF && len(files) == 0: //nolint:errorlint // the error of a form that was cut off may wrap io.EOF
 			return nil, &apiError{http.StatusBadRequest, "the form has no file"}
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // as above
 			return files, nil
 		case err != nil:
 			return nil, &apiError{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
@@ -173,6 +176,39 @@ func (s *Server) writeForm(r *http.Request, form *multipart.Reader) ([]writtenFi
 		}
 		files = append(files, file)
 	}
+}
+
+// form reads the parts of a form. It keeps a limited part of them in memory.
+type form struct {
+	parts *multipart.Reader
+	body  *io.LimitedReader
+	last  *multipart.Part
+}
+
+func newForm(body io.Reader, boundary string) *form {
+	// If the body ends before the headers of a part, multipart returns io.EOF, as at the last
+	// boundary. With an empty line at the end, there is a part instead, which has no end.
+	limited := &io.LimitedReader{R: io.MultiReader(body, strings.NewReader("\r\n\r\n"))}
+	return &form{parts: multipart.NewReader(limited, boundary), body: limited}
+}
+
+// next returns the next part, or an unwrapped io.EOF at the last boundary.
+func (f *form) next() (*multipart.Part, error) {
+	if f.last != nil { // otherwise its rest would count as the headers of the next part
+		if _, err := io.Copy(io.Discard, f.last); err != nil {
+			return nil, err
+		}
+	}
+	f.body.N = maxPartHeader
+	part, err := f.parts.NextPart()
+	switch {
+	case err != nil && f.body.N <= 0:
+		return nil, fmt.Errorf("the headers of a part have more than %d bytes", maxPartHeader)
+	case err != nil:
+		return nil, err
+	}
+	f.body.N, f.last = math.MaxInt64, part
+	return part, nil
 }
 
 // fileName returns the name of a file in a form. It is the path in the sandbox, so its

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -27,30 +28,49 @@ const forkPrefix = "fork-"
 type forkNames struct {
 	key    []byte
 	server string // identifies this process
+
+	mu      sync.Mutex
+	running map[string]int // forks of this process by their sandboxes
 }
 
-func newForkNames(key []byte) forkNames {
-	return forkNames{key: derive(key, "fork"), server: rand.Text()}
+func newForkNames(key []byte) *forkNames {
+	return &forkNames{key: derive(key, "fork"), server: rand.Text(), running: map[string]int{}}
+}
+
+// begin begins a fork of a sandbox: its snapshot is not left until end is called.
+func (f *forkNames) begin(sandbox string) (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running[sandbox]++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.running[sandbox]--; f.running[sandbox] == 0 {
+			delete(f.running, sandbox)
+		}
+	}
 }
 
 // name returns the name of a snapshot of a sandbox.
-func (f forkNames) name(sandbox string) string {
+func (f *forkNames) name(sandbox string) string {
 	return forkPrefix + f.server + "-" + f.code(f.server, sandbox)
 }
 
-func (f forkNames) code(server, sandbox string) string {
+func (f *forkNames) code(server, sandbox string) string {
 	mac := hmac.New(sha256.New, f.key)
 	mac.Write([]byte(server + "\x00" + sandbox))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// check reports whether a snapshot of a sandbox is that of a fork, and whether a server that was
-// killed has left it.
-func (f forkNames) check(sandbox, name string) (isFork, isLeft bool) {
+// check reports whether a snapshot of a sandbox is that of a fork, and whether the fork has left it:
+// its server was killed, or the snapshot could not be deleted.
+func (f *forkNames) check(sandbox, name string) (isFork, isLeft bool) {
 	text, isFork := strings.CutPrefix(name, forkPrefix)
 	server, code, _ := strings.Cut(text, "-")
 	isFork = isFork && hmac.Equal([]byte(code), []byte(f.code(server, sandbox)))
-	return isFork, isFork && server != f.server
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return isFork, isFork && (server != f.server || f.running[sandbox] == 0)
 }
 
 // forkJSON is one sandbox of a fork, or the reason why it could not be created.
@@ -86,6 +106,7 @@ func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.snapshots(r.Context(), ""); err != nil { // what a fork has left may use up the quota
 		return err
 	}
+	defer s.forks.begin(r.PathValue("id"))()
 	taken, err := s.snapshot(r.Context(), r.PathValue("id"), s.forks.name(r.PathValue("id")))
 	if err != nil {
 		return err
@@ -101,10 +122,8 @@ func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 		access := s.access(r, one.Msg)
 		made = append(made, forkJSON{Sandbox: &access})
 	}
-	_, err = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
-	if err != nil {
-		return err
-	}
+	// The sandboxes exist in any case. A snapshot that cannot be deleted is left; see check.
+	_, _ = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
 	writeJSON(w, http.StatusCreated, made)
 	return nil
 }

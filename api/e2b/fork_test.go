@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -8,6 +9,7 @@ import (
 func TestTheSnapshotOfAForkIsRecognizedAndOnlyThatOfADeadServerIsLeft(t *testing.T) {
 	key := make([]byte, KeySize)
 	dead, own := newForkNames(key), newForkNames(key)
+	end := own.begin("s")
 	for name, c := range map[string]struct {
 		sandbox, name  string
 		isFork, isLeft bool
@@ -26,5 +28,37 @@ func TestTheSnapshotOfAForkIsRecognizedAndOnlyThatOfADeadServerIsLeft(t *testing
 		if isFork, isLeft := own.check(c.sandbox, c.name); isFork != c.isFork || isLeft != c.isLeft {
 			t.Errorf("%s: %v %v", name, isFork, isLeft)
 		}
+	}
+	endSecond := own.begin("s")
+	end()
+	if _, isLeft := own.check("s", own.name("s")); isLeft {
+		t.Error("a snapshot is left while another fork of the sandbox runs")
+	}
+	endSecond()
+	if _, isLeft := own.check("s", own.name("s")); !isLeft {
+		t.Error("a snapshot that could not be deleted is not left")
+	}
+}
+
+func TestAForkWhoseSnapshotCannotBeDeletedReturnsItsSandboxes(t *testing.T) {
+	fake, _, front := serve(t)
+	a := create(t, front, "token-a")
+	fake.keeps = true
+	status, body := call(t, front, "POST", "/e2b/sandboxes/"+a.SandboxID+"/fork", `{"count": 2}`, "X-API-KEY", "token-a")
+	if status != http.StatusCreated || strings.Count(body, `"sandboxID"`) != 2 {
+		t.Errorf("%d %s", status, body)
+	}
+	list := func() string {
+		_, body := call(t, front, "GET", "/e2b/snapshots", "", "X-API-KEY", "token-a")
+		return strings.TrimSpace(body)
+	}
+	if body := list(); body != "[]" || len(fake.snapshots) != 1 {
+		t.Errorf("snapshots that forks have left are listed: %s, %v", body, fake.snapshots)
+	}
+	fake.mu.Lock()
+	fake.keeps = false
+	fake.mu.Unlock()
+	if body := list(); body != "[]" || len(fake.snapshots) != 0 {
+		t.Errorf("the snapshot stays: %s, %v", body, fake.snapshots)
 	}
 }

@@ -91,7 +91,7 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
 }
 
 // snapshots returns the caller's snapshots of a sandbox, or of all, without those of forks. It
-// deletes those of forks in which the server was killed.
+// deletes those that forks have left.
 func (s *Server) snapshots(ctx context.Context, sandbox string) ([]*aiboxv1.Snapshot, error) {
 	all, err := s.backend.sandboxes.ListSnapshots(ctx, connect.NewRequest(&aiboxv1.ListSnapshotsRequest{SandboxId: sandbox}))
 	if err != nil {
