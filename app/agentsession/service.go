@@ -8,6 +8,7 @@ package agentsession
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -115,5 +116,10 @@ func (s *Service) Delete(ctx context.Context, id session.ID) error {
 			return err
 		}
 	}
-	return s.Sessions.Remove(ctx, id, true)
+	err := s.Sessions.Remove(ctx, id, true)
+	if s.Policy.Tenant != session.LocalTenant && errors.Is(err, manager.ErrUnsaved) {
+		return fault.New(fault.Environment, "the session cannot be deleted, because its work cannot be saved first").
+			Hint("only the machine's user can delete it: `aibox rm --force %s`", id)
+	}
+	return err
 }

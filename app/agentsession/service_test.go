@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +16,10 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/netguard/preset"
+	"aibox/review/reviewtest"
 	"aibox/session"
 	"aibox/session/manager"
+	"aibox/workspace"
 )
 
 // newService returns the use cases for a folder with these sessions.
@@ -200,5 +203,30 @@ func TestTheUsageOfASessionIsCountedBeforeItIsDeleted(t *testing.T) {
 	}
 	if _, err := s.Find("00002-codex"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("it was not deleted: %v", err)
+	}
+}
+
+func TestADeletionThatCannotSaveTheWorkNamesNoPathOfTheHost(t *testing.T) {
+	for tenant, local := range map[session.Tenant]bool{session.LocalTenant: true, "ann": false} {
+		repo := filepath.Join(t.TempDir(), "project")
+		reviewtest.CommitIn(t, repo, map[string]string{"a.txt": "one\n"})
+		const id = "00002-codex"
+		s := newService(t, Policy{Tenant: tenant, AnyRepository: true}, named(id, repo, tenant))
+		home := filepath.Dir(s.Trees.Dir)
+		ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: id, Dirs: paths.Dirs{
+			Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache", Runtime: home + "/run", Workspace: home + "/w",
+		}})
+		reviewtest.Must(t, err)
+		state, err := json.Marshal(session.State{Phase: session.Ended, Workspace: ws, Result: &session.Result{}})
+		reviewtest.Must(t, err)
+		reviewtest.Write(t, filepath.Join(home, "state/sessions", id, "state.json"), string(state))
+		reviewtest.Write(t, ws.Baseline, "damaged")
+		err = s.Delete(t.Context(), id)
+		if text := fmt.Sprint(err, fault.Hints(err)); err == nil || strings.Contains(text, home) != local || !strings.Contains(text, "aibox rm --force "+id) {
+			t.Errorf("%s: %s", tenant, text)
+		}
+		if _, err := s.Find(id); err != nil {
+			t.Errorf("%s: it was deleted: %v", tenant, err)
+		}
 	}
 }

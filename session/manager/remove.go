@@ -180,12 +180,21 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 	return workspace.Remove(ctx, ws)
 }
 
+// ErrUnsaved marks the error of Remove for a workspace that cannot be saved. Its hints name the
+// workspace's path on the host.
+var ErrUnsaved = errors.New("the workspace cannot be saved")
+
 // unsavedFault is the error for a workspace whose removal could lose changes, because err prevents
 // that they are saved.
 func unsavedFault(id session.ID, ws *workspace.Workspace, err error) error {
-	return fault.New(fault.KindOf(err), "saving the workspace before it is removed: %w", err).
+	return fault.New(fault.KindOf(err), "saving the workspace before it is removed: %w", marked{err}).
 		Hint("if you need nothing in %s, delete that folder yourself, and then: aibox rm --force %s", termtext.Escape(ws.Path), id)
 }
+
+// marked is an error with the mark ErrUnsaved.
+type marked struct{ error }
+
+func (m marked) Unwrap() []error { return []error{ErrUnsaved, m.error} }
 
 func unreviewedFault(id session.ID) error {
 	return fault.New(fault.Conflict, "not all changes of %s have been reviewed", id).

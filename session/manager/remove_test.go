@@ -85,7 +85,7 @@ func TestAForcedRemovalKeepsAWorkspaceThatCannotBeSaved(t *testing.T) {
 	later := filepath.Join(ws.Path, "later.txt")
 	d.write(later, "later\n")
 	d.write(ws.Baseline, "damaged")
-	if err := d.Remove(t.Context(), "00001-a", true); err == nil || len(fault.Hints(err)) == 0 {
+	if err := d.Remove(t.Context(), "00001-a", true); !errors.Is(err, ErrUnsaved) || len(fault.Hints(err)) == 0 {
 		t.Errorf("it ends with %v, hints %q", err, fault.Hints(err))
 	}
 	if _, err := os.Lstat(later); err != nil {
