@@ -191,6 +191,13 @@ class ConnectionTest(unittest.TestCase):
             for use in uses(lambda sandbox: sandbox.process(1).events(), *answers):
                 self.assertEqual([event.seq for event in use()], [1, 2])
 
+    def test_a_watch_is_lost_if_its_connection_is_silent(self) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {STREAM_HEADERS['Content-Type']}\r\nContent-Length: 100000\r\n\r\n".encode()
+        with mock.patch("aibox._protocol.MAX_SILENCE", 0.5):
+            for use in uses(lambda sandbox: sandbox.watch("/"), Held(head + envelope({}))):
+                with self.assertRaises(errors.ConnectionLostError):
+                    use()
+
 
 if __name__ == "__main__":
     unittest.main()

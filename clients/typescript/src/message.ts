@@ -81,6 +81,13 @@ function whole(value: number): number {
   return value;
 }
 
+/** Returns the number in an answer. */
+function received(json: unknown): number {
+  const value = typeof json === "number" ? json : typeof json === "string" && json !== "" ? Number(json) : NaN;
+  if (Number.isNaN(value) && json !== "NaN") throw new TypeError(`${JSON.stringify(json)} is not a number`);
+  return value;
+}
+
 /** Returns the JSON of a duration that is not 0. */
 function durationJSON(seconds: number): string {
   const text = seconds.toFixed(6).replace(/\.?0+$/, "");
@@ -88,12 +95,17 @@ function durationJSON(seconds: number): string {
   return `${text}s`;
 }
 
-export const int: Codec<number> = { zero: () => 0, encode: (value: number) => known(value) || undefined, decode: Number, zeroJSON: 0 };
+export const int: Codec<number> = { zero: () => 0, encode: (value: number) => known(value) || undefined, decode: received, zeroJSON: 0 };
 export const float: Codec<number> = int;
+/**
+ * A whole number. From 2^53 on, a received one is the nearest that a number can be, which
+ * Number.isSafeInteger reports. It cannot be sent. It is no error: a program in a sandbox can make a
+ * file that claims to be as large, and could keep others from being listed.
+ */
 export const int64: Codec<number> = {
   zero: () => 0,
   encode: (value: number) => (whole(value) ? String(value) : undefined),
-  decode: Number,
+  decode: received,
   zeroJSON: "0",
 };
 export const bytes: Codec<Uint8Array> = {

@@ -137,6 +137,23 @@ test("a stream continues on another connection if the first one is silent", asyn
   });
 });
 
+test("a watch is lost if its connection is silent", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  await serving([(_, response) => void response.write(envelope({}))], async (client) => {
+    const events = sandboxOf(client).watch("/");
+    await events.next();
+    const next = events.next();
+    let ended = false;
+    const failed = assert.rejects(next, aibox.ConnectionLostError).finally(() => (ended = true));
+    for (let turns = 0; turns < 1000 && !ended; turns++) {
+      context.mock.timers.tick(60_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(ended);
+    await failed;
+  });
+});
+
 test("calls of all kinds wait for a server that is being restarted", async (context) => {
   for (const use of [
     (sandbox: aibox.Sandbox) => sandbox.readFile("x"),
