@@ -94,3 +94,11 @@ func TestEveryToolRefusesArgumentsThatItDoesNotHaveAndNamesThem(t *testing.T) {
 		t.Errorf("afterwards: %+v, %v", result, err)
 	}
 }
+
+func TestATimeLimitIsNeverRoundedToNone(t *testing.T) {
+	for _, seconds := range []float64{1e-10, 1e-300, 0, 600} {
+		if limit, err := runTime(seconds); err != nil || limit <= 0 || limit > maxRun {
+			t.Errorf("%v seconds: %v, %v", seconds, limit, err)
+		}
+	}
+}

@@ -24,7 +24,8 @@ func runTime(seconds float64) (time.Duration, error) {
 		return 0, fault.New(fault.Usage, "a call runs for up to %v seconds, not %v", maxRun.Seconds(), seconds).
 			Hint("start longer work in the background: sh -c 'COMMAND > log 2>&1 &'")
 	default:
-		return time.Duration(seconds * float64(time.Second)), nil
+		// The next shorter time is 0, which would mean no limit.
+		return max(time.Duration(seconds*float64(time.Second)), time.Nanosecond), nil
 	}
 }
 
