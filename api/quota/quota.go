@@ -6,6 +6,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -268,10 +269,13 @@ func check(quota, used, wanted store.Quota) error {
 		case b.setting != "" && b.wanted == 0:
 			return fault.New(fault.Limit, "the tenant's quota is %v %s, and a sandbox without a limit could use more", b.bound, b.of).
 				Hint("give the sandbox the limit %s", b.setting)
-		case b.used+b.wanted > b.bound:
-			return fault.New(fault.Limit, "the tenant's quota is %v %s, of which %s", b.bound, b.of, fmt.Sprintf("%v are in use", b.used)).
+		case rounded(b.used+b.wanted) > rounded(b.bound):
+			return fault.New(fault.Limit, "the tenant's quota is %v %s, of which %s", b.bound, b.of, fmt.Sprintf("%v are in use", rounded(b.used))).
 				Hint("destroy a sandbox, or ask for less")
 		}
 	}
 	return nil
 }
+
+// rounded returns a number without the error of a sum of fractions: 0.4 + 0.4 + 0.4 exceeds 1.2.
+func rounded(n float64) float64 { return math.Round(n*1e6) / 1e6 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -312,5 +313,19 @@ func TestNoRecordIsReadForATenantWithoutAnyQuota(t *testing.T) {
 		if unlimited := quota == (store.Quota{}); (err == nil) != unlimited || fault.KindOf(err) == fault.Limit {
 			t.Errorf("%+v: %v", quota, err)
 		}
+	}
+}
+
+func TestFractionsOfProcessorsAddUpToTheQuota(t *testing.T) {
+	part, used := store.Quota{CPUs: 0.4}, store.Quota{}
+	quota := store.Quota{CPUs: 1.2}
+	for range 3 {
+		if err := check(quota, used, part); err != nil {
+			t.Errorf("with %v processors in use: %v", used.CPUs, err)
+		}
+		add(&used, part, 1)
+	}
+	if err := check(quota, used, part); err == nil || !strings.Contains(err.Error(), "of which 1.2 are in use") {
+		t.Errorf("a fourth one: %v", err)
 	}
 }
