@@ -18,7 +18,8 @@ type bodyReader struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
-	limit   int64 // bytes; 0: none
+	until   time.Time // when it must have arrived; zero: no limit
+	limit   int64     // bytes; 0: none
 	// messages has what was read; nil if the handler keeps only pieces of it.
 	messages *budget.Call
 	// keepDeadline says that there is a deadline until the end of the body, also between reads:
@@ -53,7 +54,11 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		b.failed = &http.MaxBytesError{Limit: b.limit}
 		return 0, b.failed
 	}
-	if !b.setDeadline(time.Now().Add(b.stall)) {
+	deadline := time.Now().Add(b.stall)
+	if !b.until.IsZero() && b.until.Before(deadline) {
+		deadline = b.until
+	}
+	if !b.setDeadline(deadline) {
 		return 0, errBodyEnded
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -69,7 +74,11 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	case isEnded:
 		return n, errBodyEnded
 	}
-	b.failed = &failed{failTimeout, fmt.Sprintf("nothing of the request arrived for %v, which is the limit", b.stall), nil}
+	message := "nothing of the request arrived for %v, which is the limit"
+	if !b.until.IsZero() {
+		message = "the request did not arrive within %v, which is the limit"
+	}
+	b.failed = &failed{failTimeout, fmt.Sprintf(message, b.stall), nil}
 	return n, b.failed
 }
 

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -76,32 +78,100 @@ func TestAnAnswerThatIsNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-func TestMoreConnectionsThanTheLimitWait(t *testing.T) {
-	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 2} })
-	var open []net.Conn
-	for range 3 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
+// health is a request that everyone can make; its body has 2 bytes.
+const health = "POST /grpc.health.v1.Health/Check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+
+// connect opens a connection and sends text.
+func (s *site) connect(text string) net.Conn {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	_, _ = io.WriteString(conn, text)
+	return conn
+}
+
+// busy opens a connection with a request whose body does not come.
+func (s *site) busy() net.Conn {
+	s.t.Helper()
+	conn := s.connect(strings.Replace(health, "\r\n", "\r\nExpect: 100-continue\r\n", 1))
+	text := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := io.ReadFull(conn, text); err != nil || !strings.Contains(string(text), " 100 ") { // its handler reads
+		s.t.Fatalf("%q, %v", text, err)
+	}
+	return conn
+}
+
+// answers reports whether a connection gets an answer to health.
+func answers(conn net.Conn, within time.Duration) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(within))
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode == http.StatusOK
+}
+
+func TestMoreConnectionsWithRequestsThanTheLimitWait(t *testing.T) {
+	for name, end := range map[string]func(net.Conn){
+		"the first one is closed":     func(conn net.Conn) { _ = conn.Close() },
+		"the first request has ended": func(conn net.Conn) { _, _ = io.WriteString(conn, "{}") },
+	} {
+		s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 2, Stall: time.Hour} })
+		first := s.busy()
+		s.busy()
+		third := s.connect(health + "{}")
+		if answers(third, 100*time.Millisecond) {
+			t.Errorf("%s: the third one has an answer, too", name)
 		}
-		defer conn.Close()
-		_, _ = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-		open = append(open, conn)
+		end(first)
+		if !answers(third, time.Minute) {
+			t.Errorf("%s: the third one has no answer", name)
+		}
 	}
-	answers := func(conn net.Conn, within time.Duration) bool {
-		_ = conn.SetReadDeadline(time.Now().Add(within))
-		_, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 200 OK")))
-		return err == nil
+}
+
+func TestAConnectionTakesThePlaceOfOneWithoutARequest(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 2, Stall: time.Hour} })
+	idle := s.connect(health + "{}")
+	if !answers(idle, time.Minute) {
+		t.Fatal("the first one has no answer")
 	}
-	if !answers(open[0], time.Minute) || !answers(open[1], time.Minute) {
-		t.Fatal("the first two connections have no answer")
+	untouched := s.connect("")
+	for range 2 {
+		if !answers(s.connect(health+"{}"), time.Minute) {
+			t.Error("the next one has no answer")
+		}
 	}
-	if answers(open[2], 100*time.Millisecond) {
-		t.Error("the third one has an answer, too")
+	for name, conn := range map[string]net.Conn{"after its request": idle, "before its first request": untouched} {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the connection %s: %v", name, err)
+		}
 	}
-	_ = open[0].Close()
-	if !answers(open[2], time.Minute) {
-		t.Error("the third one has no answer when the first one is closed")
+}
+
+func TestABodyOfSomebodyUnknownHasALimitedTime(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{Stall: time.Second} })
+	conn := s.connect(strings.Replace(health, ": 2\r\n", ": 10000\r\n", 1))
+	ended := make(chan bool, 1)
+	go func() { ended <- answers(conn, 2*time.Minute) }()
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			_, _ = io.WriteString(conn, " ")
+		case <-late:
+			t.Fatal("the request does not end")
+		}
 	}
 }
 

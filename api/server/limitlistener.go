@@ -1,41 +1,116 @@
 package server
 
 import (
+	"crypto/tls"
 	"net"
+	"net/http"
+	"slices"
 	"sync"
 
 	"aibox/internal/halfclose"
 )
 
-// limitListener accepts a limited number of connections at once. Unlike those of package netutil,
-// its connections keep CloseWrite. Without that, the end of the stream of a program in a sandbox
-// would close an upgraded connection on which the client still sends.
+// limitListener has a limited number of open connections. If there are as many, a new one takes the
+// place of the one that has waited longest for a request, after an earlier request if possible. So nobody, with or without a token, can
+// keep others out by connections that do nothing; what connections do is limited elsewhere. Unlike
+// those of package netutil, its connections keep CloseWrite. Without that, the end of the stream of
+// a program in a sandbox would close an upgraded connection on which the client still sends.
 type limitListener struct {
 	net.Listener
 	open   chan struct{} // an element for each open connection
 	closed chan struct{}
 	close  func()
+
+	mu          sync.Mutex
+	idle, fresh []*limitedConn // after a request, and before the first one; longest first
+	full        bool           // a new connection waits for a place
 }
 
-// newLimitListener limits the open connections of a listener to most.
+// newLimitListener limits the open connections of a listener to most. Its setState must be called
+// with their states.
 func newLimitListener(listener net.Listener, most int) *limitListener {
 	closed := make(chan struct{})
-	return &limitListener{listener, make(chan struct{}, most), closed, sync.OnceFunc(func() { close(closed) })}
+	return &limitListener{Listener: listener, open: make(chan struct{}, most), closed: closed, close: sync.OnceFunc(func() { close(closed) })}
 }
 
 // Accept waits for the next connection, and for its place.
 func (l *limitListener) Accept() (net.Conn, error) {
-	select {
-	case l.open <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		<-l.open
 		return nil, err
 	}
-	return &limitedConn{halfclose.New(conn), sync.OnceFunc(func() { <-l.open })}, nil
+	select {
+	case l.open <- struct{}{}:
+		return l.limited(conn), nil
+	default:
+	}
+	l.setFull(true)
+	defer l.setFull(false)
+	select {
+	case l.open <- struct{}{}:
+		return l.limited(conn), nil
+	case <-l.closed:
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *limitListener) limited(conn net.Conn) *limitedConn {
+	c := &limitedConn{Conn: halfclose.New(conn), listener: l}
+	c.release = sync.OnceFunc(func() { <-l.open })
+	return c
+}
+
+// setFull says whether a new connection waits for a place, and makes one.
+func (l *limitListener) setFull(full bool) {
+	l.mu.Lock()
+	l.full = full
+	waiting := slices.Concat(l.idle, l.fresh)
+	l.mu.Unlock()
+	if full && len(waiting) > 0 {
+		_ = waiting[0].Close()
+	}
+}
+
+// setState is the ConnState of the server of the connections.
+func (l *limitListener) setState(conn net.Conn, state http.ConnState) {
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	c, ok := conn.(*limitedConn)
+	if !ok {
+		return
+	}
+	l.forget(c)
+	if l.remember(c, state) {
+		_ = c.Close()
+	}
+}
+
+// remember remembers a connection that waits, or reports that it must make room instead.
+func (l *limitListener) remember(c *limitedConn, state http.ConnState) (makesRoom bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case state == http.StateNew:
+		l.fresh = append(l.fresh, c)
+	case state == http.StateIdle && l.full:
+		l.full, makesRoom = false, true
+	case state == http.StateIdle:
+		l.idle = append(l.idle, c)
+	}
+	return makesRoom
+}
+
+// forget removes a connection from those that wait.
+func (l *limitListener) forget(c *limitedConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, list := range []*[]*limitedConn{&l.idle, &l.fresh} {
+		if i := slices.Index(*list, c); i >= 0 {
+			*list = slices.Delete(*list, i, i+1)
+		}
+	}
 }
 
 // Close ends the listener and an Accept that waits for a place.
@@ -48,12 +123,14 @@ func (l *limitListener) Close() error {
 // limitedConn gives its place back when it is closed.
 type limitedConn struct {
 	*halfclose.Conn
-	release func()
+	listener *limitListener
+	release  func()
 }
 
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	err := c.Conn.Close()
+	c.listener.forget(c)
 	c.release()
 	return err
 }

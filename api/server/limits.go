@@ -21,7 +21,7 @@ type Limits struct {
 	HeaderTime  time.Duration // time for a request's header; default 10 s
 	Stall       time.Duration // maximum pause of a body, or of the reader of an answer; default 1 min
 	Idle        time.Duration // time for which a connection without a call stays open; default 2 min
-	Connections int           // default 1,024
+	Connections int           // default 1,024; a new one takes the place of one without a request
 	Calls       int           // at once; default 1,024
 	TenantCalls int           // of one tenant at once; default 256
 	// What messages that have arrived can have at once, in bytes, until their calls end or ask for

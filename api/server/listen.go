@@ -108,13 +108,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		ErrorLog:    log.New(io.Discard, "", 0), // it would contain data from strangers
 		BaseContext: func(net.Listener) context.Context { return calls },
 	}
-	listener = newLimitListener(listener, l.Connections)
+	limited := newLimitListener(listener, l.Connections)
+	h.ConnState = limited.setState
 	ended := make(chan error, 1)
 	go func() {
 		if config != nil {
-			ended <- h.ServeTLS(listener, "", "")
+			ended <- h.ServeTLS(limited, "", "")
 		} else {
-			ended <- h.Serve(listener)
+			ended <- h.Serve(limited)
 		}
 	}()
 	select {

@@ -161,6 +161,7 @@ const requestHeader = "Aibox-Request-Id"
 // guard wraps the handler of a route.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
 		id := strings.ToLower(rand.Text()[:16])
 		w.Header().Set(requestHeader, id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -171,11 +172,13 @@ func (s *Server) guard(route Route) http.Handler {
 			if !route.Upload && !isUpload(r.URL.Path) {
 				body.limit = 2 * s.options.Limits.Message // the message's own limit is checked when it is read
 			}
+			if route.Public && !route.Upload { // calls of nobody are not limited, so each has little time
+				body.until = begin.Add(s.options.Limits.Stall)
+			}
 			r.Body = body
 			requestOf(r.Context()).body = body
 			defer body.end()
 		}
-		begin := time.Now()
 		defer func() {
 			if reason := recover(); reason != nil {
 				if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value
