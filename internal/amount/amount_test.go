@@ -23,3 +23,19 @@ func TestAmountsParseAsUsersWriteThem(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAmountIsNeverRoundedToNone(t *testing.T) {
+	for _, text := range []string{"0.000000000001", "-0.000000000001", "0.00000000499"} {
+		if d, err := ParseDecimal(text); err == nil {
+			t.Errorf("the number %s is %v", text, d)
+		}
+		if u, err := ParseUSD(text); err == nil {
+			t.Errorf("%s dollars are %v", text, u)
+		}
+	}
+	for _, text := range []string{"0", "-0", "0.00"} {
+		if d, err := ParseDecimal(text); d != 0 || err != nil {
+			t.Errorf("the number %s is %v, %v", text, d, err)
+		}
+	}
+}

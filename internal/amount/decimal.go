@@ -27,7 +27,7 @@ func ParseDecimal(text string) (Decimal, error) {
 // DecimalOf converts a number. More than two digits after the point are an error.
 func DecimalOf(n float64) (Decimal, error) {
 	hundredths := math.Round(n * 100)
-	if math.Abs(n) > maxDecimal || math.Abs(hundredths-n*100) > 1e-6 {
+	if math.Abs(n) > maxDecimal || math.Abs(hundredths-n*100) > 1e-6 || hundredths == 0 && n != 0 { // 0 often means no limit
 		return 0, errors.New("not a number with at most two digits after the point")
 	}
 	return Decimal(hundredths), nil

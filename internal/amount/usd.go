@@ -26,7 +26,7 @@ func ParseUSD(text string) (USD, error) {
 // USDOf returns an amount in dollars. A fraction of a cent is an error.
 func USDOf(dollars float64) (USD, error) {
 	cents := math.Round(dollars * 100)
-	if math.Abs(dollars) > maxUSD || math.Abs(cents-dollars*100) > 1e-6 {
+	if math.Abs(dollars) > maxUSD || math.Abs(cents-dollars*100) > 1e-6 || cents == 0 && dollars != 0 { // 0 often means no limit
 		return 0, errors.New("not an amount of money in whole cents")
 	}
 	return USD(cents), nil
