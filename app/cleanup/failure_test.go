@@ -98,7 +98,7 @@ func TestASandboxThatCannotBeRemovedDoesNotKeepTheOthers(t *testing.T) {
 		return nil
 	}
 	r := d.failing(func(*Options) {})
-	if got, want := freed(r), "boxes 1: "+d.store.SandboxName("00002-b"); got != want {
+	if got, want := freed(r), "sandboxes 1: "+d.store.SandboxName("00002-b"); got != want {
 		t.Errorf("freed is %q, not %q", got, want)
 	}
 	if state, err := made[1].State(t.Context()); err != nil || state.Status != runtime.Gone {

@@ -231,7 +231,7 @@ func TestOnlyAbandonedSandboxesAreRemoved(t *testing.T) {
 		})
 		d.must(err)
 	}
-	want := "boxes 1: " + d.store.SandboxName("00009-late")
+	want := "sandboxes 1: " + d.store.SandboxName("00009-late")
 	if dry := d.collect(dryRun); freed(dry) != want {
 		t.Errorf("the dry run frees %q, not %q", freed(dry), want)
 	}
@@ -248,7 +248,7 @@ func TestOnlyAbandonedSandboxesAreRemoved(t *testing.T) {
 		t.Errorf("left are %q, not %q", left, want)
 	}
 	d.must(supervisor.Close())
-	if r, want := d.collect(), "boxes 1: "+d.store.SandboxName("00001-a"); freed(r) != want {
+	if r, want := d.collect(), "sandboxes 1: "+d.store.SandboxName("00001-a"); freed(r) != want {
 		t.Errorf("without its supervisor, freed is %q, not %q", freed(r), want)
 	}
 }
