@@ -91,14 +91,14 @@ func (s Store) Open(ctx context.Context, image runtime.ImageID, spec *session.Sp
 	if err != nil {
 		return nil, err
 	}
-	lock, err := flock.Try(filepath.Join(folder, lockFile), flock.Shared)
+	held, err := lock(folder, id, flock.Shared)
 	if errors.Is(err, flock.ErrHeld) {
 		return nil, notFound(id) // it is being deleted
 	}
 	if err != nil {
 		return nil, err
 	}
-	opened := &Opened{found, filepath.Join(folder, stateFolder), lock}
+	opened := &Opened{found, filepath.Join(folder, stateFolder), held}
 	err = opened.verify(ctx)
 	if err == nil {
 		err = os.Chtimes(filepath.Join(folder, lockFile), time.Time{}, time.Now()) // for Used

@@ -190,22 +190,54 @@ func (s Store) Delete(tenant session.Tenant, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return notFound(id)
-	}
-	lock, err := flock.Try(filepath.Join(folder, lockFile), flock.Exclusive)
+	held, err := lock(folder, id, flock.Exclusive)
 	if errors.Is(err, flock.ErrHeld) {
-		return fault.New(fault.Conflict, "a sandbox is being created from the snapshot %s", id).Hint("try again")
+		return inUse(folder, id)
 	}
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer held.Close()
 	gone := filepath.Join(filepath.Dir(folder), draftPrefix+id)
 	if err := os.Rename(folder, gone); err != nil {
 		return err
 	}
 	return os.RemoveAll(gone)
+}
+
+// inUse returns the error for a snapshot that cannot be deleted because something has locked it.
+func inUse(folder, id string) error {
+	shared, err := lock(folder, id, flock.Shared)
+	if errors.Is(err, flock.ErrHeld) {
+		return notFound(id) // it is being deleted
+	}
+	if err != nil {
+		return err
+	}
+	if err := shared.Close(); err != nil {
+		return err
+	}
+	return fault.New(fault.Conflict, "a sandbox is being created from the snapshot %s", id).Hint("try again")
+}
+
+// lock locks the snapshot in a folder, or fails at once with flock.ErrHeld. One that was deleted
+// before it was locked is a NotFound fault.
+func lock(folder, id string, mode flock.Mode) (*flock.Lock, error) {
+	held, err := flock.Try(filepath.Join(folder, lockFile), mode)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The file may have been deleted after it was opened. No id is used twice.
+	if _, err := os.Lstat(folder); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = notFound(id)
+		}
+		return nil, errors.Join(err, held.Close())
+	}
+	return held, nil
 }
 
 // Sweep removes what killed processes left behind: drafts without an owner, and the remains

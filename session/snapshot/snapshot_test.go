@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"aibox/config"
 	"aibox/internal/draft"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/runtime"
 	"aibox/session"
@@ -104,6 +106,51 @@ func TestOnlyTheTenantFindsASnapshotAndOnlyWhenComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Find("acme", m.ID); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+}
+
+// A program repeats a call whose answer was lost.
+func TestASnapshotThatIsUsedWhileItIsDeletedDoesNotExist(t *testing.T) {
+	s := newStore(t)
+	for range 200 {
+		m := taken(t, s)
+		var all sync.WaitGroup
+		errs := make(chan error, 8)
+		for range cap(errs) / 2 {
+			all.Go(func() { errs <- s.Delete("acme", m.ID) })
+			all.Go(func() {
+				opened, err := s.Open(t.Context(), "sha256:1", spec(m.ID), facts)
+				if err == nil {
+					err = opened.Close()
+				}
+				errs <- err
+			})
+		}
+		all.Wait()
+		for range cap(errs) {
+			if err := <-errs; err != nil && fault.KindOf(err) != fault.NotFound && fault.KindOf(err) != fault.Conflict {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestASnapshotThatIsBeingDeletedCannotBeDeletedAgain(t *testing.T) {
+	s := newStore(t)
+	m := taken(t, s)
+	folder, _ := s.folder("acme", m.ID)
+	deleting, err := lock(folder, m.ID, flock.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("acme", m.ID); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+	if err := deleting.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("acme", m.ID); err != nil {
 		t.Error(err)
 	}
 }
