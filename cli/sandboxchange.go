@@ -144,7 +144,7 @@ no longer allowed are closed. --allow= with nothing after it allows no host.
 A sandbox with the network policy none or local cannot get hosts later. Create it with
 --allow= if it may need them.`,
 		Example: `  aibox sandbox network 0dq4f
-  aibox sandbox network 0dq4f --allow pip`,
+  aibox sandbox network 0dq4f --allow api.example.com`,
 		Args:              sandboxArgs,
 		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {

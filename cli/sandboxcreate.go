@@ -46,7 +46,7 @@ root: they are refused with --root, and with a template whose user is root.`,
   aibox sandbox create --allow pip --timeout 30m
   aibox sandbox create --template code --memory 2GiB --metadata job=7
   aibox sandbox create --write /data --hide '/etc/ssl/*' --inbound 3000
-  aibox sandbox create --snapshot snap-7d2k --allow pip`,
+  aibox sandbox create --snapshot snap-7d2k --allow api.example.com`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.Flags()) },
 	}

@@ -142,6 +142,9 @@ func (m *Snapshot) Fits(image runtime.ImageID, spec *session.Spec) error {
 	if err := Storable(spec); err != nil {
 		return err
 	}
+	if err := checkPresets(m.ID, spec); err != nil {
+		return err
+	}
 	own, other := m.Spec.Sandbox, spec.Sandbox
 	differs := func(what string) error {
 		return fault.New(fault.Refused, "a sandbox from the snapshot %s has the %s of the sandbox that it was taken of, and no other", m.ID, what)
@@ -160,6 +163,17 @@ func (m *Snapshot) Fits(image runtime.ImageID, spec *session.Spec) error {
 	default:
 		return nil
 	}
+}
+
+// checkPresets refuses presets whose hosts are printed by tools in the sandbox: its programs could
+// have changed these tools, and none of them runs before the sandbox continues.
+func checkPresets(id string, spec *session.Spec) error {
+	_, unresolved, err := spec.Policy()
+	if err != nil || len(unresolved) == 0 {
+		return err
+	}
+	return fault.New(fault.Usage, "the preset %s can only be allowed in a sandbox without a snapshot", unresolved[0]).
+		Hint("name the hosts, or leave out the list: then it is that of the sandbox of the snapshot %s", id)
 }
 
 // Storable refuses a sandbox whose state cannot be stored, with the reason.

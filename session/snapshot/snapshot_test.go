@@ -247,6 +247,24 @@ func TestOnlyTheSameKindOfSandboxContinuesFromASnapshot(t *testing.T) {
 	}
 }
 
+func TestHostsThatToolsInASandboxPrintAreNotAllowedInOneFromASnapshot(t *testing.T) {
+	s := newStore(t)
+	m := taken(t, s)
+	asked := spec(m.ID)
+	asked.Network, asked.Allow = "allowlist", []string{"a.example", "pip"}
+	if _, err := s.Open(t.Context(), "sha256:1", asked, facts); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "the preset pip") {
+		t.Errorf("pip: %v", err)
+	}
+	asked.Allow = []string{"a.example", "github"}
+	opened, err := s.Open(t.Context(), "sha256:1", asked, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestADraftIsNotASnapshotAndItsRemainsAreRemoved(t *testing.T) {
 	s := newStore(t)
 	killed, whole := begun(t, s, "snap-killed"), taken(t, s)
