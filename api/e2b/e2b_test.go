@@ -140,6 +140,33 @@ func TestWithoutAValidTokenTheControlPlaneRefusesAllCalls(t *testing.T) {
 	}
 }
 
+func TestMetricsOfManySandboxesAreThoseOfAllThatRun(t *testing.T) {
+	fake, _, front := serve(t)
+	a, b, paused, other := create(t, front, "token-a"), create(t, front, "token-a"), create(t, front, "token-a"), create(t, front, "token-b")
+	fake.sandboxes[paused.SandboxID].state = aiboxv1.SandboxState_SANDBOX_STATE_PAUSED
+	path := "/e2b/sandboxes/metrics?sandbox_ids=" + strings.Join([]string{a.SandboxID, b.SandboxID, paused.SandboxID, other.SandboxID, "s999-sandbox"}, ",")
+	status, body := call(t, front, "GET", path, "", "X-API-KEY", "token-a")
+	var answer struct{ Sandboxes map[string]metricJSON }
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK || len(answer.Sandboxes) != 2 {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+	for want, cause := range map[int]error{
+		http.StatusTooManyRequests:     apiFault(connect.CodeResourceExhausted, "limit", "too many calls"),
+		http.StatusUnauthorized:        apiFault(connect.CodeUnauthenticated, "unauthenticated", "the token was revoked"),
+		http.StatusInternalServerError: apiFault(connect.CodeInternal, "internal", "aibox failed"),
+	} {
+		fake.unmeasured = cause
+		if status, body := call(t, front, "GET", path, "", "X-API-KEY", "token-a"); status != want {
+			t.Errorf("%v: %d %s", cause, status, body)
+		}
+	}
+	fake.unmeasured = nil
+	fake.revoked["token-a"] = true
+	if status, body := call(t, front, "GET", path, "", "X-API-KEY", "token-a"); status != http.StatusUnauthorized {
+		t.Errorf("a revoked token: %d %s", status, body)
+	}
+}
+
 func TestASandboxOfAnotherTenantIsAnsweredLikeOneThatDoesNotExist(t *testing.T) {
 	_, _, front := serve(t)
 	access := create(t, front, "token-a")

@@ -28,16 +28,17 @@ import (
 type fakeAPI struct {
 	files fakeFiles
 
-	mu        sync.Mutex
-	sandboxes map[string]*fakeSandbox
-	created   []*aiboxv1.CreateSandboxRequest
-	started   []*aiboxv1.StartProcessRequest
-	signals   []int32
-	policies  []*aiboxv1.NetworkPolicy
-	revoked   map[string]bool
-	snapshots []*aiboxv1.Snapshot
-	keeps     bool          // no snapshot can be deleted
-	exit      chan struct{} // processes end when it is closed
+	mu         sync.Mutex
+	sandboxes  map[string]*fakeSandbox
+	created    []*aiboxv1.CreateSandboxRequest
+	started    []*aiboxv1.StartProcessRequest
+	signals    []int32
+	policies   []*aiboxv1.NetworkPolicy
+	revoked    map[string]bool
+	snapshots  []*aiboxv1.Snapshot
+	keeps      bool          // no snapshot can be deleted
+	unmeasured error         // the error of each measurement; nil for none
+	exit       chan struct{} // processes end when it is closed
 }
 
 type fakeSandbox struct {
@@ -218,6 +219,11 @@ func (f fakeSandboxes) Resume(ctx context.Context, r *connect.Request[aiboxv1.Re
 func (f fakeSandboxes) Metrics(ctx context.Context, r *connect.Request[aiboxv1.SandboxMetricsRequest]) (*connect.Response[aiboxv1.SandboxMetrics], error) {
 	if _, err := f.running(ctx, r.Msg.SandboxId); err != nil {
 		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unmeasured != nil {
+		return nil, f.unmeasured
 	}
 	return connect.NewResponse(&aiboxv1.SandboxMetrics{Time: timestamppb.Now(), Cpus: 0.5, MemoryBytes: 1 << 20}), nil
 }

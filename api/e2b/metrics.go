@@ -2,6 +2,7 @@ package e2b
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -55,7 +56,8 @@ func (s *Server) sandboxMetrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// metricsOfMany measures several sandboxes. It omits those that do not run.
+// metricsOfMany measures several sandboxes. It omits those that do not run. Any other failure
+// fails the call, since sandboxes that are left out count as ended.
 func (s *Server) metricsOfMany(w http.ResponseWriter, r *http.Request) error {
 	ids := strings.Split(r.URL.Query().Get("sandbox_ids"), ",")
 	if len(ids) > maxMeasured {
@@ -63,10 +65,20 @@ func (s *Server) metricsOfMany(w http.ResponseWriter, r *http.Request) error {
 	}
 	measured := map[string]metricJSON{}
 	for _, id := range ids {
-		if m, err := s.metric(r.Context(), id); err == nil {
+		m, err := s.metric(r.Context(), id)
+		switch {
+		case err == nil:
 			measured[id] = m
+		case !isGone(err):
+			return err
 		}
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"sandboxes": measured})
 	return nil
+}
+
+// isGone reports whether a call failed because the sandbox does not run. It may have ended or been
+// paused after live found it.
+func isGone(err error) bool {
+	return errors.Is(err, errNoSandbox) || kindOf(err) == kindNotFound || kindOf(err) == kindConflict
 }
