@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -97,10 +98,16 @@ func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbac
 	for _, hunk := range in.Reject {
 		given.Reject = append(given.Reject, review.HunkID(hunk))
 	}
+	takeBack := func(context.Context) error { return nil }
 	if len(given.Comments)+len(given.Reject) > 0 {
-		if err := t.sessions.AddFeedback(ctx, id, given); err != nil {
+		var err error
+		if takeBack, err = t.sessions.AddFeedback(ctx, id, given); err != nil {
 			return nil, err
 		}
 	}
-	return t.start(ctx, c, agentsession.Request{Resumes: id, Prompt: in.Prompt})
+	made, err := t.start(ctx, c, agentsession.Request{Resumes: id, Prompt: in.Prompt})
+	if err != nil {
+		return nil, errors.Join(err, takeBack(context.WithoutCancel(ctx)))
+	}
+	return made, nil
 }

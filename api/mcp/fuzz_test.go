@@ -82,8 +82,8 @@ func (h hostileSessions) Accept(_ context.Context, id session.ID, _ agentsession
 	return agentsession.Accepted{}, fault.New(fault.Usage, "%s has no such changes: %s", id, hostile)
 }
 
-func (h hostileSessions) AddFeedback(context.Context, session.ID, agentsession.Feedback) error {
-	return nil
+func (h hostileSessions) AddFeedback(context.Context, session.ID, agentsession.Feedback) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, nil
 }
 
 // hostileSandboxes are sandboxes whose programs are hostile.

@@ -41,7 +41,7 @@ type Reviews interface {
 	Changes(ctx context.Context, id session.ID) (agentsession.Changes, error)
 	Files(ctx context.Context, id session.ID, names []string, visit func(review.FileDiff) error) error
 	Accept(ctx context.Context, id session.ID, request agentsession.AcceptRequest) (agentsession.Accepted, error)
-	AddFeedback(ctx context.Context, id session.ID, given agentsession.Feedback) error
+	AddFeedback(ctx context.Context, id session.ID, given agentsession.Feedback) (takeBack func(context.Context) error, err error)
 }
 
 // sessionTools are the tools for coding agents.

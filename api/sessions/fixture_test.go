@@ -39,6 +39,8 @@ type fixture struct {
 	budget *budget.Budget
 	// bundle is the maximum size of a bundle in bytes; 0: the default.
 	bundle int
+	// unstarted is the error of each start; nil for none.
+	unstarted error
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -62,6 +64,9 @@ func newFixture(t *testing.T) *fixture {
 			},
 			Trees:  agentsession.Trees{Dir: home + "/trees", InUse: func(string) bool { return false }},
 			Bundle: f.bundle,
+			Defaults: func(context.Context, session.Tenant) (config.RunOverrides, error) {
+				return config.RunOverrides{}, f.unstarted
+			},
 		}, nil
 	}})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

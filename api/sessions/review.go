@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -221,14 +222,19 @@ func (h *Handler) Feedback(ctx context.Context, r *connect.Request[aiboxv1.Sessi
 	if err != nil {
 		return nil, err
 	}
+	takeBack := func(context.Context) error { return nil }
 	if len(given.Comments)+len(given.Reject) > 0 {
-		if err := cases.AddFeedback(ctx, id, given); err != nil {
+		if takeBack, err = cases.AddFeedback(ctx, id, given); err != nil {
 			return nil, err
 		}
 	} else if r.Msg.GetPrompt() == "" {
 		return nil, fault.New(fault.Usage, "there is no feedback").Hint("give comments or a prompt")
 	}
-	return respond(cases.Start(ctx, agentsession.Request{Resumes: id, Prompt: r.Msg.GetPrompt()}, nil))
+	started, err := cases.Start(ctx, agentsession.Request{Resumes: id, Prompt: r.Msg.GetPrompt()}, nil)
+	if err != nil {
+		err = errors.Join(err, takeBack(context.WithoutCancel(ctx)))
+	}
+	return respond(started, err)
 }
 
 // changedPaths returns a function that returns the raw path of a changed file from the path that a caller

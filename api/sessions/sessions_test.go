@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -351,13 +352,58 @@ func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
 	}))
 	given := []feedback.Comment{{Text: " shorter, please "}, {Text: "here", Path: "a.txt", Line: 1}, {Text: "here", Path: "a.txt", Line: 2}, {Text: "here", Hunk: hunk[:12]}, {Text: "here"}}
 	for range 2 {
-		f.must(cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given}))
+		_, err := cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given})
+		f.must(err)
+		given[3].Hunk = review.HunkID(strings.ToUpper(string(given[3].Hunk)))
 	}
 	stored, err := all.Feedback("00001-codex")
 	f.must(err)
 	if len(stored.Comments) != len(given) {
 		t.Errorf("stored are %+v", stored.Comments)
 	}
+}
+
+// The agent would receive the feedback of all failed calls with that of the one that succeeds.
+func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
+	f := newFixture(t)
+	f.ended("00001-codex", map[string]string{"a.txt": edited, "b.txt": edited})
+	all := manager.New(manager.Deps{Dirs: f.dirs})
+	cases := &agentsession.Service{Sessions: all, Policy: agentsession.Policy{Tenant: "ann", AnyRepository: true}}
+	var hunks []review.HunkID
+	f.must(cases.Files(bounded(t), "00001-codex", nil, func(file review.FileDiff) error {
+		hunks = append(hunks, file.Hunks[0].ID)
+		return nil
+	}))
+	earlier := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}}, Reject: hunks[:1]}
+	_, err := cases.AddFeedback(bounded(t), "00001-codex", earlier)
+	f.must(err)
+	before, err := all.Feedback("00001-codex")
+	f.must(err)
+	check := func(what string) {
+		t.Helper()
+		stored, err := all.Feedback("00001-codex")
+		f.must(err)
+		if len(stored.Comments) != 1 || stored.Comments[0].Text != "earlier" || len(stored.Rejected) != 1 || stored.Rejected[0].Hunk != before.Rejected[0].Hunk {
+			t.Errorf("%s: stored are %+v and %+v", what, stored.Comments, stored.Rejected)
+		}
+	}
+	takeBack, err := cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks})
+	f.must(err)
+	f.must(takeBack(bounded(t)))
+	check("taken back")
+	f.must(takeBack(bounded(t)))
+	check("taken back twice")
+	_, err = cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}})
+	if err == nil {
+		t.Error("a comment on no file is stored")
+	}
+	check("half of it is wrong")
+	f.unstarted = errors.New("no")
+	_, err = f.as("ann").Feedback(bounded(t), ask(&aiboxv1.SessionFeedbackRequest{SessionId: "00001-codex", Comments: []*aiboxv1.Comment{{Text: "later"}}}))
+	if err == nil || !strings.Contains(err.Error(), "no") {
+		t.Errorf("the call: %v", err)
+	}
+	check("a call")
 }
 
 // A path is named as answers have it: escaped.

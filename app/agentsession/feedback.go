@@ -2,6 +2,7 @@ package agentsession
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -20,31 +21,70 @@ type Feedback struct {
 
 // AddFeedback stores feedback on the work of an ended session. The agent receives it when
 // another session resumes this one. Feedback about a file, a line or a hunk that does not
-// exist is a Usage fault; earlier entries are stored.
-func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback) error {
+// exist is a Usage fault, and nothing is stored.
+//
+// If no session is started that resumes this one, the caller calls takeBack, which removes what
+// this call has added. So neither a repeated call nor one with other comments adds to what a failed
+// one has stored.
+func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback) (takeBack func(context.Context) error, err error) {
 	if _, err := s.Find(id); err != nil {
-		return err
+		return nil, err
 	}
 	if len(given.Comments)+len(given.Reject) == 0 {
-		return fault.New(fault.Usage, "there is no feedback in the request").Hint("give a comment, or hunks to reject")
+		return nil, fault.New(fault.Usage, "there is no feedback in the request").Hint("give a comment, or hunks to reject")
 	}
 	stored, err := s.Sessions.Feedback(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	open := stored.Open()
+	var added []int
+	takeBack = func(ctx context.Context) error { return s.takeBack(ctx, id, added, open) }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, takeBack(context.WithoutCancel(ctx)))
+		}
+	}()
 	for _, comment := range given.Comments {
 		if slices.ContainsFunc(open.Comments, func(c feedback.Comment) bool { return isSame(c, comment) }) {
-			continue // a call is repeated whose session was not started
+			continue // a call is repeated in which the server was killed
 		}
-		if _, err := s.Sessions.Comment(ctx, id, comment); err != nil {
-			return err
+		made, err := s.Sessions.Comment(ctx, id, comment)
+		if err != nil {
+			return takeBack, err
 		}
+		added = append(added, made.Number)
 	}
 	if len(given.Reject) == 0 {
-		return nil
+		return takeBack, nil
 	}
-	return s.Sessions.Reject(ctx, id, given.Reject, given.Reason)
+	return takeBack, s.Sessions.Reject(ctx, id, given.Reject, given.Reason)
+}
+
+// takeBack removes the comments with these numbers, and the rejections that were not there before.
+// What was sent or removed meanwhile stays as it is.
+func (s *Service) takeBack(ctx context.Context, id session.ID, comments []int, before feedback.Feedback) error {
+	now, err := s.Sessions.Feedback(id)
+	if err != nil {
+		return err
+	}
+	open := now.Open()
+	comments = slices.DeleteFunc(slices.Clone(comments), func(number int) bool {
+		return !slices.ContainsFunc(open.Comments, func(c feedback.Comment) bool { return c.Number == number })
+	})
+	var rejected []review.HunkID
+	for _, r := range open.Rejected {
+		if !before.Rejects(r.Hunk) {
+			rejected = append(rejected, r.Hunk)
+		}
+	}
+	if len(comments) > 0 {
+		err = s.Sessions.Uncomment(ctx, id, comments...)
+	}
+	if len(rejected) > 0 {
+		err = errors.Join(err, s.Sessions.Unreject(ctx, id, rejected))
+	}
+	return err
 }
 
 // isSame reports whether a stored comment is the one that is given.
@@ -53,7 +93,7 @@ func isSame(stored, given feedback.Comment) bool {
 		return false
 	}
 	if given.Hunk != "" {
-		return strings.HasPrefix(string(stored.Hunk), string(given.Hunk))
+		return strings.HasPrefix(string(stored.Hunk), strings.ToLower(string(given.Hunk)))
 	}
 	return stored.Hunk == "" && stored.Path == given.Path && stored.Line == given.Line
 }
