@@ -56,6 +56,9 @@ func (o overview) view(width, height int) []string {
 		out = append(out, "", o.theme.Faint.Render("in its sandbox:"))
 		out = append(out, wrapped(o.theme.Faint.Render, termtext.Text(command), width)...)
 	}
+	if hidden := len(out) - height + 1; hidden > 1 && height > 1 {
+		out = append(out[:height-1], o.theme.Faint.Render(fmt.Sprintf("… %d more lines; a larger window shows them", hidden)))
+	}
 	return out
 }
 

@@ -1,11 +1,13 @@
 package newrun
 
 import (
+	"strings"
 	"testing"
 
 	"aibox/app/firstrun"
 	"aibox/config"
 	"aibox/session"
+	"aibox/ui/page"
 )
 
 func TestTheOverviewNamesTheModelThatTheNetworkPolicyPermits(t *testing.T) {
@@ -23,6 +25,19 @@ func TestTheOverviewNamesTheModelThatTheNetworkPolicyPermits(t *testing.T) {
 		settings.Inference, settings.Model, settings.Network = c.inference, c.model, c.network
 		if got := modelOf(&settings, &session.Spec{Run: settings.Run}); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.inference, c.network, got, c.want)
+		}
+	}
+}
+
+func TestAnOverviewThatIsCutSaysSo(t *testing.T) {
+	for command, cut := range map[string]bool{"codex exec": false, strings.Repeat("codex exec ", 200): true} {
+		w := newWorld(t)
+		w.command = command
+		p := newUser(t, w, 80, 24, page.NewRun{})
+		p.tell("mend it")
+		p.Press("ctrl+s")
+		if got := strings.Contains(p.View(), "more lines; a larger window shows them"); got != cut {
+			t.Errorf("a command of %d characters: marked as cut: %v\n%s", len(command), got, p.View())
 		}
 	}
 }

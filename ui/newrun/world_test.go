@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ type world struct {
 	asked    int      // how often the model server was asked
 	output   []string // of the bake that fails
 	delivers bool
+	command  string   // of the sandbox; empty for that of Codex
 	clouds   bool     // the user can accept the clouds of agents
 	hosts    []string // the hosts of clouds that the user has accepted before
 
@@ -192,7 +194,7 @@ func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []strin
 }
 
 func (w *world) Check(_ context.Context, d run.Request) (compose.Checked, error) {
-	c := compose.Checked{Command: "codex exec\nKEY=••••••••", Hide: d.Settings.Words("hide"), Delivers: w.delivers}
+	c := compose.Checked{Command: cmp.Or(w.command, "codex exec\nKEY=••••••••"), Hide: d.Settings.Words("hide"), Delivers: w.delivers}
 	if w.clouds && d.Agent == "codex" && d.Settings.Text("inference") == "cloud" && !w.accepted["codex"] {
 		return c, w.unserved("codex")
 	}
