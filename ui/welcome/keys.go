@@ -53,7 +53,13 @@ func (m *Model) Keys() []key.Binding {
 	if m.at == stepAgent && !m.agent.watching && m.agent.job() != nil {
 		keys = append(keys, toBake)
 	}
-	return append(keys, forward, backward, again)
+	if m.at < stepCount-1 {
+		keys = append(keys, forward)
+	}
+	if m.at > 0 {
+		keys = append(keys, backward)
+	}
+	return append(keys, again)
 }
 
 // verb describes what enter does; empty for nothing.

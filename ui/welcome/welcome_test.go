@@ -519,3 +519,27 @@ func TestWithoutAMachineItOnlySaysHowToStart(t *testing.T) {
 		t.Error(view)
 	}
 }
+
+func TestOnlyStepsThatExistAreOffered(t *testing.T) {
+	s := open(t, newWorld(daemon, codex))
+	offered := func() (titles []string) {
+		for _, b := range s.Keys() {
+			if k := b.Help().Key; k == "tab" || k == "shift+tab" {
+				titles = append(titles, k)
+			}
+		}
+		return titles
+	}
+	for range stepCount {
+		s.press("tab")
+	}
+	if got := offered(); !slices.Equal(got, []string{"shift+tab"}) {
+		t.Errorf("the last step offers %q", got)
+	}
+	for range stepCount {
+		s.press("shift+tab")
+	}
+	if got := offered(); !slices.Equal(got, []string{"tab"}) {
+		t.Errorf("the first step offers %q", got)
+	}
+}
