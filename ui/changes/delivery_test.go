@@ -86,6 +86,16 @@ func TestTheMessageIsShownFromItsSubjectAtEverySize(t *testing.T) {
 	p.Sees("│  Made by codex")
 }
 
+func TestTheLastQuestionCountsARenamedFileAsRenamed(t *testing.T) {
+	services := &recorded{set: worked(t), plan: &worktree.Plan{Steps: []worktree.Step{
+		{Path: "README.md", Action: worktree.ActionReplace},
+		{Path: "new.txt", From: "old.txt", Action: worktree.ActionReplace},
+	}}}
+	p := newUser(t, services, 120, 40)
+	p.Press("T", "A", "enter")
+	p.Sees("1 to replace · 1 to rename")
+}
+
 func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},

@@ -161,12 +161,17 @@ func (d *deliveryDialog) steps(t theme.Theme, width, height int) []string {
 	if plan == nil {
 		return []string{t.Faint.Render(ansi.Truncate("It is not known yet what happens to your files.", width, "…"))}
 	}
+	const rename worktree.Action = "rename" // replaces nothing at the new path
 	count := map[worktree.Action]int{}
 	for _, step := range plan.Steps {
-		count[step.Action]++
+		action := step.Action
+		if action == worktree.ActionReplace && step.From != "" {
+			action = rename
+		}
+		count[action]++
 	}
 	var parts []string
-	for _, action := range []worktree.Action{worktree.ActionCreate, worktree.ActionReplace, worktree.ActionMerge, worktree.ActionDelete, worktree.ActionKeep} {
+	for _, action := range []worktree.Action{worktree.ActionCreate, worktree.ActionReplace, rename, worktree.ActionMerge, worktree.ActionDelete, worktree.ActionKeep} {
 		if n := count[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n, action))
 		}
