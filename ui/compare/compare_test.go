@@ -162,6 +162,16 @@ func TestAChangedBinaryFileIsShownWithItsSize(t *testing.T) {
 	p.Sees("M +1 -2          ·                a.go")
 }
 
+func TestARunningSessionIsNotReportedToHaveChangedNoFile(t *testing.T) {
+	s := &scene{sets: map[session.ID]*review.ChangeSet{}}
+	s.add("0dq4g-codex", "gpt-oss")
+	s.members = append(s.members, batch().members[3])
+	newUser(t, s, 80, 24).Sees("no changes yet; those of a running session show once it has ended")
+	s.members = s.members[:1]
+	s.add("0dq4h-claude", "qwen3")
+	newUser(t, s, 80, 24).Sees("no session has changed a file")
+}
+
 func TestKeysReviewCompareAndAcceptASession(t *testing.T) {
 	p := newUser(t, batch(), 120, 40)
 	p.Press("enter", "down", "d", "l")

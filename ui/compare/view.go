@@ -298,7 +298,11 @@ func (m *Model) fileList() []string {
 	}
 	lines = append(lines, names+m.theme.Faint.Render("FILE"+more))
 	if len(m.compared.Files) == 0 {
-		return append(lines, m.theme.Faint.Render("  no session has changed a file yet"))
+		text := "  no session has changed a file"
+		if slices.ContainsFunc(m.compared.Members, func(one comparison.Member) bool { return !one.Known }) {
+			text = "  no changes yet; those of a running session show once it has ended"
+		}
+		return append(lines, m.theme.Faint.Render(ansi.Truncate(text, m.width, "…")))
 	}
 	from, to := m.files.Window()
 	for i := from; i < to; i++ {
