@@ -22,3 +22,10 @@ func TestNoNameOfAStepIsCut(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheListWithTheFocusHasTheCursor(t *testing.T) {
+	p := newUser(t, newWorld(t), 120, 40, page.NewRun{})
+	p.Sees("▸   codex")
+	p.Press("esc")
+	p.Sees("▹   codex")
+}

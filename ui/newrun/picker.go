@@ -148,7 +148,7 @@ func (p *picker) view(t theme.Theme, width int, active bool) []string {
 		case i == p.cursor.At() && active:
 			line = cursor.Mark + " " + t.Selected.Render(frame.Pad(line, width-2))
 		case i == p.cursor.At():
-			line = cursor.Mark + " " + line
+			line = cursor.Unfocused + " " + line
 		case it.disabled:
 			line = "  " + t.Faint.Render(line)
 		default:
