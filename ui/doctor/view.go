@@ -138,7 +138,7 @@ func (m *Model) pane(width, height int) []string {
 	mark, style := m.mark(*row)
 	out := []string{style.Render(mark) + " " + m.theme.Title.Render(ansi.Truncate(termtext.Escape(row.Name), width-2, "…"))}
 	add := func(text string, style lipgloss.Style) {
-		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), width, ""), "\n") {
+		for _, line := range frame.Wrap(termtext.Escape(text), width) {
 			out = append(out, style.Render(line))
 		}
 	}

@@ -238,7 +238,7 @@ func (f *fields) faint(text string) []string { return f.wrap(f.theme.Faint.Rende
 
 // wrap breaks a text into lines of a style.
 func (f *fields) wrap(style func(...string) string, text string) []string {
-	lines := strings.Split(ansi.Wrap(text, max(1, f.detailCols()), ""), "\n")
+	lines := frame.Wrap(text, f.detailCols())
 	for i, line := range lines {
 		lines[i] = style(line)
 	}

@@ -160,6 +160,11 @@ func TestTheErrorOfTheImageListIsShown(t *testing.T) {
 	p.Sees("it broke")
 }
 
+func TestAFlagInAHintIsNotBrokenAtItsHyphens(t *testing.T) {
+	k := &builder{err: fault.New(fault.Environment, "not built").Hint("load an image that was built elsewhere with docker load, and name it with --image REF")}
+	newUser(t, k, 80, 24).Sees("--image REF")
+}
+
 func TestAStaleAnswerIsDropped(t *testing.T) {
 	p := open(t)
 	outdated := p.m.check()

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"strings"
 	"time"
 
 	"aibox/bakery"
@@ -49,7 +48,7 @@ func (p *painter) title(r *row, width int) string {
 func (p *painter) facts(r *row, width int) []string {
 	var out []string
 	add := func(text string, style lipgloss.Style) {
-		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), width, ""), "\n") {
+		for _, line := range frame.Wrap(termtext.Escape(text), width) {
 			out = append(out, style.Render(line))
 		}
 	}

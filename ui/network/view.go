@@ -178,5 +178,5 @@ func (m *Model) full() []string {
 	if id := a.Event.String(); id != "" && a.What == auditlog.AskedEgress {
 		text += " · " + id
 	}
-	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)
+	return frame.Fill(frame.Wrap(text, m.width), fullRows)
 }

@@ -41,3 +41,12 @@ func TestAnOverviewThatIsCutSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestAFlagInTheCommandIsNotBrokenAtItsHyphens(t *testing.T) {
+	w := newWorld(t)
+	w.command = `codex --no-daemon -c 'projects={"/workspace"={trust_level="trusted"}}' --dangerously-bypass-approvals-and-sandbox`
+	p := newUser(t, w, 80, 24, page.NewRun{})
+	p.tell("mend it")
+	p.Press("ctrl+s")
+	p.Sees("--dangerously-bypass-approvals-and-sandbox")
+}

@@ -81,7 +81,7 @@ func (s *startStep) remedies(next string) string {
 
 // wrapped is text in lines of at most width columns, each in a style; nil is none.
 func wrapped(style func(...string) string, text string, width int) []string {
-	lines := strings.Split(ansi.Wrap(strings.TrimRight(text, "\n"), max(1, width), " "), "\n")
+	lines := frame.Wrap(strings.TrimRight(text, "\n"), width)
 	if style != nil {
 		for i, line := range lines {
 			lines[i] = style(line)

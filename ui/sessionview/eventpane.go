@@ -113,7 +113,7 @@ func (p *eventPane) event(h logEntry, width int) []string {
 	if h.mark != "·" {
 		style = p.theme.Warn
 	}
-	rows := strings.Split(ansi.Wrap(h.text, max(8, width-indent), ""), "\n")
+	rows := frame.Wrap(h.text, max(8, width-indent))
 	rows[0] = p.theme.Faint.Render(h.time.Local().Format(time.TimeOnly)) + " " + style.Render(ansi.Truncate(h.mark+" "+rows[0], max(1, width-indent+2), "…"))
 	for i, row := range rows[1:] {
 		rows[i+1] = p.below(row, width, style)

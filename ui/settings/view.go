@@ -123,7 +123,7 @@ func (m *Model) empty() []string {
 	case m.readErr != nil:
 		// The error contains an excerpt of the file.
 		out := []string{""}
-		for line := range strings.SplitSeq(ansi.Wrap(termtext.Text(m.readErr.Error()), max(10, m.width-4), ""), "\n") {
+		for _, line := range frame.Wrap(termtext.Text(m.readErr.Error()), max(10, m.width-4)) {
 			out = append(out, "  "+m.theme.Bad.Render(line))
 		}
 		for _, hint := range fault.Hints(m.readErr) {
@@ -148,7 +148,7 @@ func (m *Model) pane() []string {
 	if m.edit != nil {
 		lines = append(lines, m.editView(width)...)
 	} else {
-		lines = append(lines, wrap(setting.Field.Help, width)...)
+		lines = append(lines, frame.Wrap(setting.Field.Help, width)...)
 	}
 	if m.wide() {
 		lines = append(lines, "")
@@ -164,7 +164,7 @@ func (m *Model) pane() []string {
 func (m *Model) facts(setting config.Setting, width int) []string {
 	var lines []string
 	fact := func(name, text string) {
-		wrapped := wrap(text, max(10, width-factWidth))
+		wrapped := frame.Wrap(text, max(10, width-factWidth))
 		for i, line := range wrapped {
 			label := name
 			if i > 0 {
@@ -205,10 +205,6 @@ func orNothing(text string) string {
 	return termtext.Escape(text)
 }
 
-func wrap(text string, width int) []string {
-	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
-}
-
 // editView returns the field or the choices, and whether the value is valid.
 func (m *Model) editView(width int) []string {
 	e := m.edit
@@ -229,7 +225,7 @@ func (m *Model) editView(width int) []string {
 	if e.problem == nil {
 		return append(lines, m.theme.Good.Render("✓ valid"))
 	}
-	text := wrap("✗ "+termtext.Escape(e.problem.Error()), width)
+	text := frame.Wrap("✗ "+termtext.Escape(e.problem.Error()), width)
 	if len(text) > 2 {
 		text = append(text[:1], ansi.Truncate(text[1]+" "+text[2], width, "…"))
 	}

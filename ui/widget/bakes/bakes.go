@@ -60,11 +60,11 @@ func clock(d time.Duration) string {
 // Error returns an error and its hints in lines of at most width columns.
 func (p Painter) Error(err error, width int) []string {
 	var out []string
-	for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(err.Error()), width, ""), "\n") {
+	for _, line := range frame.Wrap(termtext.Escape(err.Error()), width) {
 		out = append(out, p.Theme.Bad.Render(line))
 	}
 	for _, hint := range fault.Hints(err) {
-		out = append(out, strings.Split(ansi.Wrap("→ "+termtext.Escape(hint), width, ""), "\n")...)
+		out = append(out, frame.Wrap("→ "+termtext.Escape(hint), width)...)
 	}
 	return out
 }
