@@ -265,3 +265,14 @@ func TestALongPathIsCutAtItsStartOnly(t *testing.T) {
 		p.Sees("/name.go")
 	}
 }
+
+func TestACanceledQuestionDiscardsNothingLater(t *testing.T) {
+	s := batch()
+	p := newUser(t, s, 120, 40)
+	p.Press("A", "n", "enter") // the review
+	s.members[0].State.Review = session.PartlyAccepted
+	p.Send(page.Returned{})
+	if len(s.discarded) > 0 {
+		t.Errorf("discarded %v", s.discarded)
+	}
+}
