@@ -106,6 +106,9 @@ func (b *batchRun) start(ctx context.Context, begun func(i int, id session.ID)) 
 	})
 	for i, started := range results {
 		b.runs[i].id, b.runs[i].err = started.ID, started.Err
+		if started.ID != "" {
+			b.show.setStarted()
+		}
 	}
 	return err
 }

@@ -17,6 +17,15 @@ import (
 type presentation struct {
 	json bool // the result is JSON, and the agent's output goes to standard error
 	form bool // let the user complete the request first
+	// started is set once a session was started; nil if the caller need not know.
+	started *bool
+}
+
+// setStarted records that a session was started.
+func (p presentation) setStarted() {
+	if p.started != nil {
+		*p.started = true
+	}
 }
 
 // invocation is a request that this process runs on its terminal, as `aibox run` does.
@@ -76,6 +85,7 @@ func (i *invocation) runOne(ctx context.Context, request run.Request) error {
 		return err
 	}
 	i.about = id
+	i.show.setStarted()
 	switch {
 	case request.Detached:
 		return i.printStarted(id)

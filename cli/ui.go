@@ -105,10 +105,11 @@ func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 }
 
 // runOnTerminal runs a request on the whole terminal, and waits for the user to read what it
-// printed. Only the run receives ctrl-c.
+// printed. Only the run receives ctrl-c. It returns the error of a run that started nothing.
 func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
 	during, stop := signal.NotifyContext(ctx, os.Interrupt)
-	err := a.runRequest(during, request, presentation{})
+	started := false
+	err := a.runRequest(during, request, presentation{started: &started})
 	stop()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the UI ends, and the run's error is a result of that
@@ -116,7 +117,10 @@ func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
 	if err != nil {
 		a.report(err)
 	}
-	return a.read(ctx)
+	if readErr := a.read(ctx); started || err == nil {
+		return readErr
+	}
+	return err
 }
 
 // runOwn runs one of aibox's own commands, which reports its failure itself.

@@ -287,8 +287,11 @@ func (m *Model) pickAlso() tea.Cmd {
 }
 
 // returned handles the way back from another screen. Once the run was started, this
-// screen has nothing more to do.
+// screen has nothing more to do. If the root could not start it, the choices are still there.
 func (m *Model) returned(msg page.Returned) tea.Cmd {
+	if m.start.left && m.start.state == notStarted && msg.Err != nil {
+		m.start.left = false
+	}
 	if m.start.left {
 		return page.Leave(msg.Text, msg.Err)
 	}

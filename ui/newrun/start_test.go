@@ -60,6 +60,25 @@ func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	}
 }
 
+func TestTheTaskOfARunThatCannotBeStartedIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.delivers = true
+	p := open(t, w)
+	p.tell("mend it")
+	p.Press("ctrl+s", "enter")
+	asked := len(p.Asked)
+	p.Send(page.Returned{Err: errors.New("Docker does not \x1b[2J answer")})
+	if len(p.Asked) != asked {
+		t.Fatalf("asked for %+v", p.last())
+	}
+	p.Sees(`Docker does not \x1b[2J answer`)
+	p.Sees("mend it")
+	p.Press("enter")
+	if run, ok := p.last().(page.Run); !ok || len(p.Asked) != asked+1 || run.Request.Prompt != "mend it" {
+		t.Errorf("asked for %+v", p.Asked)
+	}
+}
+
 func TestARunThatDeliversAtItsEndIsGivenTypedSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.delivers = true

@@ -89,7 +89,8 @@ type SendBack struct {
 }
 
 // Run starts a run on the whole terminal and follows it to its end. The output stays on
-// the screen until the user presses a key.
+// the screen until the user presses a key. An error in the Returned means that nothing was
+// started.
 type Run struct{ Request run.Request }
 
 // Close leaves the page. The page below gets a Returned.
