@@ -19,9 +19,15 @@ type hostChanged struct {
 	err  error
 }
 
-// changeHost allows or denies the selected host and port until its session ends.
+// changeHost allows or denies the selected host and port until its session ends. It ignores a key
+// that was pressed for another host: the selection follows new requests, which a sandbox makes when
+// it wants.
 func (m *Model) changeHost(deny bool) tea.Cmd {
 	a, _ := m.current()
+	if m.clock().Sub(m.turned) < dialog.Grace {
+		m.note.Say("another request was selected just now, so nothing is changed; press the key again", nil)
+		return nil
+	}
 	ctx, sessions := m.ctx, m.sessions
 	m.note.Say("changing the policy of "+string(a.Session)+"…", nil)
 	return func() tea.Msg { return changePolicy(ctx, sessions, a, deny) }

@@ -56,6 +56,8 @@ type Model struct {
 	cursor        cursor.Cursor
 	at            auditlog.Access // the selected access
 	last          bool            // the last row is selected, and stays so as rows are added
+	under         auditlog.Access // the access at the cursor; not at, if at is hidden by the filter
+	turned        time.Time       // when the access at the cursor changed, other than by a move of the cursor
 
 	only    session.ID // the session to show; empty means all
 	refused bool       // show only refused accesses
@@ -69,6 +71,7 @@ type Model struct {
 	locksErr   error
 	rechecks   bool // the locks will be checked again
 	after      func(time.Duration, tea.Msg) tea.Cmd
+	clock      func() time.Time
 	note       frame.Note
 }
 
@@ -81,7 +84,7 @@ func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *
 	return &Model{
 		ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(),
 		only: only, filter: searchbar.New("apply", "clear"), last: true,
-		after: page.After,
+		after: page.After, clock: time.Now,
 	}
 }
 
@@ -203,6 +206,17 @@ func (m *Model) arrange() {
 	}
 	sorting.StableFunc(m.rows, func(a, b *auditlog.Access) int { return a.Time.Compare(b.Time) })
 	m.cursor.Fit(len(m.rows), m.listHeight())
+	m.moveCursor()
+	if at := m.cursor.At(); at < len(m.rows) {
+		if m.rows[at].Session != m.under.Session || m.rows[at].Target != m.under.Target {
+			m.turned = m.clock()
+		}
+		m.under = m.rows[at]
+	}
+}
+
+// moveCursor moves the cursor to the selected access in new rows.
+func (m *Model) moveCursor() {
 	if m.last {
 		m.cursor.Go(len(m.rows) - 1)
 		return
@@ -236,7 +250,7 @@ func sameAccess(a, b auditlog.Access) bool {
 // keepSelection remembers the row that the user selected.
 func (m *Model) keepSelection() {
 	if a, some := m.current(); some {
-		m.at, m.last = a, m.cursor.At() == len(m.rows)-1
+		m.at, m.under, m.last = a, a, m.cursor.At() == len(m.rows)-1
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"aibox/session/auditlog"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
@@ -66,6 +67,8 @@ func busy() *scene {
 func newUser(t testing.TB, s *scene, only session.ID, width, height int) *uitest.User {
 	m := New(t.Context(), s, s, only)
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	passed := noon
+	m.clock = func() time.Time { passed = passed.Add(time.Second); return passed }
 	p := uitest.New(t, m, width, height)
 	p.Run(m.Init())
 	return p
@@ -284,6 +287,27 @@ func TestARefusedHostIsAllowedOrDeniedForItsSession(t *testing.T) {
 	s.fails = errors.New("it has \x1b ended")
 	p.Press("d")
 	p.Sees(`it has \x1b ended`)
+}
+
+func TestAKeyForAHostDoesNotAllowOneThatWasJustSelected(t *testing.T) {
+	s := guarded()
+	p := newUser(t, s, "", 120, 40)
+	m := p.Page.(*Model)
+	now := noon
+	m.clock = func() time.Time { return now }
+	late := auditlog.Access{Session: "0aaaa-codex", What: auditlog.AskedEgress, Target: "evil.example:443", Time: noon.Add(time.Minute), Times: 1}
+	m.log.Add(late)
+	m.stale = true
+	p.Press("a")
+	if len(s.changes) > 0 {
+		t.Fatalf("changes %v", s.changes)
+	}
+	p.Sees("another request was selected just now")
+	now = now.Add(dialog.Grace)
+	p.Press("a")
+	if got := strings.Join(s.changes, ", "); got != "0aaaa-codex +[evil.example:443] -[]" {
+		t.Errorf("changes %s", got)
+	}
 }
 
 func TestAHostIsAllowedAlwaysAfterAQuestion(t *testing.T) {
