@@ -107,10 +107,13 @@ const (
 	imageOutdated = "outdated" // of an earlier recipe
 )
 
-// setImages sets the states of the images.
+// setImages sets the states of the images. They can arrive while the user moves in the list, so the
+// selection stays.
 func (s *agentStep) setImages(states map[string]string, err error) {
+	selected, _ := s.list.selected()
 	s.images, s.imagesErr = states, err
 	s.refresh()
+	s.list.choose(selected.value)
 }
 
 // setBaked records that the images of the chosen agents exist now.

@@ -31,6 +31,17 @@ func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	}
 }
 
+func TestTheSelectedAgentStaysSelectedWhenTheStatesOfImagesArrive(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.Press("enter", "shift+tab", "down") // codex is chosen
+	p.Send(imagesLoaded{states: w.states})
+	p.Press("enter")
+	if p.m.request.Agent != "aider" {
+		t.Errorf("the request is for %q", p.m.request.Agent)
+	}
+}
+
 func TestAnImageOfAnEarlierRecipeIsCalledOutdated(t *testing.T) {
 	w := newWorld(t)
 	w.states["aider"] = "outdated"
