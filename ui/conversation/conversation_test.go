@@ -228,3 +228,15 @@ func press(name string) tea.KeyPressMsg {
 func batchOf(all ...events.Event) stream.Batch[[]events.Event] {
 	return stream.Batch[[]events.Event]{All: [][]events.Event{all}}
 }
+
+func TestAPieceOfAMessageThatIsTooLongCopiesNothing(t *testing.T) {
+	var list timeline
+	piece := func(text string) events.Event {
+		return events.Event{Kind: events.Message, Role: events.Agent, Delta: true, Text: text}
+	}
+	list.add([]events.Event{piece("a"), piece(strings.Repeat("b", 2*maxBody))})
+	more := piece("c")
+	if n := testing.AllocsPerRun(10, func() { list.extend(more) }); n > 0 {
+		t.Errorf("a piece makes %v allocations", n)
+	}
+}

@@ -100,7 +100,9 @@ func (t *timeline) extend(e events.Event) *item {
 		last.body = bound(last.body + "\n" + printed(e.Text))
 		return last
 	}
-	last.body = bound(last.body + e.Text)
+	if len(last.body) <= maxBody { // else each piece of a long message would copy all of it
+		last.body = bound(last.body + e.Text)
+	}
 	return last
 }
 
