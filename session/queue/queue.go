@@ -167,11 +167,11 @@ func decideTurn(id session.ID, limit int, memory int64, others []member, machine
 	case memory > free:
 		wait.For = session.ForMemory
 		wait.Text = fmt.Sprintf("it may use %d MiB of memory, and running sessions leave %d of %d MiB", memory>>20, max(free, 0)>>20, machine.total>>20)
+	case limit > 0 && len(earlier) > 0: // before a lack of memory, so that others pass it when there is memory again
+		wait.For, wait.Text = session.ForPlace, amount.Of(len(earlier), "session")+" came earlier"
 	case memory == 0 && machine.short() && len(running) > 0:
 		wait.For, wait.short = session.ForMemory, true
 		wait.Text = fmt.Sprintf("less than %d MiB of this machine's memory is available", memoryFloor>>20)
-	case limit > 0 && len(earlier) > 0:
-		wait.For, wait.Text = session.ForPlace, amount.Of(len(earlier), "session")+" came earlier"
 	case memory > 0 && len(earlier) > 0:
 		wait.For, wait.Text = session.ForMemory, amount.Of(len(earlier), "session")+" came earlier"
 	default:
