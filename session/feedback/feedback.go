@@ -31,7 +31,7 @@ type Feedback struct {
 
 // Comment is a remark on the work, or on a file, a line or a hunk of it.
 type Comment struct {
-	Number int           `json:"number"`          // within the session, from 1; never used twice. Set by Add
+	Number int           `json:"number"`          // within the session, from 1; that of a removed last comment is given again. Set by Add
 	Path   review.Path   `json:"path,omitempty"`  // the file; empty for the work as a whole
 	Line   int           `json:"line,omitempty"`  // in the agent's version of the file, from 1; 0 for the file as a whole
 	Quote  string        `json:"quote,omitempty"` // the line, raw, cut: escape before printing. Set by Add
