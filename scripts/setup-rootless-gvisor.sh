@@ -521,14 +521,14 @@ make_user() {
 	load_user
 }
 
-# need_subordinate_ids: rootless containers need 65,536 ids of their own. useradd adds them
+# need_subordinate_ids: rootless containers need 65,536 ids of their own, in any number of ranges. useradd adds them
 # for a new user.
 need_subordinate_ids() {
 	local file first
 	[[ $uid ]] || return 0
 	first=$(awk -F: 'BEGIN {end = 100000} $2 + $3 > end {end = $2 + $3} END {print end}' "$root/etc/subuid" "$root/etc/subgid" 2>/dev/null) || first=100000
 	for file in subuid subgid; do
-		awk -F: -v n="$user" -v u="$uid" '($1 == n || $1 == u) && $3 >= 65536 {found = 1} END {exit !found}' "$root/etc/$file" 2>/dev/null ||
+		awk -F: -v n="$user" -v u="$uid" '($1 == n || $1 == u) {total += $3} END {exit total < 65536}' "$root/etc/$file" 2>/dev/null ||
 			echo "usermod --add-${file}s $first-$((first + 65535)) $user"
 	done
 }

@@ -115,17 +115,19 @@ func (m machine) subordinateIDs() Finding {
 	return f
 }
 
+// hasIDs reports whether the user's ranges have 65536 ids together. rootlesskit maps all of them,
+// one after the other.
 func (m machine) hasIDs(text string) bool {
+	total := uint64(0)
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSpace(line), ":")
 		if len(fields) != 3 || (fields[0] != m.user && fields[0] != m.uid) {
 			continue
 		}
-		if count, err := strconv.Atoi(fields[2]); err == nil && count >= 65536 {
-			return true
-		}
+		count, _ := strconv.ParseUint(fields[2], 10, 32)
+		total += count
 	}
-	return false
+	return total >= 65536
 }
 
 // limitControllers are the cgroup controllers that enforce a sandbox's limits.

@@ -128,6 +128,14 @@ func TestEachMissingRequirementIsReportedWithItsFix(t *testing.T) {
 	}
 }
 
+func TestSubordinateIDsCanBeInSeveralRanges(t *testing.T) {
+	files := goodFiles()
+	files["etc/subuid"] = "ann:100000:32768\nbob:150000:65536\n1000:300000:32768\n"
+	if f := machineOf(files).subordinateIDs(); f.State != OK {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 	for _, profile := range []string{
 		"abi <abi/4.0>,\n\nprofile rootlesskit /usr/bin/rootlesskit flags=(unconfined) {\n  userns,\n}\n",

@@ -136,7 +136,7 @@ func TestSubordinateIdsStartAfterThoseInUse(t *testing.T) {
 		t.Errorf("calls were %q", got)
 	}
 	m.write("etc/subuid", "bob:100000:65536\nann:300010:65536\n")
-	m.write("etc/subgid", "ann:300010:70000\n") // changed by hand since
+	m.write("etc/subgid", "ann:300010:30000\nann:400000:40000\n") // changed by hand since
 	if got := m.must("need_subordinate_ids"); got != "" {
 		t.Errorf("then needs %q", got)
 	}
