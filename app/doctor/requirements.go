@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,18 +44,23 @@ func (d *Doctor) initFinding() Finding {
 	f := Finding{Name: "init process of a sandbox"}
 	var err error
 	if f.Detail, err = d.sources.InstallInit(); err != nil {
-		f.State, f.Detail, f.Fix = Missing, err.Error(), strings.Join(fault.Hints(err), "; ")
+		f.State, f.Detail, f.Fix = Missing, err.Error(), fixOf(err, "")
 		return f
 	}
 	f.State = OK
 	return f
 }
 
+// fixOf returns the hints of an error as a Fix, or other if it has none.
+func fixOf(err error, other string) string {
+	return cmp.Or(strings.Join(fault.Hints(err), "; "), other)
+}
+
 // daemonFinding reports the daemon, which is the system's or the user's own, or why there
 // is none.
 func daemonFinding(info runtime.Info, err error, system bool) Finding {
 	if err != nil {
-		return Finding{Name: "rootless Docker with runsc", State: Missing, Detail: err.Error(), Fix: dockerFix(system)}
+		return Finding{Name: "rootless Docker with runsc", State: Missing, Detail: err.Error(), Fix: dockerFix(err, system)}
 	}
 	detail := info.Version + ", of the system"
 	if info.Rootless {
@@ -62,10 +69,13 @@ func daemonFinding(info runtime.Info, err error, system bool) Finding {
 	return Finding{Name: "Docker", State: OK, Detail: detail}
 }
 
-// dockerFix returns the command to run if the daemon cannot be used.
-func dockerFix(system bool) string {
+// dockerFix returns the command to run, or what else to do, if the daemon cannot be used because of
+// err.
+func dockerFix(err error, system bool) string {
 	host := os.Getenv("DOCKER_HOST")
 	switch {
+	case system && errors.Is(err, fs.ErrPermission):
+		return fixOf(err, "let your user use the Docker socket")
 	case system:
 		return "sudo systemctl start docker"
 	case host == "" || host == "unix://"+filepath.Join(runtimeDir(), "docker.sock"):
@@ -133,7 +143,7 @@ func (d *Doctor) imageFindings(ctx context.Context) []Finding {
 	}
 	states, err := d.sources.Images(ctx)
 	if err != nil {
-		return []Finding{{Name: "images", State: Warning, Detail: err.Error()}}
+		return []Finding{{Name: "images", State: Warning, Detail: err.Error(), Fix: fixOf(err, "check that `docker image ls` works")}}
 	}
 	var found []Finding
 	for _, s := range states {
@@ -154,11 +164,11 @@ func (d *Doctor) diskFinding() Finding {
 	f := Finding{Name: "disk", State: OK}
 	dirs, err := paths.Default()
 	if err != nil {
-		return Finding{Name: f.Name, State: Missing, Detail: err.Error()}
+		return Finding{Name: f.Name, State: Missing, Detail: err.Error(), Fix: fixOf(err, "set HOME to your home folder")}
 	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dirs.Home, &stat); err != nil {
-		return Finding{Name: f.Name, State: Missing, Detail: errors.Join(err).Error()}
+		return Finding{Name: f.Name, State: Missing, Detail: dirs.Home + ": " + err.Error(), Fix: "create this folder, or set HOME to another one"}
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GiB free in %s", free>>30, dirs.Home)

@@ -6,6 +6,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -118,6 +119,9 @@ func socketPath(o Options) (string, error) {
 // setupHint is the hint of every refusal that the setup script can fix.
 const setupHint = "set the machine up: aibox doctor --fix"
 
+// ownDockerHint is a hint of refusals of the system's Docker.
+const ownDockerHint = "use a Docker of your own instead: remove --rootful or --site host, and the setting rootful"
+
 // unreachable turns a failed call into a fault when the daemon did not answer,
 // and returns any other error unchanged.
 func (b *Backend) unreachable(err error) error {
@@ -127,8 +131,13 @@ func (b *Backend) unreachable(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case isPermission(err):
-		return fault.New(fault.Environment, "this user may not use the Docker socket %q", b.socket).
-			Hint("use a rootless daemon of your own: unset DOCKER_HOST").
+		f := fault.New(fault.Environment, "this user may not use the Docker socket %q", b.socket)
+		f.Err = fs.ErrPermission
+		if b.rootful {
+			return f.Hint("add your user to the group of the socket, whose members are as powerful as root").
+				Hint(ownDockerHint)
+		}
+		return f.Hint("use a rootless daemon of your own: unset DOCKER_HOST").
 			Hint(setupHint)
 	case !lost(err):
 		return err
@@ -137,7 +146,7 @@ func (b *Backend) unreachable(err error) error {
 	f.Err = err
 	if b.rootful {
 		return f.Hint("start the system's Docker: sudo systemctl start docker").
-			Hint("use a Docker of your own instead: remove --rootful or --site host, and the setting rootful")
+			Hint(ownDockerHint)
 	}
 	return f.Hint("start it: systemctl --user start docker (or, without systemd: dockerd-rootless.sh)").
 		Hint(setupHint).

@@ -3,6 +3,7 @@ package docker
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -89,6 +90,12 @@ func TestAnotherUsersSocketIsRejected(t *testing.T) {
 	}
 	_, err := Open(t.Context(), options)
 	refused(t, err, "may not use the Docker socket")
+	options.Rootful = true
+	_, err = Open(t.Context(), options)
+	refused(t, err, "may not use the Docker socket")
+	if hints := strings.Join(fault.Hints(err), "\n"); !errors.Is(err, fs.ErrPermission) || strings.Contains(hints, "unset DOCKER_HOST") || !strings.Contains(hints, "group") {
+		t.Errorf("got %v with hints %q", err, hints)
+	}
 }
 
 func TestOldDaemonIsRejected(t *testing.T) {
