@@ -70,6 +70,7 @@ type Model struct {
 	result        *resultDialog // nil unless work was delivered to a branch
 	lines         *lineMode     // nil unless the user accepts single lines
 	comment       *commentDialog
+	keeping       bool // a comment is being stored
 	verify        *verification
 	conflict      *conflict
 	appeared      dialog.Appearance     // of the last dialog that a command brought

@@ -77,6 +77,17 @@ func (d *commentDialog) View(t theme.Theme) string {
 		t.Key.Render("ctrl+s")+" keep · "+t.Key.Render("esc")+" back"), "\n"))
 }
 
+// openComment shows the field for a comment at the cursor. While the last comment is being stored
+// there is none, because a failure brings that one back.
+func (m *Model) openComment() {
+	if m.keeping {
+		m.note.Say("the last comment is still being kept; press c again", nil)
+		return
+	}
+	m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
+	m.comment.resize(m.width, m.height)
+}
+
 // commented brings a comment that was stored.
 type commented struct {
 	comment feedback.Comment
@@ -93,6 +104,7 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 	if outcome != dialog.Taken {
 		return nil
 	}
+	m.keeping = true
 	ctx, services, id, comment := m.ctx, m.services, m.session.ID, d.comment()
 	return func() tea.Msg {
 		kept, err := services.Comment(ctx, id, comment)
@@ -106,6 +118,7 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 // showComment shows a comment that was stored. If it was not stored, the user can change it and try
 // again.
 func (m *Model) showComment(msg commented) {
+	m.keeping = false
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		m.appeared.Start(m.now())

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"errors"
 	"testing"
 
 	"aibox/review"
@@ -45,5 +46,21 @@ func TestACommentIsKeptUnlessItIsEmpty(t *testing.T) {
 	typeText(func(msg tea.Msg) { d.Update(msg) }, "why?")
 	if d.comment().Text != "why?" || d.Update(keymap.Press("ctrl+s")) != dialog.Taken || d.Update(keymap.Press("esc")) != dialog.Left {
 		t.Errorf("%+v", d.comment())
+	}
+}
+
+func TestACommentThatCannotBeKeptReplacesNoOther(t *testing.T) {
+	p, _ := open(t)
+	p.Press("c")
+	p.Type("first")
+	keep := p.m.Update(keymap.Press("ctrl+s"))
+	p.Press("c")
+	p.Sees("still being kept")
+	if p.m.comment != nil {
+		t.Error("a second comment is written meanwhile")
+	}
+	p.Send(commented{feedback.Comment{Path: "a", Text: "first"}, errors.New("the disk is full")})
+	if p.m.comment == nil || p.m.comment.text.Value() != "first" || keep == nil {
+		t.Error("the comment is lost")
 	}
 }

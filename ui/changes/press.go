@@ -106,8 +106,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.reset):
 		m.reset()
 	case key.Matches(msg, k.comment):
-		m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
-		m.comment.resize(m.width, m.height)
+		m.openComment()
 	case key.Matches(msg, k.sendBack):
 		return m.sendBack()
 	case key.Matches(msg, k.undo):
