@@ -98,20 +98,22 @@ func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int6
 	left := int64(1) << 62
 	if total > 0 {
 		if left = min(left, total-b.total[d]-lent); left <= 0 {
-			return 0, forbid(d.String()+"-budget", "the session has used up its %s budget of %s", d, amount.Bytes(total)).withHint(raise("egress-" + d.String()))
+			return 0, usedUp(d.String(), "", "the session has used up its %s budget of %s", d, amount.Bytes(total))
 		}
 	}
 	if perHost > 0 {
 		if left = min(left, perHost-counters[d]-lentPerHost); left <= 0 {
-			return 0, forbid(d.String()+"-budget-host", "the session has used up its %s budget of %s for %s", d, amount.Bytes(perHost), host).withHint(raise("egress-" + d.String() + "-host"))
+			return 0, usedUp(d.String(), "-host", "the session has used up its %s budget of %s for %s", d, amount.Bytes(perHost), host)
 		}
 	}
 	return left, nil
 }
 
-// raise returns what the user can do about a limit.
-func raise(setting string) string {
-	return "for later sessions, raise the limit with: aibox config set " + setting + " SIZE"
+// usedUp returns the refusal of a budget. suffix is "-host" for that of one host.
+func usedUp(direction, suffix, format string, args ...any) *refusal {
+	problem := forbid(direction+"-budget"+suffix, format, args...)
+	problem.budget = true
+	return problem.withHint("for later sessions, raise the limit with: aibox config set egress-" + direction + suffix + " SIZE")
 }
 
 // exhausted returns a refusal if a budget for a host is used up in either direction.

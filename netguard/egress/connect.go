@@ -77,7 +77,7 @@ func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard
 	if why := cause(ctx); why != nil {
 		problem = why
 	}
-	f.end(problem)
+	f.endCut(problem)
 	return false
 }
 
@@ -254,10 +254,4 @@ func (t *tunnel) checkSSH() (protocol, *refusal) {
 }
 
 // cut records that a tunnel is refused after it was allowed by name, and returns the reason.
-func (t *tunnel) cut(problem *refusal) *refusal {
-	event := t.flow.event(Refused)
-	event.Code, event.Reason, event.Hint = problem.code, problem.reason, problem.hint
-	event.Command = t.proxy.command(t.flow.method, t.flow.to, problem)
-	t.proxy.recorder.add(event, false)
-	return problem
-}
+func (t *tunnel) cut(problem *refusal) *refusal { return t.flow.cut(problem) }

@@ -217,6 +217,24 @@ func (f *flow) end(why *refusal) {
 	p.count(event, f.recorded && f.id != "")
 }
 
+// endCut is end for a flow whose client gets no refusal: what it received seems to end too early. If a
+// budget ended it, a refusal is recorded too, so that the user learns why.
+func (f *flow) endCut(why *refusal) {
+	f.end(why)
+	if why != nil && why.budget {
+		f.cut(why)
+	}
+}
+
+// cut records that a flow is refused after it was allowed, and returns the reason.
+func (f *flow) cut(problem *refusal) *refusal {
+	event := f.event(Refused)
+	event.Code, event.Reason, event.Hint = problem.code, problem.reason, problem.hint
+	event.Command = f.proxy.command(f.method, f.to, problem)
+	f.proxy.recorder.add(event, false)
+	return problem
+}
+
 // count counts an Allowed or Closed event.
 func (p *Proxy) count(e Event, recorded bool) {
 	if p.config.Count != nil {

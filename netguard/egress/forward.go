@@ -66,10 +66,11 @@ func (p *Proxy) serveForward(ctx context.Context, s *stream, h head, to netguard
 	f.up.Add(size)
 	e := &exchange{proxy: p, stream: s, flow: f, request: request}
 	problem = e.run(ctx)
-	f.end(problem)
 	if problem != nil && !e.begun {
+		f.end(problem)
 		return p.refuse(s, h, to, path, problem, e.reusable)
 	}
+	f.endCut(problem)
 	return problem == nil && e.reusable
 }
 

@@ -123,11 +123,12 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var failed *refusal
+	end := f.endCut
 	defer func() {
 		if why := cause(ctx); why != nil {
 			failed = why
 		}
-		f.end(failed)
+		end(failed)
 	}()
 	reverse := httputil.ReverseProxy{
 		Rewrite:       func(request *httputil.ProxyRequest) { f.rewrite(request) },
@@ -138,6 +139,7 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if failed = cause(ctx); failed == nil {
 				failed = unreachable(err)
 			}
+			end = f.end // this refusal is recorded
 			p.refuseHTTP2(w, r, p.explain(h, to, path, failed), failed)
 		},
 	}
@@ -194,7 +196,7 @@ func (f *flow) rewrite(request *httputil.ProxyRequest) {
 	f.setPath(out.URL)
 	out.Host = strings.TrimSuffix(out.URL.Host, ":443")
 	if out.Body != nil && out.Body != http.NoBody {
-		out.Body = &countedBody{out.Body, &f.up}
+		out.Body = &countedBody{out.Body, &f.up, nil}
 	}
 }
 
@@ -218,7 +220,7 @@ func (t flowTransport) RoundTrip(out *http.Request) (*http.Response, error) {
 		return nil, errors.New("the server switched to a protocol that was not asked for")
 	}
 	if err == nil {
-		response.Body = &countedBody{response.Body, &t.flow.down}
+		response.Body = &countedBody{response.Body, &t.flow.down, t.flow.stop}
 	}
 	return response, err
 }
@@ -258,14 +260,20 @@ func (f *flow) roundTrip(out *http.Request, https bool) (*http.Response, error) 
 	return response, nil
 }
 
-// countedBody counts the bytes of a body.
+// countedBody counts the bytes of a body. It passes a refusal that ends the body to stop, since the
+// library that forwards the body does not return it.
 type countedBody struct {
 	io.ReadCloser
 	count *atomic.Int64
+	stop  func(*refusal) // may be nil
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.count.Add(int64(n))
+	var problem *refusal
+	if b.stop != nil && asRefusal(err, &problem) {
+		b.stop(problem)
+	}
 	return n, err
 }

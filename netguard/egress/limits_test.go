@@ -62,6 +62,9 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 			if got > limit || got < limit/2 || closed.Code != name {
 				t.Errorf("%d bytes passed of a budget of %d, closed for %q", got, limit, closed.Code)
 			}
+			if cut := waitFor(t, w, Refused); cut.Code != name || cut.Host != to || cut.Hint == "" {
+				t.Errorf("the cut is recorded as %+v", cut)
+			}
 			responses := w.say("CONNECT "+to+":443 HTTP/1.1\r\n\r\n", 1)
 			if len(responses) != 1 || responses[0].StatusCode != http.StatusForbidden {
 				t.Errorf("after that: %v", responses)
@@ -70,7 +73,7 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 				"download-budget": "egress-download", "download-budget-host": "egress-download-host",
 				"upload-budget": "egress-upload", "upload-budget-host": "egress-upload-host",
 			}[name]
-			if events := w.recorded(Refused); len(events) != 1 || !strings.Contains(events[0].Hint, "aibox config set "+setting+" ") || !strings.Contains(responses[0].Status, setting) {
+			if events := w.recorded(Refused); len(events) != 2 || !strings.Contains(events[1].Hint, "aibox config set "+setting+" ") || !strings.Contains(responses[0].Status, setting) {
 				t.Errorf("what raises the limit is not said: %+v, %q", events, responses[0].Status)
 			}
 			other := w.say("CONNECT ok.wild.example.org:443 HTTP/1.1\r\n\r\n", 1)
@@ -120,6 +123,9 @@ func TestBudgetsHoldForPlainRequests(t *testing.T) {
 	if closed := waitFor(t, w, Closed); closed.Up < 100_000 || closed.Up > 300_000 {
 		t.Errorf("%d bytes recorded", closed.Up)
 	}
+	if w.code() != "upload-budget" {
+		t.Errorf("a request that got an answer is recorded as %s", w.code())
+	}
 }
 
 func TestDownloadBudgetsHoldForPlainRequests(t *testing.T) {
@@ -141,8 +147,14 @@ func TestDownloadBudgetsHoldForPlainRequests(t *testing.T) {
 		if closed := waitFor(t, w, Closed); status != http.StatusOK || size > limit || size < limit/2 || closed.Code != name {
 			t.Errorf("%s: %d with %d bytes, closed for %q", name, status, size, closed.Code)
 		}
-		if status, _ := get(); status != http.StatusForbidden || w.code() != name {
-			t.Errorf("%s: then %d, refused for %q", name, status, w.code())
+		if cut := waitFor(t, w, Refused); cut.Code != name || cut.Path != "/" || cut.Hint == "" {
+			t.Errorf("%s: the cut is recorded as %+v", name, cut)
+		}
+		if status, _ := get(); status != http.StatusForbidden {
+			t.Errorf("%s: then %d", name, status)
+		}
+		if events := w.recorded(Refused); len(events) != 2 || events[1].Code != name {
+			t.Errorf("%s: then refused as %+v", name, events)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type refusal struct {
 	address netip.Addr        // that was refused; may be invalid
 	verdict netguard.Verdict  // of the policy; the zero value if a rule of the proxy refuses
 	request *netguard.Request // that the verdict is about; nil if only the destination counts
+	budget  bool              // a budget of bytes is used up
 }
 
 func (r *refusal) Error() string { return r.reason }
