@@ -6,9 +6,10 @@ import (
 )
 
 func TestNearestFindsOnlySimilarNames(t *testing.T) {
-	known := []string{"opencode", "codex", "shell"}
+	known := []string{"opencode", "codex", "shell", "log", "dns"}
 	for word, want := range map[string]string{
 		"codx": "codex", "CODEX": "codex", "op": "opencode", "opncode": "opencode", "shel": "shell",
+		"foo": "", "dog": "log", "dsn": "dns", "lgo": "log", "logg": "log", "ran": "", "shlel": "shell",
 		"aider": "", "": "", strings.Repeat("x", 1000): "",
 	} {
 		if got := Nearest(word, known); got != want {
