@@ -19,7 +19,9 @@ import (
 // resourceLimits returns the limits of the sandbox's memory, processors and processes.
 func (s *run) resourceLimits() limit.Limits {
 	spec := &s.launch.Spec
-	return limit.Limits{Memory: spec.Memory.Bytes(), CPUs: spec.CPUs.Float(), Processes: spec.Pids}
+	// A sandbox never has more processors than the machine, whatever its limit is.
+	cpus := min(spec.CPUs.Float(), float64(limit.ThisMachine().CPUs))
+	return limit.Limits{Memory: spec.Memory.Bytes(), CPUs: cpus, Processes: spec.Pids}
 }
 
 // enforceLimits applies the limits to the sandbox, in which no agent runs yet.

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
+	"aibox/runtime/limit"
 )
 
 func TestMemoryIsMeasuredMoreOftenTheCloserItIsToItsLimit(t *testing.T) {
@@ -20,6 +22,17 @@ func TestMemoryIsMeasuredMoreOftenTheCloserItIsToItsLimit(t *testing.T) {
 	} {
 		if got := memoryPause(left); got != want {
 			t.Errorf("with %d bytes left it waits %v, not %v", left, got, want)
+		}
+	}
+}
+
+func TestMoreProcessorsThanTheMachineHasAreNoLimitOfTheirOwn(t *testing.T) {
+	_, s := watched(t)
+	has := float64(limit.ThisMachine().CPUs)
+	for setting, want := range map[float64]float64{99_999: has, 0: 0, 0.5: 0.5} {
+		s.launch.Spec.Run = config.Run{CPUs: amount.Decimal(setting * 100)}
+		if got := s.resourceLimits().CPUs; got != want {
+			t.Errorf("with %v processors the limit is %v, not %v", setting, got, want)
 		}
 	}
 }
