@@ -136,6 +136,12 @@ func listOf(rules []netguard.Rule) []ListEntry {
 // the same entry removes them.
 const DeniedLater = "aibox deny"
 
+// The sources of rules that the user added to the allow list while the session ran.
+const (
+	AllowedLater  = "aibox allow"
+	ApprovedLater = "approved" // when the session asked
+)
+
 // PolicyChange changes the lists of a running session. An entry of one list removes the
 // same entry from the other if it was added while the session ran.
 type PolicyChange struct {

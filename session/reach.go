@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"aibox/internal/amount"
@@ -70,6 +71,21 @@ func (spec *Spec) Exits() string {
 		exits = append(exits, amount.Of(len(spec.Allow), "allowed host"))
 	}
 	return strings.Join(exits, ", ")
+}
+
+// ReachNotices is Spec.ReachNotices with the hosts that were allowed while the session ran, and
+// that still are.
+func (s *Session) ReachNotices() []string {
+	spec := s.Spec
+	if s.State.Lists != nil {
+		spec.Allow = slices.Clone(spec.Allow)
+		for _, entry := range s.State.Lists.Allow {
+			if entry.Source == AllowedLater || entry.Source == ApprovedLater {
+				spec.Allow = append(spec.Allow, entry.Pattern)
+			}
+		}
+	}
+	return spec.ReachNotices()
 }
 
 // ReachNotices returns a raw sentence for reviewers about each way out of the sandbox

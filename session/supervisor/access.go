@@ -200,7 +200,7 @@ func (a *accessQuestions) put(d netguard.Destination, pattern netguard.Pattern, 
 func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, q *accessQuestion, answer session.Answer, early bool) error {
 	var err error
 	if answer == session.AnswerSession || answer == session.AnswerAlways {
-		if err = a.approve(netguard.Rule{Pattern: pattern, Source: ApprovedSource}); err != nil {
+		if err = a.approve(netguard.Rule{Pattern: pattern, Source: session.ApprovedLater}); err != nil {
 			answer = ""
 		}
 	}

@@ -422,7 +422,7 @@ func TestAQuestionAboutAccessPassesThroughTheControlSocketAndTheLog(t *testing.T
 	if open := <-shown; len(open) != 0 {
 		t.Errorf("open at the end: %+v", open)
 	}
-	if rule := s.policy.decide(d).Rule; rule.Source != ApprovedSource {
+	if rule := s.policy.decide(d).Rule; rule.Source != session.ApprovedLater {
 		t.Errorf("allowed by %v", rule)
 	}
 	cancel()

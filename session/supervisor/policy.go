@@ -17,14 +17,6 @@ import (
 	"aibox/session"
 )
 
-// The sources of rules that were added while the session ran.
-const (
-	sourceAllow = "aibox allow"
-	// ApprovedSource is the source of rules for destinations that the user allowed when the
-	// session asked.
-	ApprovedSource = "approved"
-)
-
 // policy is the session's network policy. It can change while the session runs. It is safe
 // for concurrent use.
 type policy struct {
@@ -271,7 +263,7 @@ func parseLists(allow, deny []string) (allowed, denied []netguard.Rule, err erro
 		if err != nil {
 			return nil, nil, err
 		}
-		allowed = append(allowed, netguard.Rule{Pattern: pattern, Source: sourceAllow})
+		allowed = append(allowed, netguard.Rule{Pattern: pattern, Source: session.AllowedLater})
 	}
 	for _, entry := range deny {
 		pattern, err := netguard.ParseDeny(entry)
@@ -371,7 +363,7 @@ func patterns(list []session.ListEntry) []string {
 
 // addedRule reports whether a rule was added while the session ran.
 func addedRule(rule netguard.Rule) bool {
-	return rule.Source == sourceAllow || rule.Source == session.DeniedLater || rule.Source == ApprovedSource
+	return rule.Source == session.AllowedLater || rule.Source == session.DeniedLater || rule.Source == session.ApprovedLater
 }
 
 // withoutRules returns a copy of rules without those that match one of others and that may
