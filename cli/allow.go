@@ -8,6 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
+	"aibox/netguard"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,10 @@ func newAllowCommand(a *cli) *cobra.Command {
 		Long: `Let a running session reach hosts, until it ends. HOST is a name, an address or
 *.DOMAIN, which matches the names below DOMAIN. Without a port, it allows ports 443
 and 80; HOST:PORT allows another one. Hosts that the session's own settings deny stay
-denied.`,
+denied.
+
+An entry that "aibox deny" has added is removed by the same text. So '*' undoes a denial
+of '*' and allows no host by itself.`,
 		Example: "  aibox allow 0dq4f example.org\n  aibox allow 0dq4f git.example.org:22 --always",
 	}
 	return o.command(cmd, "also add the hosts to the allow list of your settings")
@@ -86,16 +90,34 @@ func (o *policyOptions) run(ctx context.Context, text string, hosts []string) er
 	if o.json {
 		return printJSON(o.out, changed)
 	}
-	effect := "can now reach"
-	if o.deny {
-		effect = "can no longer reach"
-	}
-	fmt.Fprintf(o.out, "%s %s %s", found.ID, effect, safe(strings.Join(hosts, ", ")))
+	fmt.Fprintf(o.out, "%s %s", found.ID, safe(o.effect(hosts)))
 	if changed.Closed > 0 {
 		fmt.Fprintf(o.out, "; %s closed", amount.Of(changed.Closed, "connection"))
 	}
 	fmt.Fprintln(o.out)
 	return nil
+}
+
+// effect describes a change of the lists: what cannot be in an allow list has only undone a denial.
+func (o *policyOptions) effect(hosts []string) string {
+	if o.deny {
+		return "can no longer reach " + strings.Join(hosts, ", ")
+	}
+	var reached, undone, effects []string
+	for _, host := range hosts {
+		if _, err := netguard.ParseAllow(host); err == nil {
+			reached = append(reached, host)
+		} else {
+			undone = append(undone, host)
+		}
+	}
+	if len(reached) > 0 {
+		effects = append(effects, "can now reach "+strings.Join(reached, ", "))
+	}
+	if len(undone) > 0 {
+		effects = append(effects, "no longer denies "+strings.Join(undone, ", ")+", and reaches the same hosts as before")
+	}
+	return strings.Join(effects, "; ")
 }
 
 // change returns the change of the session's lists.

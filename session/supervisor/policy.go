@@ -14,6 +14,7 @@ import (
 	"aibox/internal/secret"
 	"aibox/internal/shellquote"
 	"aibox/netguard"
+	"aibox/netguard/preset"
 	"aibox/session"
 )
 
@@ -177,7 +178,7 @@ func entryFor(r netguard.Request, v netguard.Verdict) (netguard.Pattern, error) 
 	case v.Reason == netguard.RequestNotListed:
 		return v.Rule.Pattern.ForRequest(r)
 	case v.Reason == netguard.DeniedByRule && v.Rule.Source == session.DeniedLater: // it undoes aibox deny
-		return netguard.ParseAllow(v.Rule.Pattern.String())
+		return v.Rule.Pattern, nil
 	case !v.Reason.Askable():
 		return netguard.Pattern{}, errNoEntry
 	case r.Destination.Port == 443 || r.Destination.Port == 80:
@@ -240,17 +241,37 @@ func (p *policy) decide(d netguard.Destination) netguard.Verdict { return p.curr
 
 // approve adds a rule to the allow list, because of the user's answer.
 func (p *policy) approve(rule netguard.Rule) error {
-	_, err := p.change([]netguard.Rule{rule}, nil, rule.Source)
+	_, err := p.change([]netguard.Rule{rule}, nil, nil, rule.Source)
 	return err
 }
 
 // ChangePolicy changes the lists at the user's request.
 func (s *preparation) ChangePolicy(allow, deny []string, reason string) (any, error) {
+	allow, undone := s.policy.undoing(allow)
 	allowed, denied, err := parseLists(allow, deny)
 	if err != nil {
 		return nil, err
 	}
-	return s.policy.change(allowed, denied, reason)
+	return s.policy.change(allowed, denied, undone, reason)
+}
+
+// undoing splits entries that the user allows into those for the allow list, and those that only
+// undo `aibox deny` of the same entry: "*" denies every host, but cannot be in an allow list.
+func (p *policy) undoing(allow []string) (entries []string, undone []netguard.Rule) {
+	p.mu.Lock()
+	denied := p.rules.Deny
+	p.mu.Unlock()
+	for _, entry := range allow {
+		_, unusable := preset.ParseAllow(entry)
+		pattern, err := netguard.ParseDeny(entry)
+		same := func(rule netguard.Rule) bool { return rule.Source == session.DeniedLater && rule.Pattern == pattern }
+		if unusable != nil && err == nil && slices.ContainsFunc(denied, same) {
+			undone = append(undone, netguard.Rule{Pattern: pattern, Source: session.AllowedLater})
+		} else {
+			entries = append(entries, entry)
+		}
+	}
+	return entries, undone
 }
 
 // parseLists parses entries that were added while the session runs.
@@ -276,8 +297,8 @@ func parseLists(allow, deny []string) (allowed, denied []netguard.Rule, err erro
 }
 
 // change adds rules to the lists. A rule that was added while the session ran is removed
-// when the same entry is added to the other list.
-func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.PolicyChanged, error) {
+// when the same entry is added to the other list, or is a denial in undone.
+func (p *policy) change(allow, deny, undone []netguard.Rule, reason string) (session.PolicyChanged, error) {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	p.mu.Lock()
@@ -293,7 +314,7 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 		return session.PolicyChanged{}, p.uninspectedFault(rule.Pattern)
 	}
 	rules.Allow = addRules(withoutRules(rules.Allow, deny, addedRule), allow)
-	rules.Deny = addRules(withoutRules(rules.Deny, allow, addedRule), deny)
+	rules.Deny = addRules(withoutRules(rules.Deny, slices.Concat(allow, undone), addedRule), deny)
 	for _, rule := range allow {
 		i := slices.IndexFunc(rules.Deny, func(other netguard.Rule) bool { return other.Pattern.Denies(rule.Pattern) })
 		if i >= 0 {
@@ -301,7 +322,7 @@ func (p *policy) change(allow, deny []netguard.Rule, reason string) (session.Pol
 		}
 	}
 	// Log it first: nothing may change without a record.
-	added := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny})
+	added := session.ListsOf(netguard.Policy{Allow: slices.Concat(allow, undone), Deny: deny})
 	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
 	return p.apply(rules, proxy, event)
 }
@@ -322,11 +343,7 @@ func (p *policy) deniedFault(entry netguard.Pattern, denial netguard.Rule) error
 	if denial.Source != session.DeniedLater {
 		return err
 	}
-	undo, parseErr := netguard.ParseAllow(denial.Pattern.String())
-	if parseErr != nil { // such as "*"
-		return err.Hint("`aibox deny` of such an entry lasts until the session ends")
-	}
-	return err.Hint("`%s` undoes `aibox deny`", shellquote.Join([]string{"aibox", "allow", p.number(), undo.String()}))
+	return err.Hint("`%s` undoes `aibox deny`", shellquote.Join([]string{"aibox", "allow", p.number(), denial.Pattern.String()}))
 }
 
 // apply logs a change and makes rules the policy. p.changing is held. It is no error if the change

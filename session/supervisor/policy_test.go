@@ -191,7 +191,7 @@ func TestAnEntryThatAWiderDenialRefusesIsReported(t *testing.T) {
 	for entry, want := range map[string][]string{
 		"a.example.net": {"*.example.net (your settings)"},
 		"a.example.org": {"*.example.org (aibox deny)", "`aibox allow " + s.policy.number() + " '*.example.org'`"},
-		"example.com":   {"*.com (aibox deny)", "until the session ends"},
+		"example.com":   {"*.com (aibox deny)", "`aibox allow " + s.policy.number() + " '*.com'`"},
 	} {
 		_, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}})
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want[0]) || !strings.Contains(strings.Join(fault.Hints(err), "\n"), strings.Join(want[1:], "")) {
@@ -200,6 +200,41 @@ func TestAnEntryThatAWiderDenialRefusesIsReported(t *testing.T) {
 	}
 	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"*.example.org"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A denial can be wider than any entry that can be allowed.
+func TestADenialIsUndoneByItsTextAndAllowsNothing(t *testing.T) {
+	for _, entry := range []string{"*", "*:443", "*.com", "localhost"} {
+		sessions, s, _ := proxied(t, netguard.Allowlist)
+		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"a.example.com"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{entry, "*:80"}}); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}})
+		if err != nil || len(changed.Allow) != 1 || len(changed.Deny) != 1 || changed.Deny[0].Pattern != "*:80" {
+			t.Errorf("%s: %+v, %v, %q", entry, changed, err, fault.Hints(err))
+		}
+		if !s.policy.decide(destination(t, "a.example.com:443")).Allowed || s.policy.decide(destination(t, "b.example.com:443")).Allowed {
+			t.Errorf("%s: the undone denial does not leave what was allowed before", entry)
+		}
+		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: without a denial it is %v", entry, err)
+		}
+	}
+}
+
+func TestADenialOfTheSettingsCannotBeUndone(t *testing.T) {
+	sessions, s, _ := proxied(t, netguard.Public)
+	pattern, err := netguard.ParseDeny("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.policy.rules.Deny = []netguard.Rule{{Pattern: pattern, Source: "your settings"}}
+	if _, err = sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"*"}}); fault.KindOf(err) != fault.Usage || len(s.policy.rules.Deny) != 1 {
+		t.Errorf("got %v and %v", err, s.policy.rules.Deny)
 	}
 }
 
