@@ -27,6 +27,9 @@ func (c *console) unpack(ctx context.Context, sandbox, source, dest string, o ar
 		}
 		return read(c.out)
 	}
+	if err := archive.CheckDestination(dest, archive.Name(source)); err != nil {
+		return fault.New(fault.Usage, "nothing can be copied to %s: %w", safe(dest), err)
+	}
 	passing := pipe.NewBuffered()
 	ended := make(chan error, 1)
 	go func() {

@@ -95,31 +95,46 @@ func Extract(r io.Reader, dest, name string, o Options) (Result, error) {
 	return x.result, err
 }
 
-// place returns the folder to extract to, and the new name of the top entry, "" if it keeps
-// its own.
+// CheckDestination returns an error if Extract cannot extract an archive whose top entry has this
+// name to dest: a folder is missing, or something else is in its place. It creates nothing.
+func CheckDestination(dest, name string) error {
+	_, _, _, err := locate(dest, name)
+	return err
+}
+
+// place returns the folder to extract to, which it creates if necessary, and the new name of the
+// top entry, "" if it keeps its own.
 func place(dest, name string) (base, rename string, err error) {
+	base, rename, create, err := locate(dest, name)
+	if err == nil && create {
+		err = os.Mkdir(base, 0o777) //nolint:gosec // the umask decides
+	}
+	return base, rename, err
+}
+
+// locate is place without creating the folder; create reports that it does not exist.
+func locate(dest, name string) (base, rename string, create bool, err error) {
 	info, err := os.Stat(dest)
 	switch {
 	case err == nil && info.IsDir():
-		return dest, "", nil
+		return dest, "", false, nil
 	case err == nil && (name == Contents || name == "" || strings.HasSuffix(dest, "/")):
-		return "", "", fmt.Errorf("%s is not a folder", dest)
+		return "", "", false, fmt.Errorf("%s is not a folder", dest)
 	case err == nil:
-		return filepath.Dir(dest), filepath.Base(dest), nil
+		return filepath.Dir(dest), filepath.Base(dest), false, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", "", err
-	case name == "":
-		return "", "", fmt.Errorf("there is no folder %s", dest)
-	case name == Contents:
-		return dest, "", os.Mkdir(dest, 0o777) //nolint:gosec // the umask decides
-	case strings.HasSuffix(dest, "/"):
-		return "", "", fmt.Errorf("there is no folder %s", dest)
+		return "", "", false, err
+	case name == "", name != Contents && strings.HasSuffix(dest, "/"):
+		return "", "", false, fmt.Errorf("there is no folder %s", dest)
 	}
-	base = filepath.Dir(dest)
+	base = filepath.Dir(filepath.Clean(dest))
 	if info, err := os.Stat(base); err != nil || !info.IsDir() {
-		return "", "", fmt.Errorf("there is no folder %s", base)
+		return "", "", false, fmt.Errorf("there is no folder %s", base)
 	}
-	return base, filepath.Base(dest), nil
+	if name == Contents {
+		return dest, "", true, nil
+	}
+	return base, filepath.Base(dest), false, nil
 }
 
 // extraction is the extraction of one archive.
