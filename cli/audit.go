@@ -78,8 +78,11 @@ detect that all files of a log were replaced.`,
 	return cmd
 }
 
+// namesEvent reports whether the arguments are the id of an event.
+func namesEvent(args []string) bool { return len(args) == 1 && strings.Contains(args[0], "/") }
+
 // validate refuses flags that cannot be combined.
-func (o *auditOptions) validate() error {
+func (o *auditOptions) validate(args []string) error {
 	var modes []string
 	for _, mode := range []struct {
 		on   bool
@@ -90,6 +93,9 @@ func (o *auditOptions) validate() error {
 		}
 	}
 	switch {
+	case len(modes) == 1 && namesEvent(args):
+		return fault.New(fault.Usage, "%s is about the events of a log, and %s shows only that event", modes[0], args[0]).
+			Hint("leave out %s, or name the session without an event", modes[0])
 	case len(modes) > 1:
 		return fault.New(fault.Usage, "%s cannot be used together", strings.Join(modes, " and ")).Hint("keep one of them")
 	case o.output != "" && o.json:
@@ -104,7 +110,7 @@ func (o *auditOptions) validate() error {
 }
 
 func (o *auditOptions) run(ctx context.Context, args []string) error {
-	if err := o.validate(); err != nil {
+	if err := o.validate(args); err != nil {
 		return err
 	}
 	if o.json && !o.summary {
@@ -119,7 +125,7 @@ func (o *auditOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.repair(ctx, service)
-	if len(args) == 1 && strings.Contains(args[0], "/") {
+	if namesEvent(args) {
 		return o.showEvent(service, args[0])
 	}
 	logs, err := service.AuditLogs(args...)

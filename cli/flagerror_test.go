@@ -33,6 +33,9 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 		"resume 0dq4f":                        `did you mean "run --resume"?`,
 		"token rm abc":                        `did you mean "revoke"?`,
 		"open 0dq4f 99999":                    "`aibox open 0dq4f` lists the ports on which programs in the sandbox listen",
+		"open 0dq4f --local 8080":             "`aibox open 0dq4f` lists the ports on which programs in the sandbox listen",
+		"open 0dq4f --browser":                "`aibox open 0dq4f` lists the ports on which programs in the sandbox listen",
+		"netguard foo":                        "`aibox netguard --help` lists the commands",
 		"sandbox start":                       `did you mean "create"?`,
 		"volume delete data":                  `did you mean "rm"?`,
 		"run codx":                            `did you mean "codex"?`,
@@ -48,7 +51,7 @@ func TestAnUnknownNameSuggestsTheNearestOne(t *testing.T) {
 			t.Errorf("%q gave %v with the hints %q", line, err, fault.Hints(err))
 		}
 	}
-	for _, line := range []string{"ls --zzzzzz", "ls -Z", "diff zzzzz", "zzzzz"} {
+	for _, line := range []string{"ls --zzzzzz", "ls -Z", "diff zzzzz", "zzzzz", "netguard foo"} {
 		a, _, _ := testApp(t)
 		storedSession(t, "0dq4f-shell", time.Now())
 		err := a.execute(t.Context(), strings.Fields(line))

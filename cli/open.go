@@ -49,6 +49,9 @@ machine, and its pages run in your browser.`,
 		ValidArgsFunction: a.complete.sessionAndPort,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
+				if err := o.checkList(cmd, args[0]); err != nil {
+					return err
+				}
 				return o.list(cmd.Context(), args[0])
 			}
 			return o.run(cmd.Context(), args[0], args[1], cmd.Flags().Changed("local"))
@@ -69,6 +72,17 @@ func sessionAndPort(cmd *cobra.Command, args []string) error {
 	}
 	return fault.New(fault.Usage, "%s takes a session id and a port", cmd.CommandPath()).
 		Hint("`%s 0dq4f` lists the ports on which programs in the sandbox listen", cmd.CommandPath())
+}
+
+// checkList refuses flags for a port that the user has not named.
+func (o *openOptions) checkList(cmd *cobra.Command, id string) error {
+	for _, name := range []string{"local", "address", "browser"} {
+		if cmd.Flags().Changed(name) {
+			return fault.New(fault.Usage, "--%s is for opening a port, which is missing after the session id", name).
+				Hint("`aibox open %s` lists the ports on which programs in the sandbox listen", id)
+		}
+	}
+	return nil
 }
 
 // listeningPort is a port with the addresses on which programs listen.
