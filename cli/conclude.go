@@ -96,6 +96,9 @@ func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
 	for _, refused := range result.Refused {
 		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(auditlog.RefusedAccess(refused)))
 	}
+	if len(result.Refused) > 0 {
+		fmt.Fprintf(i.err, "%s aibox netguard log %s  why, and what allows it in a later session\n", t.faint("→"), out.ID)
+	}
 	if result.Egress.Allowed > 0 {
 		fmt.Fprintf(i.err, "%s %s\n", t.good("✓"), result.Egress)
 	}

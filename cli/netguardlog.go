@@ -28,9 +28,10 @@ func newNetworkLogCommand(a *cli) *cobra.Command {
 		Use:   "log [ID]",
 		Short: "Show refused or allowed network access",
 		Long: `Show the network access that was refused in all sessions, or in one: the request, the
-reason, the rule that decided, and the command that would allow it. The id of a refusal,
-such as 0dq4f/17, is also in the answer that the sandbox received and in the audit log;
-"aibox audit 0dq4f/17" shows all of it.
+reason, the rule that decided, and the command that would allow it: in the session while
+it runs, and in a later one once it has ended. The id of a refusal, such as 0dq4f/17, is
+also in the answer that the sandbox received and in the audit log; "aibox audit 0dq4f/17"
+shows all of it.
 
 With --json, each access is one line of JSON with these fields: "id", "time", "session",
 "allowed", "what" ("egress" for a request to the proxy, "name" for a name lookup, "model"
@@ -93,7 +94,7 @@ func (o *networkLogOptions) run(ctx context.Context, args []string) error {
 		logs = slices.DeleteFunc(logs, func(log auditlog.Log) bool { return log.Removed })
 	}
 	lines := &auditLines{out: o.out, term: o.term, whole: true}
-	printed := o.printing(lines, since)
+	printed := o.printing(lines, newCommandsOfEnded(service), since)
 	if o.follow {
 		return o.followEvents(ctx, service, logs, named, printed)
 	}
@@ -117,8 +118,9 @@ func (o *networkLogOptions) selection() string {
 }
 
 // printing returns a function that prints the selected access as lines.
-func (o *networkLogOptions) printing(lines *auditLines, since time.Time) func(auditlog.Event) error {
+func (o *networkLogOptions) printing(lines *auditLines, commands *commandsOfEnded, since time.Time) func(auditlog.Event) error {
 	return func(e auditlog.Event) error {
+		e = commands.adapt(e)
 		access, ok := auditlog.AccessOf(e.Session, e.Event)
 		if !ok || e.Time.Before(since) || !o.selects(access, e) {
 			return nil

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/auditlog"
 )
 
 // loggedAccess stores a session with one access of each kind.
@@ -82,7 +85,7 @@ func TestNetworkLogNamesTheRuleAndTheCommand(t *testing.T) {
 		t.Fatalf("exit %d:\n%s", code, errs)
 	}
 	for _, want := range []string{
-		"  0dq4f/2    egress.refused      CONNECT a.example:443: no entry of the allow list names this host: allow with aibox allow 0dq4f a.example\n",
+		"  0dq4f/2    egress.refused      CONNECT a.example:443: no entry of the allow list names this host: allow with aibox run --allow a.example …\n",
 		"  0dq4f/3    egress.refused      CONNECT b.example:443: an entry of the deny list names it: rule *.example (your settings)\n",
 		"  0dq4f/4    egress.allowed      CONNECT c.example:443: rule c.example (--allow)\n",
 		`evil.\x1bexample`,
@@ -93,6 +96,33 @@ func TestNetworkLogNamesTheRuleAndTheCommand(t *testing.T) {
 	}
 	if code := a.perform(t.Context(), strings.Fields("netguard log --since soon")); code != 2 {
 		t.Errorf("--since soon exits with %d", code)
+	}
+}
+
+// A command that changes a running session is of no use once the session has ended.
+func TestTheCommandThatAllowsAnAccessFitsTheStateOfTheSession(t *testing.T) {
+	const command = "aibox allow 0dq4f 'GET https://a.example/**'"
+	denied := netguard.DeniedByRule.String()
+	for _, c := range []struct {
+		reason  string
+		running bool
+		want    string
+	}{
+		{"no", true, command},
+		{"no", false, "aibox run --allow 'GET https://a.example/**' …"},
+		{denied, true, command},
+		{denied, false, ""}, // a denial ends with its session
+	} {
+		data, err := json.Marshal(audit.Egress{Host: "a.example", Port: 443, Reason: c.reason, Command: command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := auditlog.Event{Session: "0dq4f-shell", Event: audit.Event{Seq: 3, Type: audit.EgressRefused, Data: data}}
+		ends := commandsOfEnded{ended: func(session.ID) bool { return !c.running }}
+		e = ends.adapt(e)
+		if access, ok := auditlog.AccessOf(e.Session, e.Event); !ok || access.Command != c.want || access.Target != "a.example:443" {
+			t.Errorf("%q, running %t: %+v", c.reason, c.running, access)
+		}
 	}
 }
 

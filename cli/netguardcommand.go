@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"aibox/audit"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/session/auditlog"
+	"aibox/session/manager"
+)
+
+// commandsOfEnded replaces the commands in events of ended sessions: `aibox allow` changes only
+// sessions that run.
+type commandsOfEnded struct {
+	ended func(session.ID) bool
+	known map[session.ID]bool // sessions that have ended
+}
+
+// newCommandsOfEnded returns the commandsOfEnded of the stored sessions. Removed sessions have ended.
+func newCommandsOfEnded(service *manager.Manager) *commandsOfEnded {
+	return &commandsOfEnded{known: map[session.ID]bool{}, ended: func(id session.ID) bool {
+		found, err := service.Find(string(id))
+		return err != nil || found.State.Phase == session.Ended
+	}}
+}
+
+// adapt returns an event whose command, if it has one, works now.
+func (c *commandsOfEnded) adapt(e auditlog.Event) auditlog.Event {
+	access, ok := auditlog.AccessOf(e.Session, e.Event)
+	if !ok || access.Command == "" || !c.hasEnded(e.Session) {
+		return e
+	}
+	command := laterCommand(access.Command, access.Why)
+	var err error
+	switch e.Type {
+	case audit.EgressRefused:
+		e.Data, err = replaceCommand[audit.Egress](e.Data, func(r *audit.Egress) { r.Command = command })
+	case audit.DNSRefused:
+		e.Data, err = replaceCommand[audit.Query](e.Data, func(q *audit.Query) { q.Command = command })
+	}
+	if err != nil {
+		e.Data = nil
+	}
+	return e
+}
+
+func (c *commandsOfEnded) hasEnded(id session.ID) bool {
+	if c.known[id] {
+		return true
+	}
+	ended := c.ended(id)
+	if ended && c.known != nil {
+		c.known[id] = true
+	}
+	return ended
+}
+
+// laterCommand returns the command that allows in a later session what command allowed in the
+// session while it ran, "" if a later session does not refuse it.
+func laterCommand(command, reason string) string {
+	entry, ok := strings.CutPrefix(command, "aibox allow ")
+	if _, entry, ok2 := strings.Cut(entry, " "); ok && ok2 && reason != netguard.DeniedByRule.String() {
+		return "aibox run --allow " + entry + " …"
+	}
+	return ""
+}
+
+// replaceCommand changes the data of an event.
+func replaceCommand[T any](data json.RawMessage, change func(*T)) (json.RawMessage, error) {
+	var of T
+	if err := json.Unmarshal(data, &of); err != nil {
+		return nil, err
+	}
+	change(&of)
+	return json.Marshal(of)
+}
