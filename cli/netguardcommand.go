@@ -15,7 +15,7 @@ import (
 // sessions that run.
 type commandsOfEnded struct {
 	ended func(session.ID) bool
-	known map[session.ID]bool // sessions that have ended
+	known map[session.ID]bool // what ended returned
 }
 
 // newCommandsOfEnded returns the commandsOfEnded of the stored sessions. Removed sessions have ended.
@@ -47,12 +47,10 @@ func (c *commandsOfEnded) adapt(e auditlog.Event) auditlog.Event {
 }
 
 func (c *commandsOfEnded) hasEnded(id session.ID) bool {
-	if c.known[id] {
-		return true
-	}
-	ended := c.ended(id)
-	if ended && c.known != nil {
-		c.known[id] = true
+	ended, known := c.known[id]
+	if !known {
+		ended = c.ended(id)
+		c.known[id] = ended
 	}
 	return ended
 }
@@ -60,11 +58,12 @@ func (c *commandsOfEnded) hasEnded(id session.ID) bool {
 // laterCommand returns the command that allows in a later session what command allowed in the
 // session while it ran, "" if a later session does not refuse it.
 func laterCommand(command, reason string) string {
-	entry, ok := strings.CutPrefix(command, "aibox allow ")
-	if _, entry, ok2 := strings.Cut(entry, " "); ok && ok2 && reason != netguard.DeniedByRule.String() {
-		return "aibox run --allow " + entry + " …"
+	arguments, isAllow := strings.CutPrefix(command, "aibox allow ")
+	_, entry, found := strings.Cut(arguments, " ")
+	if !isAllow || !found || reason == netguard.DeniedByRule.String() {
+		return ""
 	}
-	return ""
+	return "aibox run --allow " + entry + " …"
 }
 
 // replaceCommand changes the data of an event.

@@ -118,7 +118,7 @@ func TestTheCommandThatAllowsAnAccessFitsTheStateOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := auditlog.Event{Session: "0dq4f-shell", Event: audit.Event{Seq: 3, Type: audit.EgressRefused, Data: data}}
-		ends := commandsOfEnded{ended: func(session.ID) bool { return !c.running }}
+		ends := commandsOfEnded{ended: func(session.ID) bool { return !c.running }, known: map[session.ID]bool{}}
 		e = ends.adapt(e)
 		if access, ok := auditlog.AccessOf(e.Session, e.Event); !ok || access.Command != c.want || access.Target != "a.example:443" {
 			t.Errorf("%q, running %t: %+v", c.reason, c.running, access)
