@@ -25,6 +25,10 @@ import (
 // Image finds the image of a session.
 type Image func(context.Context, *session.Spec) (runtime.ImageID, error)
 
+// proofTime is how long each session of a proof may take. They need seconds; on a machine that is busy
+// with other work, one whose memory was used up took more than a minute.
+const proofTime = 5 * time.Minute
+
 // Prove starts a session under each network policy like any other, with a command that does
 // nothing, and reads the results of its probes from its log. The names of the results begin
 // with the policy. Unless a probe failed, it also starts sessions whose programs exceed a
@@ -42,7 +46,7 @@ func (d *Doctor) Prove(ctx context.Context, service *manager.Manager, image Imag
 	}
 	own, err := d.sources.UserSettings()
 	run := config.Defaults().Run
-	run.Hide, run.Inference, run.Memory, run.CPUs, run.Disk, run.Pids, run.Timeout = []string{}, "scripted", 0, 0, 0, 0, amount.Duration(time.Minute)
+	run.Hide, run.Inference, run.Memory, run.CPUs, run.Disk, run.Pids, run.Timeout = []string{}, "scripted", 0, 0, 0, 0, amount.Duration(proofTime)
 	run.AllowDegraded = err == nil && own.Settings.AllowDegraded
 	spec := session.Spec{Agent: "shell", Args: []string{"true"}, Repository: repo, Run: run}
 	imageID, err := image(ctx, &spec)
