@@ -144,15 +144,51 @@ func TestAConnectionTakesThePlaceOfOneWithoutARequest(t *testing.T) {
 	}
 	untouched := s.connect("")
 	for range 2 {
-		if !answers(s.connect(health+"{}"), time.Minute) {
-			t.Error("the next one has no answer")
-		}
+		s.busy() // it has a place, and keeps it
 	}
 	for name, conn := range map[string]net.Conn{"after its request": idle, "before its first request": untouched} {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection %s: %v", name, err)
 		}
+	}
+}
+
+// HTTP/2 reports a connection as idle before the end of an answer is sent.
+func TestAnAnswerOverHTTP2ArrivesBeforeItsConnectionMakesRoom(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 1, Stall: time.Hour} })
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	body, text := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/grpc.health.v1.Health/Check", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answered := make(chan error, 1)
+	go func() {
+		response, err := transport.RoundTrip(request)
+		if err == nil {
+			_, err = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+		}
+		_ = body.Close() // otherwise a write to it could wait forever
+		answered <- err
+	}()
+	_, _ = io.WriteString(text, " ") // returns when the request is being sent
+	second := s.connect(health + "{}")
+	if answers(second, 100*time.Millisecond) {
+		t.Error("the second connection has an answer, too")
+	}
+	_, _ = io.WriteString(text, "{}")
+	_ = text.Close()
+	if err := <-answered; err != nil {
+		t.Errorf("the first connection has no answer: %v", err)
+	}
+	if !answers(second, time.Minute) {
+		t.Error("the second connection has no answer")
 	}
 }
 

@@ -6,15 +6,21 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"aibox/internal/halfclose"
 )
 
+// settleTime is how long a connection that has become idle is not closed: HTTP/2 reports it as idle
+// before the end of its last answer is sent.
+const settleTime = 100 * time.Millisecond
+
 // limitListener has a limited number of open connections. If there are as many, a new one takes the
-// place of the one that has waited longest for a request, after an earlier request if possible. So nobody, with or without a token, can
-// keep others out by connections that do nothing; what connections do is limited elsewhere. Unlike
-// those of package netutil, its connections keep CloseWrite. Without that, the end of the stream of
-// a program in a sandbox would close an upgraded connection on which the client still sends.
+// place of the one that has waited longest for a request, after an earlier request if possible. So
+// nobody, with or without a token, can keep others out by connections that do nothing; what
+// connections do is limited elsewhere. Unlike those of package netutil, its connections keep
+// CloseWrite. Without that, the end of the stream of a program in a sandbox would close an upgraded
+// connection on which the client still sends.
 type limitListener struct {
 	net.Listener
 	open   chan struct{} // an element for each open connection
@@ -82,21 +88,31 @@ func (l *limitListener) setState(conn net.Conn, state http.ConnState) {
 		return
 	}
 	l.forget(c)
-	if l.remember(c, state) {
-		_ = c.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		l.fresh = append(l.fresh, c)
+	case http.StateIdle:
+		turn := c.turn
+		time.AfterFunc(settleTime, func() {
+			if l.remember(c, turn) {
+				_ = c.Close()
+			}
+		})
 	}
 }
 
-// remember remembers a connection that waits, or reports that it must make room instead.
-func (l *limitListener) remember(c *limitedConn, state http.ConnState) (makesRoom bool) {
+// remember remembers a connection that waits after a request, or reports that it must make room
+// instead. turn is the connection's when it became idle.
+func (l *limitListener) remember(c *limitedConn, turn int) (makesRoom bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case state == http.StateNew:
-		l.fresh = append(l.fresh, c)
-	case state == http.StateIdle && l.full:
+	case c.turn != turn: // it has another request, or is closed
+	case l.full:
 		l.full, makesRoom = false, true
-	case state == http.StateIdle:
+	default:
 		l.idle = append(l.idle, c)
 	}
 	return makesRoom
@@ -106,6 +122,7 @@ func (l *limitListener) remember(c *limitedConn, state http.ConnState) (makesRoo
 func (l *limitListener) forget(c *limitedConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c.turn++
 	for _, list := range []*[]*limitedConn{&l.idle, &l.fresh} {
 		if i := slices.Index(*list, c); i >= 0 {
 			*list = slices.Delete(*list, i, i+1)
@@ -125,6 +142,7 @@ type limitedConn struct {
 	*halfclose.Conn
 	listener *limitListener
 	release  func()
+	turn     int // changes with its state; guarded by listener.mu
 }
 
 // Close implements net.Conn.
