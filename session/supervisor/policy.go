@@ -314,7 +314,7 @@ func (p *policy) change(allow, deny, undone []netguard.Rule, reason string) (ses
 		return session.PolicyChanged{}, p.uninspectedFault(rule.Pattern)
 	}
 	rules.Allow = addRules(withoutRules(rules.Allow, deny, addedRule), allow)
-	rules.Deny = addRules(withoutRules(rules.Deny, slices.Concat(allow, undone), addedRule), deny)
+	rules.Deny = p.addDenials(withoutRules(rules.Deny, slices.Concat(allow, undone), addedRule), deny)
 	for _, rule := range allow {
 		i := slices.IndexFunc(rules.Deny, func(other netguard.Rule) bool { return other.Pattern.Denies(rule.Pattern) })
 		if i >= 0 {
@@ -400,6 +400,16 @@ func addRules(list, rules []netguard.Rule) []netguard.Rule {
 		}
 	}
 	return list
+}
+
+// addDenials appends what the user denies to a deny list. In a sandbox, it does so although the list
+// already has the same entry: the tenant can replace its own entries, but not those of the user.
+func (p *policy) addDenials(list, denials []netguard.Rule) []netguard.Rule {
+	if !p.session.launch.Spec.IsSandbox() {
+		return addRules(list, denials)
+	}
+	earlier := slices.DeleteFunc(slices.Clone(list), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
+	return slices.Concat(list, addRules(earlier, denials)[len(earlier):])
 }
 
 func containsPattern(rules []netguard.Rule, pattern netguard.Pattern) bool {

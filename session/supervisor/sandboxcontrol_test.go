@@ -88,6 +88,34 @@ func TestNewListsKeepWhatTheUserOfTheMachineHasDenied(t *testing.T) {
 	}
 }
 
+func TestADenialByTheUserOfTheMachineOutlivesTheSameEntryOfTheTenant(t *testing.T) {
+	sessions, s, _ := sandboxUnder(t, netguard.Allowlist, session.SandboxSpec{Tenant: "acme"}, nil)
+	lists := session.NetworkLists{Allow: &[]string{"a.example"}, Deny: &[]string{"a.example"}}
+	if err := sessions.SetNetwork(t.Context(), s.id, lists, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Deny: []string{"a.example"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, deny := range [][]string{{"a.example"}, {}} {
+		lists.Deny = &deny
+		if err := sessions.SetNetwork(t.Context(), s.id, lists, "a test"); err != nil {
+			t.Fatal(err)
+		}
+		if s.policy.decide(destination(t, "a.example:443")).Allowed {
+			t.Errorf("with the tenant's list %v it is allowed", deny)
+		}
+	}
+	if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{"a.example"}}); err != nil {
+		t.Error(err)
+	}
+	if !s.policy.decide(destination(t, "a.example:443")).Allowed {
+		t.Error("the denial is not undone")
+	}
+}
+
 func TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart(t *testing.T) {
 	for replaced, allowed := range map[bool]bool{false: true, true: false} {
 		launch := session.Launch{Spec: session.Spec{Sandbox: &session.SandboxSpec{Tenant: "acme"}}}

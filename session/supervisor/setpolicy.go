@@ -42,7 +42,7 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 			return err
 		}
 		denied := slices.DeleteFunc(slices.Clone(rules.Deny), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
-		deny = addRules(denied, deny)
+		deny = slices.Concat(denied, deny) // the same entry in both is denied for two reasons
 		rules.Deny, event.Deny, event.Replaced = deny, patterns(session.ListsOf(netguard.Policy{Deny: deny}).Deny), append(event.Replaced, "deny")
 	}
 	for _, rule := range rules.Uninspected() {

@@ -27,7 +27,7 @@ func tenants() []control {
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
 		{name: "a tenant's agent gets no texts of the user's options", file: "app/agentsession/start.go", text: `if !isGiven && isUsersText(own.Field) &&`, off: `if false && !isGiven && isUsersText(own.Field) &&`, tests: "TestATenantsAgentGetsNoTextsOfTheUsersOptions"},
 		{name: "a tenant's options are at most as free as the user's", file: "app/agentsession/start.go", text: `if isEmptied || own.Field.Tightens(own.Value, next) != nil {`, off: `if false && isEmptied {`, tests: "TestATenantsOptionsAreAtMostAsFreeAsThoseThatTheUserHasSet"},
-		{name: "new lists keep what the machine's user has denied", file: "session/supervisor/setpolicy.go", text: `deny = addRules(denied, deny)`, off: `_ = denied`, tests: "TestNewListsKeepWhatTheUserOfTheMachineHasDenied"},
+		{name: "new lists keep what the machine's user has denied", file: "session/supervisor/setpolicy.go", text: `deny = slices.Concat(denied, deny)`, off: `_ = denied`, tests: "TestNewListsKeepWhatTheUserOfTheMachineHasDenied"},
 		{name: "a preset adds nothing to a list that replaced its own", file: "session/supervisor/presets.go", text: `if !slices.Contains(p.presets, r.Preset) {`, off: `if false && !slices.Contains(p.presets, r.Preset) {`, tests: "TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart"},
 	}
 }
