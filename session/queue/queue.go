@@ -143,7 +143,7 @@ func members(store session.Store, id session.ID, spec *session.Spec, short bool)
 // while the machine has hardly any available and a running session may release some.
 func decideTurn(id session.ID, limit int, memory int64, others []member, machine machineMemory) (*Wait, error) {
 	if memory > machine.total {
-		return nil, fault.New(fault.Usage, "the session's memory limit is %s, and this machine has %s", amount.Bytes(memory), amount.Bytes(machine.total)).
+		return nil, fault.New(fault.Usage, "the session's memory limit is %d MiB, and this machine has %d MiB", memory>>20, machine.total>>20).
 			Hint("give it less with --memory")
 	}
 	var running, sandboxes []session.ID

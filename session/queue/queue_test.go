@@ -76,7 +76,7 @@ func TestASessionWaitsForAPlaceAndForMemory(t *testing.T) {
 
 func TestASessionThatNeedsMoreMemoryThanTheMachineHasIsRefusedWithTheNumbers(t *testing.T) {
 	_, err := decideTurn("00009-a", 0, 9*gib, nil, machineMemory{total: 8 * gib})
-	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "9 GiB, and this machine has 8 GiB") || len(fault.Hints(err)) == 0 {
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "9216 MiB, and this machine has 8192 MiB") || len(fault.Hints(err)) == 0 {
 		t.Errorf("%v, %q", err, fault.Hints(err))
 	}
 }
