@@ -114,10 +114,10 @@ func allowCommand(spec *session.Spec, id session.ID, d netguard.Destination, v n
 		host = d.String()
 	}
 	undo := id != "" && v.Reason == netguard.DeniedByRule && v.Rule.Source == session.DeniedLater
-	if undo {
-		host = v.Rule.Pattern.String()
-	}
 	pattern, err := netguard.ParseAllow(host)
+	if undo { // the denial of every host is undone by its text, although no allow list can have it
+		pattern, err = v.Rule.Pattern, nil
+	}
 	switch {
 	case err != nil, !undo && !v.Reason.Askable() && v.Reason != netguard.NoEgress:
 		return ""

@@ -86,7 +86,7 @@ func TestTheCommandThatUndoesADenialNamesItsEntry(t *testing.T) {
 	}{
 		{"a.example.net", session.DeniedLater, "0dq4f-codex", "aibox allow 0dq4f a.example.net"},
 		{"*.example.net", session.DeniedLater, "0dq4f-codex", "aibox allow 0dq4f '*.example.net'"},
-		{"*", session.DeniedLater, "0dq4f-codex", ""},
+		{"*", session.DeniedLater, "0dq4f-codex", "aibox allow 0dq4f '*'"},
 		{"a.example.net", session.DeniedLater, "", ""},
 		{"a.example.net", "your settings", "0dq4f-codex", ""},
 	} {
