@@ -44,8 +44,12 @@ var errUnknownNeed = errors.New("a session whose record cannot be read may need 
 // needClone reports whether a session or a saved state has its work in a clone, of a repository or of a
 // submodule, or in a repository of aibox that belongs to the clone.
 func (c *cleaner) needClone(ctx context.Context, dir string) (bool, error) {
+	real, err := filepath.EvalSymlinks(dir) // so git names the clone of a submodule
+	if err != nil {
+		return true, err
+	}
 	known, err := c.references()
-	if err != nil || known.sources[dir] {
+	if err != nil || known.sources[dir] || known.sources[real] {
 		return true, err
 	}
 	owned, err := workspace.Repositories(c.dirs)
@@ -57,10 +61,10 @@ func (c *cleaner) needClone(ctx context.Context, dir string) (bool, error) {
 			continue
 		}
 		of, err := os.ReadFile(filepath.Join(gitDir, "aibox", "repository"))
-		if err != nil || string(of) == dir {
+		if err != nil || string(of) == dir || string(of) == real {
 			return true, err
 		}
-		if needed, err := savedStatesNeed(ctx, gitDir, dir); needed || err != nil {
+		if needed, err := savedStatesNeed(ctx, gitDir, dir, real); needed || err != nil {
 			return true, err
 		}
 	}
@@ -71,8 +75,8 @@ func (c *cleaner) needClone(ctx context.Context, dir string) (bool, error) {
 }
 
 // savedStatesNeed reports whether a state that is saved in a repository of aibox has work in a submodule
-// whose clone is dir.
-func savedStatesNeed(ctx context.Context, gitDir, dir string) (bool, error) {
+// whose clone has one of the names.
+func savedStatesNeed(ctx context.Context, gitDir string, names ...string) (bool, error) {
 	saved, err := recovery.PointsIn(ctx, gitDir)
 	if err != nil {
 		return true, err
@@ -82,7 +86,7 @@ func savedStatesNeed(ctx context.Context, gitDir, dir string) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		if slices.ContainsFunc(modules, func(m workspace.Module) bool { return m.GitDir == dir }) {
+		if slices.ContainsFunc(modules, func(m workspace.Module) bool { return slices.Contains(names, m.GitDir) }) {
 			return true, nil
 		}
 	}

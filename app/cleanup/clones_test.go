@@ -119,6 +119,14 @@ func TestACloneOfAURLIsRemovedIfItHasNoWork(t *testing.T) {
 		"of a submodule of a session": {
 			func(t *testing.T, d *fixture, _, clone string) { asSubmodule(t, d, clone) }, "none",
 		},
+		"of a submodule of a session, behind a symlink": {
+			func(t *testing.T, d *fixture, _, clone string) {
+				elsewhere := d.dirs.Data + "-elsewhere"
+				d.must(os.Rename(d.dirs.Data, elsewhere))
+				d.must(os.Symlink(elsewhere, d.dirs.Data))
+				asSubmodule(t, d, filepath.Join(elsewhere, "repos", filepath.Base(clone)))
+			}, "none",
+		},
 		"of a submodule of a saved state": {
 			func(t *testing.T, d *fixture, _, clone string) {
 				asSubmodule(t, d, clone)
