@@ -77,8 +77,11 @@ func (o *policyOptions) run(ctx context.Context, text string, hosts []string) er
 		return err
 	}
 	if found.State.Phase == session.Ended {
-		return session.WrongState("%s is no longer running", found.ID).
-			Hint("`aibox run --resume %s` continues its work: add --allow or --deny with the whole list", found.ID)
+		ended := session.WrongState("%s is no longer running", found.ID)
+		if found.IsSandbox() {
+			return ended
+		}
+		return ended.Hint("`%s` continues its work: add --allow or --deny with the whole list", session.ResumeCommand(found.ID, found.Spec.Agent))
 	}
 	changed, err := service.ChangePolicy(ctx, found.ID, o.change(found.ID, hosts))
 	if err != nil {
@@ -115,7 +118,7 @@ func (o *policyOptions) effect(hosts []string) string {
 		effects = append(effects, "can now reach "+strings.Join(reached, ", "))
 	}
 	if len(undone) > 0 {
-		effects = append(effects, "no longer denies "+strings.Join(undone, ", ")+", and reaches the same hosts as before")
+		effects = append(effects, "no longer denies "+strings.Join(undone, ", ")+", and reaches the same hosts as before the denial")
 	}
 	return strings.Join(effects, "; ")
 }

@@ -32,7 +32,7 @@ func (c *commandsOfEnded) adapt(e auditlog.Event) auditlog.Event {
 	if !ok || access.Command == "" || !c.hasEnded(e.Session) {
 		return e
 	}
-	command := laterCommand(access.Command, access.Why)
+	command := laterCommand(e.Session, access.Command, access.Why)
 	var err error
 	switch e.Type {
 	case audit.EgressRefused:
@@ -56,12 +56,15 @@ func (c *commandsOfEnded) hasEnded(id session.ID) bool {
 }
 
 // laterCommand returns the command that allows in a later session what command allowed in the
-// session while it ran, "" if a later session does not refuse it.
-func laterCommand(command, reason string) string {
+// session with the id while it ran, "" if a later session does not refuse it.
+func laterCommand(id session.ID, command, reason string) string {
 	arguments, isAllow := strings.CutPrefix(command, "aibox allow ")
 	_, entry, found := strings.Cut(arguments, " ")
 	if !isAllow || !found || reason == netguard.DeniedByRule.String() {
 		return ""
+	}
+	if id.Agent() == session.SandboxAgent {
+		return "aibox sandbox create --allow " + entry + " …"
 	}
 	return "aibox run --allow " + entry + " …"
 }

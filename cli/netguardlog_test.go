@@ -124,6 +124,10 @@ func TestTheCommandThatAllowsAnAccessFitsTheStateOfTheSession(t *testing.T) {
 			t.Errorf("%q, running %t: %+v", c.reason, c.running, access)
 		}
 	}
+	const want = "aibox sandbox create --allow a.example …"
+	if got := laterCommand("0dq4f-"+session.SandboxAgent, "aibox allow 0dq4f a.example", "no"); got != want {
+		t.Errorf("for a sandbox: %s", got)
+	}
 }
 
 func TestNetworkLogSaysThatThereIsNothingToShow(t *testing.T) {
