@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
 	"strings"
 
-	"aibox/audit"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/auditlog"
@@ -32,17 +30,7 @@ func (c *commandsOfEnded) adapt(e auditlog.Event) auditlog.Event {
 	if !ok || access.Command == "" || !c.hasEnded(e.Session) {
 		return e
 	}
-	command := laterCommand(e.Session, access.Command, access.Why)
-	var err error
-	switch e.Type {
-	case audit.EgressRefused:
-		e.Data, err = replaceCommand[audit.Egress](e.Data, func(r *audit.Egress) { r.Command = command })
-	case audit.DNSRefused:
-		e.Data, err = replaceCommand[audit.Query](e.Data, func(q *audit.Query) { q.Command = command })
-	}
-	if err != nil {
-		e.Data = nil
-	}
+	e.Event = auditlog.WithCommand(e.Event, laterCommand(e.Session, access.Command, access.Why))
 	return e
 }
 
@@ -67,14 +55,4 @@ func laterCommand(id session.ID, command, reason string) string {
 		return "aibox sandbox create --allow " + entry + " …"
 	}
 	return "aibox run --allow " + entry + " …"
-}
-
-// replaceCommand changes the data of an event.
-func replaceCommand[T any](data json.RawMessage, change func(*T)) (json.RawMessage, error) {
-	var of T
-	if err := json.Unmarshal(data, &of); err != nil {
-		return nil, err
-	}
-	change(&of)
-	return json.Marshal(of)
 }

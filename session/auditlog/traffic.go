@@ -81,6 +81,32 @@ func AccessOf(id session.ID, e audit.Event) (Access, bool) {
 	return a, true
 }
 
+// WithCommand returns the event of a refused access with another command that would allow it, "" for
+// none. Other events are returned as they are.
+func WithCommand(e audit.Event, command string) audit.Event {
+	switch e.Type {
+	case audit.EgressRefused:
+		e.Data = changed(e.Data, func(r *audit.Egress) { r.Command = command })
+	case audit.DNSRefused:
+		e.Data = changed(e.Data, func(q *audit.Query) { q.Command = command })
+	}
+	return e
+}
+
+// changed returns data after a change, and unreadable data as it is.
+func changed[T any](data json.RawMessage, change func(*T)) json.RawMessage {
+	var of T
+	if json.Unmarshal(data, &of) != nil {
+		return data
+	}
+	change(&of)
+	edited, err := json.Marshal(of)
+	if err != nil {
+		return data
+	}
+	return edited
+}
+
 // RefusedAccess returns a refusal as an Access, without session and time.
 func RefusedAccess(r session.Refusal) Access {
 	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
