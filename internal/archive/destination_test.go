@@ -17,9 +17,16 @@ func TestADestinationIsCheckedBeforeAnythingIsCopied(t *testing.T) {
 		dest, name string
 		ok         bool
 	}{
-		{dir, "a", true}, {file, "a", true}, {missing, "a", true}, {missing, Contents, true},
-		{missing + "/", "a", false}, {missing + "/b", "a", false}, {missing + "/b", Contents, false}, {missing, "", false},
-		{file + "/b", "a", false}, {file, Contents, false},
+		{dir, "a", true},
+		{file, "a", true},
+		{missing, "a", true},
+		{missing, Contents, true},
+		{missing + "/", "a", false},
+		{missing + "/b", "a", false},
+		{missing + "/b", Contents, false},
+		{missing, "", false},
+		{file + "/b", "a", false},
+		{file, Contents, false},
 	} {
 		if err := CheckDestination(c.dest, c.name); (err == nil) != c.ok {
 			t.Errorf("%s to %s: %v", c.name, c.dest, err)

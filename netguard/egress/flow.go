@@ -222,7 +222,7 @@ func (f *flow) end(why *refusal) {
 func (f *flow) endCut(why *refusal) {
 	f.end(why)
 	if why != nil && why.budget {
-		f.cut(why)
+		_ = f.cut(why)
 	}
 }
 
