@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -159,14 +160,17 @@ func TestAnAnswerOverHTTP2ArrivesBeforeItsConnectionMakesRoom(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 1, Stall: time.Hour} })
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: &protocols}
+	transport := &http.Transport{Protocols: &protocols, ExpectContinueTimeout: time.Minute}
 	t.Cleanup(transport.CloseIdleConnections)
 	body, text := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/grpc.health.v1.Health/Check", body)
+	handled := make(chan struct{})
+	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(handled) }})
+	request, err := http.NewRequestWithContext(traced, http.MethodPost, s.url+"/grpc.health.v1.Health/Check", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Expect", "100-continue")
 	answered := make(chan error, 1)
 	go func() {
 		response, err := transport.RoundTrip(request)
@@ -177,7 +181,11 @@ func TestAnAnswerOverHTTP2ArrivesBeforeItsConnectionMakesRoom(t *testing.T) {
 		_ = body.Close() // otherwise a write to it could wait forever
 		answered <- err
 	}()
-	_, _ = io.WriteString(text, " ") // returns when the request is being sent
+	select {
+	case <-handled:
+	case <-time.After(time.Minute):
+		t.Fatal("the first request does not reach its handler")
+	}
 	second := s.connect(health + "{}")
 	if answers(second, 100*time.Millisecond) {
 		t.Error("the second connection has an answer, too")
