@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 )
@@ -95,7 +96,12 @@ func (c *moduleCloner) clone(ctx context.Context, address, commit string, env []
 		return dir, nil
 	}
 	// The commit is on no branch. Many servers give it by its id.
-	err := withRoom(ctx, dir, func(ctx context.Context) error {
+	turn, err := flock.Wait(ctx, dir+".lock", flock.Exclusive)
+	if err != nil {
+		return "", err
+	}
+	defer turn.Close()
+	err = withRoom(ctx, dir, func(ctx context.Context) error {
 		return git.User(dir).With(env...).Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", commit+":refs/aibox/"+commit)
 	})
 	if errors.Is(err, errNoRoom) {

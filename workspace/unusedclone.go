@@ -16,8 +16,8 @@ import (
 	"aibox/internal/paths"
 )
 
-// ErrWork means that a clone has commits that its server does not have.
-var ErrWork = errors.New("it has commits that its server does not have")
+// ErrWork means that a clone has, or may have, commits that its server does not have.
+var ErrWork = errors.New("it may have commits that its server does not have")
 
 // Clones lists aibox's clones of URLs.
 func Clones(dirs paths.Dirs) []string {
