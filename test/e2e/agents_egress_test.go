@@ -47,7 +47,7 @@ run = "sh fetch.sh `+host.Name+` `+other.Name+`"
 		t.Errorf("the listed host was asked for %q, the other one for %q", host.asked(), other.asked())
 	}
 	contains(t, "the log of the network", m.aibox(0, "netguard", "log", r.ID).stdout,
-		other.Name+":80", other.Name+":443", command, "denied.example:80", "denied.example (--deny)")
+		other.Name+":80", other.Name+":443", "aibox run --allow "+other.Name, "denied.example:80", "denied.example (--deny)")
 }
 
 func contains(t *testing.T, what, text string, wanted ...string) {
