@@ -24,7 +24,7 @@ func tunnels() []control {
 		{name: "a second ClientHello is for the tunnel's host", file: "netguard/egress/secondhello.go", text: `problem := hello.check(f.to); problem != nil {`, off: `problem := hello.check(f.to); false {`, tests: second},
 		{name: "a second ClientHello is found after early data", file: "netguard/egress/secondhello.go", text: `!(kind == recordApplicationData && f.earlyData):`, off: `true:`, tests: second},
 		{name: "records before a second ClientHello are bounded", file: "netguard/egress/secondhello.go", text: `f.earlyData || n < maxPlainRecords`, off: `true`, tests: second},
-		{name: "a refusal inside a tunnel is recorded", file: "netguard/egress/flow.go", text: "\tf.proxy.recorder.add(event, false)\n", off: `_ = event`, tests: second + " TestARefusalInsideATunnelIsRecordedWithItsHint"},
+		{name: "a refusal inside a tunnel is recorded", file: "netguard/egress/flow.go", text: "\tf.proxy.recorder.add(event, false)\n", off: "\t_ = event\n", tests: second + " TestARefusalInsideATunnelIsRecordedWithItsHint"},
 		{name: "port 443 carries TLS", file: tunnel, text: `case port == portHTTPS:`, off: `case false:`, tests: trick},
 		{name: "port 22 carries SSH", file: tunnel, text: `case port == portSSH:`, off: `case false:`, tests: "TestNoTrickInsideATunnelReachesAServer TestSSHPassesOnlyAfterTheHostKeyIsChecked"},
 		{name: "no TLS to port 22", file: tunnel, text: `first[0] == recordHandshake && port != portSSH:`, off: `first[0] == recordHandshake:`, tests: "TestNoTrickInsideATunnelReachesAServer TestSSHPassesOnlyAfterTheHostKeyIsChecked"},
