@@ -138,7 +138,9 @@ func TestMoreConnectionsWithRequestsThanTheLimitWait(t *testing.T) {
 }
 
 func TestAConnectionTakesThePlaceOfOneWithoutARequest(t *testing.T) {
-	s := newSite(t, func(o *Options) { o.Limits = Limits{Connections: 2, HeaderTime: time.Hour, Idle: time.Hour, Stall: time.Hour} })
+	s := newSite(t, func(o *Options) {
+		o.Limits = Limits{Connections: 2, HeaderTime: time.Hour, Idle: time.Hour, Stall: time.Hour}
+	})
 	idle := s.connect(health + "{}")
 	if !answers(idle, time.Minute) {
 		t.Fatal("the first one has no answer")
