@@ -50,8 +50,8 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		return l.limited(conn), nil
 	default:
 	}
-	l.setFull(true)
-	defer l.setFull(false)
+	l.makeRoom()
+	defer l.stopMakingRoom()
 	select {
 	case l.open <- struct{}{}:
 		return l.limited(conn), nil
@@ -67,15 +67,28 @@ func (l *limitListener) limited(conn net.Conn) *limitedConn {
 	return c
 }
 
-// setFull says whether a new connection waits for a place, and makes one.
-func (l *limitListener) setFull(full bool) {
+// makeRoom closes the connection that has waited longest for a request, or the next one that does so
+// if there is none, until stopMakingRoom is called.
+func (l *limitListener) makeRoom() {
 	l.mu.Lock()
-	l.full = full
-	waiting := slices.Concat(l.idle, l.fresh)
-	l.mu.Unlock()
-	if full && len(waiting) > 0 {
-		_ = waiting[0].Close()
+	l.full = true
+	var longest *limitedConn
+	switch {
+	case len(l.idle) > 0:
+		longest = l.idle[0]
+	case len(l.fresh) > 0:
+		longest = l.fresh[0]
 	}
+	l.mu.Unlock()
+	if longest != nil {
+		_ = longest.Close()
+	}
+}
+
+func (l *limitListener) stopMakingRoom() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.full = false
 }
 
 // setState is the ConnState of the server of the connections.
