@@ -24,14 +24,14 @@ func newCommandsOfEnded(service *manager.Manager) *commandsOfEnded {
 	}}
 }
 
-// adapt returns an event whose command, if it has one, works now.
-func (c *commandsOfEnded) adapt(e auditlog.Event) auditlog.Event {
-	access, ok := auditlog.AccessOf(e.Session, e.Event)
-	if !ok || access.Command == "" || !c.hasEnded(e.Session) {
-		return e
+// adapt replaces the command of an access, and of the event in which it is recorded, by one that works
+// now.
+func (c *commandsOfEnded) adapt(access *auditlog.Access, e *auditlog.Event) {
+	if access.Command == "" || !c.hasEnded(e.Session) {
+		return
 	}
-	e.Event = auditlog.WithCommand(e.Event, laterCommand(e.Session, access.Command, access.Why))
-	return e
+	access.Command = laterCommand(e.Session, access.Command, access.Why)
+	e.Event = auditlog.WithCommand(e.Event, access.Command)
 }
 
 func (c *commandsOfEnded) hasEnded(id session.ID) bool {

@@ -120,11 +120,11 @@ func (o *networkLogOptions) selection() string {
 // printing returns a function that prints the selected access as lines.
 func (o *networkLogOptions) printing(lines *auditLines, commands *commandsOfEnded, since time.Time) func(auditlog.Event) error {
 	return func(e auditlog.Event) error {
-		e = commands.adapt(e)
 		access, ok := auditlog.AccessOf(e.Session, e.Event)
 		if !ok || e.Time.Before(since) || !o.selects(access, e) {
 			return nil
 		}
+		commands.adapt(&access, &e)
 		lines.count++
 		if !o.json {
 			return lines.print(e)

@@ -119,7 +119,11 @@ func TestTheCommandThatAllowsAnAccessFitsTheStateOfTheSession(t *testing.T) {
 		}
 		e := auditlog.Event{Session: "0dq4f-shell", Event: audit.Event{Seq: 3, Type: audit.EgressRefused, Data: data}}
 		ends := commandsOfEnded{ended: func(session.ID) bool { return !c.running }, known: map[session.ID]bool{}}
-		e = ends.adapt(e)
+		adapted, _ := auditlog.AccessOf(e.Session, e.Event)
+		ends.adapt(&adapted, &e)
+		if adapted.Command != c.want {
+			t.Errorf("%q, running %t: the access has %q", c.reason, c.running, adapted.Command)
+		}
 		if access, ok := auditlog.AccessOf(e.Session, e.Event); !ok || access.Command != c.want || access.Target != "a.example:443" {
 			t.Errorf("%q, running %t: %+v", c.reason, c.running, access)
 		}

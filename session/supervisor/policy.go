@@ -408,8 +408,13 @@ func (p *policy) addDenials(list, denials []netguard.Rule) []netguard.Rule {
 	if !p.session.launch.Spec.IsSandbox() {
 		return addRules(list, denials)
 	}
-	earlier := slices.DeleteFunc(slices.Clone(list), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
+	earlier := deniedLater(list)
 	return slices.Concat(list, addRules(earlier, denials)[len(earlier):])
+}
+
+// deniedLater returns the rules of a deny list that the user has added while the session ran.
+func deniedLater(list []netguard.Rule) []netguard.Rule {
+	return slices.DeleteFunc(slices.Clone(list), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
 }
 
 func containsPattern(rules []netguard.Rule, pattern netguard.Pattern) bool {

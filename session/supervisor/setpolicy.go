@@ -41,8 +41,7 @@ func (p *policy) setLists(lists session.NetworkLists, reason string) error {
 		if err != nil {
 			return err
 		}
-		denied := slices.DeleteFunc(slices.Clone(rules.Deny), func(rule netguard.Rule) bool { return rule.Source != session.DeniedLater })
-		deny = slices.Concat(denied, deny) // the same entry in both is denied for two reasons
+		deny = slices.Concat(deniedLater(rules.Deny), deny) // the same entry in both is denied for two reasons
 		rules.Deny, event.Deny, event.Replaced = deny, patterns(session.ListsOf(netguard.Policy{Deny: deny}).Deny), append(event.Replaced, "deny")
 	}
 	for _, rule := range rules.Uninspected() {

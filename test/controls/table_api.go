@@ -13,7 +13,7 @@ func tenants() []control {
 		{name: "compressed messages of the packages named e2b are limited", file: "api/server/strict.go", text: `requestOf(ctx).messages().ReserveAll(int64(proto.Size(message)))`, off: `error(nil)`, tests: packages, in: "api/e2b"},
 		{name: "messages of the packages named e2b are limited", file: "api/server/route.go", text: `s.limitMessages(collects, r, caller.Tenant)`, off: `s.limitMessages(false, r, caller.Tenant)`, tests: packages, in: "api/e2b"},
 		{name: "commands over a WebSocket are limited", file: "api/server/socket.go", text: `m.full != nil {`, off: `false {`, tests: "TestCommandsOverAWebSocketTakeFromTheMessagesOfTheirTenant"},
-		{name: "a connection that does nothing makes room", file: "api/server/limitlistener.go", text: `if full && len(waiting) > 0 {`, off: `if false {`, tests: "TestAConnectionTakesThePlaceOfOneWithoutARequest"},
+		{name: "a connection that does nothing makes room", file: "api/server/limitlistener.go", text: `if longest != nil {`, off: `if false {`, tests: "TestAConnectionTakesThePlaceOfOneWithoutARequest"},
 		{name: "a body of nobody has a limited time", file: "api/server/route.go", text: `if route.Public && !route.Upload {`, off: `if false {`, tests: "TestABodyOfSomebodyUnknownHasALimitedTime"},
 		{name: "headers in a form are limited", file: "api/e2b/files.go", text: `f.body.N = maxPartHeader`, off: `f.body.N = math.MaxInt64`, tests: "TestAFormIsReadToItsLastBoundaryAndKeepsLittleInMemory"},
 		{name: "messages to health are limited", file: "api/server/server.go", text: `NewStaticChecker(s.services...), small)`, off: `NewStaticChecker(s.services...))`, tests: information},
@@ -27,7 +27,7 @@ func tenants() []control {
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
 		{name: "a tenant's agent gets no texts of the user's options", file: "app/agentsession/start.go", text: `if !isGiven && isUsersText(own.Field) &&`, off: `if false && !isGiven && isUsersText(own.Field) &&`, tests: "TestATenantsAgentGetsNoTextsOfTheUsersOptions"},
 		{name: "a tenant's options are at most as free as the user's", file: "app/agentsession/start.go", text: `if isEmptied || own.Field.Tightens(own.Value, next) != nil {`, off: `if false && isEmptied {`, tests: "TestATenantsOptionsAreAtMostAsFreeAsThoseThatTheUserHasSet"},
-		{name: "new lists keep what the machine's user has denied", file: "session/supervisor/setpolicy.go", text: `deny = slices.Concat(denied, deny)`, off: `_ = denied`, tests: "TestNewListsKeepWhatTheUserOfTheMachineHasDenied"},
+		{name: "new lists keep what the machine's user has denied", file: "session/supervisor/setpolicy.go", text: `slices.Concat(deniedLater(rules.Deny), deny)`, off: `deny`, tests: "TestNewListsKeepWhatTheUserOfTheMachineHasDenied"},
 		{name: "a preset adds nothing to a list that replaced its own", file: "session/supervisor/presets.go", text: `if !slices.Contains(p.presets, r.Preset) {`, off: `if false && !slices.Contains(p.presets, r.Preset) {`, tests: "TestAPresetAddsNothingToAnAllowListThatReplacedItsOwnDuringTheStart"},
 	}
 }
