@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -83,10 +82,7 @@ type sendFeedbackInput struct {
 
 func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbackInput) (*answer, error) {
 	id := session.ID(in.Session)
-	if len(in.Comments)+len(in.Reject) == 0 && in.Prompt == "" {
-		return nil, fault.New(fault.Usage, "there is no feedback").Hint("give comments, hunks to reject, or a prompt")
-	}
-	given := agentsession.Feedback{Reason: in.Reason}
+	given := agentsession.Feedback{Reason: in.Reason, Prompt: in.Prompt}
 	for _, comment := range in.Comments {
 		if comment.Hunk != "" && (comment.Path != "" || comment.Line != 0) {
 			return nil, fault.New(fault.Usage, "a comment is about a hunk, or about a path and a line, not both").Hint("leave out path and line")
@@ -98,16 +94,9 @@ func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbac
 	for _, hunk := range in.Reject {
 		given.Reject = append(given.Reject, review.HunkID(hunk))
 	}
-	takeBack := func(context.Context) error { return nil }
-	if len(given.Comments)+len(given.Reject) > 0 {
-		var err error
-		if takeBack, err = t.sessions.AddFeedback(ctx, id, given); err != nil {
-			return nil, err
-		}
-	}
-	made, err := t.start(ctx, c, agentsession.Request{Resumes: id, Prompt: in.Prompt})
+	started, err := t.sessions.SendFeedback(ctx, id, given, reportSteps(ctx, c))
 	if err != nil {
-		return nil, errors.Join(err, takeBack(context.WithoutCancel(ctx)))
+		return nil, err
 	}
-	return made, nil
+	return answerAbout(&started), nil
 }

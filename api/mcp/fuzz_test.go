@@ -82,8 +82,8 @@ func (h hostileSessions) Accept(_ context.Context, id session.ID, _ agentsession
 	return agentsession.Accepted{}, fault.New(fault.Usage, "%s has no such changes: %s", id, hostile)
 }
 
-func (h hostileSessions) AddFeedback(context.Context, session.ID, agentsession.Feedback) (func(context.Context) error, error) {
-	return func(context.Context) error { return nil }, nil
+func (h hostileSessions) SendFeedback(_ context.Context, id session.ID, _ agentsession.Feedback, _ func(session.Step)) (session.Session, error) {
+	return h.Find(id)
 }
 
 // hostileSandboxes are sandboxes whose programs are hostile.

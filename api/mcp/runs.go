@@ -76,24 +76,24 @@ func (t *sessionTools) runAgent(ctx context.Context, c *call, in runAgentInput) 
 	if err != nil {
 		return nil, err
 	}
-	return t.start(ctx, c, agentsession.Request{
+	started, err := t.sessions.Start(ctx, agentsession.Request{
 		Agent: in.Agent, Repository: in.Repository, Branch: in.Branch, Prompt: in.Prompt, Settings: settings,
-	})
+	}, reportSteps(ctx, c))
+	if err != nil {
+		return nil, err
+	}
+	return answerAbout(&started), nil
 }
 
-// start starts a session and reports each stage.
-func (t *sessionTools) start(ctx context.Context, c *call, request agentsession.Request) (*answer, error) {
-	started, err := t.sessions.Start(ctx, request, func(step session.Step) {
+// reportSteps returns a function that reports each stage of a start.
+func reportSteps(ctx context.Context, c *call) func(session.Step) {
+	return func(step session.Step) {
 		text := step.Name
 		if step.Detail != "" {
 			text += ": " + step.Detail
 		}
 		c.report(ctx, text)
-	})
-	if err != nil {
-		return nil, err
 	}
-	return answerAbout(&started), nil
 }
 
 var waitSessionTool = tool{

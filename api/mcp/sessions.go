@@ -31,6 +31,7 @@ type Records interface {
 // Runs starts, follows and stops agents.
 type Runs interface {
 	Start(ctx context.Context, request agentsession.Request, step func(session.Step)) (session.Session, error)
+	SendFeedback(ctx context.Context, id session.ID, given agentsession.Feedback, step func(session.Step)) (session.Session, error)
 	Wait(ctx context.Context, id session.ID, most time.Duration, changed func(session.Live)) (session.Session, error)
 	Transcript(id session.ID, from int64, most int) (agentsession.Transcript, error)
 	Stop(ctx context.Context, id session.ID, reason string, grace time.Duration) (session.Session, error)
@@ -41,7 +42,6 @@ type Reviews interface {
 	Changes(ctx context.Context, id session.ID) (agentsession.Changes, error)
 	Files(ctx context.Context, id session.ID, names []string, visit func(review.FileDiff) error) error
 	Accept(ctx context.Context, id session.ID, request agentsession.AcceptRequest) (agentsession.Accepted, error)
-	AddFeedback(ctx context.Context, id session.ID, given agentsession.Feedback) (takeBack func(context.Context) error, err error)
 }
 
 // sessionTools are the tools for coding agents.

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -222,18 +221,8 @@ func (h *Handler) Feedback(ctx context.Context, r *connect.Request[aiboxv1.Sessi
 	if err != nil {
 		return nil, err
 	}
-	takeBack := func(context.Context) error { return nil }
-	if len(given.Comments)+len(given.Reject) > 0 {
-		if takeBack, err = cases.AddFeedback(ctx, id, given); err != nil {
-			return nil, err
-		}
-	} else if r.Msg.GetPrompt() == "" {
-		return nil, fault.New(fault.Usage, "there is no feedback").Hint("give comments or a prompt")
-	}
-	started, err := cases.Start(ctx, agentsession.Request{Resumes: id, Prompt: r.Msg.GetPrompt()}, nil)
-	if err != nil {
-		err = errors.Join(err, takeBack(context.WithoutCancel(ctx)))
-	}
+	given.Prompt = r.Msg.GetPrompt()
+	started, err := cases.SendFeedback(ctx, id, given, nil)
 	return respond(started, err)
 }
 

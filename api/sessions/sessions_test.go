@@ -22,6 +22,7 @@ import (
 	"aibox/api/budget"
 	"aibox/app/agentsession"
 	"aibox/audit"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
@@ -351,13 +352,20 @@ func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
 		return nil
 	}))
 	given := []feedback.Comment{{Text: " shorter, please "}, {Text: "here", Path: "a.txt", Line: 1}, {Text: "here", Path: "a.txt", Line: 2}, {Text: "here", Hunk: hunk[:12]}, {Text: "here"}}
-	for range 2 {
-		_, err := cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given})
+	for _, comment := range given {
+		_, err := all.Comment(bounded(t), "00001-codex", comment)
 		f.must(err)
-		given[3].Hunk = review.HunkID(strings.ToUpper(string(given[3].Hunk)))
 	}
-	stored, err := all.Feedback("00001-codex")
-	f.must(err)
+	given[3].Hunk = review.HunkID(strings.ToUpper(string(given[3].Hunk)))
+	var stored feedback.Feedback
+	cases.Defaults = func(context.Context, session.Tenant) (_ config.RunOverrides, err error) { // called after the feedback is stored
+		stored, err = all.Feedback("00001-codex")
+		f.must(err)
+		return config.RunOverrides{}, errors.New("no")
+	}
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given}, nil); err == nil {
+		t.Error("a session starts")
+	}
 	if len(stored.Comments) != len(given) {
 		t.Errorf("stored are %+v", stored.Comments)
 	}
@@ -374,9 +382,9 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 		hunks = append(hunks, file.Hunks[0].ID)
 		return nil
 	}))
-	earlier := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}}, Reject: hunks[:1]}
-	_, err := cases.AddFeedback(bounded(t), "00001-codex", earlier)
+	_, err := all.Comment(bounded(t), "00001-codex", feedback.Comment{Text: "earlier"})
 	f.must(err)
+	f.must(all.Reject(bounded(t), "00001-codex", hunks[:1], ""))
 	before, err := all.Feedback("00001-codex")
 	f.must(err)
 	check := func(what string) {
@@ -387,17 +395,28 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 			t.Errorf("%s: stored are %+v and %+v", what, stored.Comments, stored.Rejected)
 		}
 	}
-	takeBack, err := cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks})
-	f.must(err)
-	f.must(takeBack(bounded(t)))
-	check("taken back")
-	f.must(takeBack(bounded(t)))
-	check("taken back twice")
-	_, err = cases.AddFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}})
-	if err == nil {
-		t.Error("a comment on no file is stored")
+	given := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks}
+	wrong := agentsession.Feedback{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}}
+	canceled, cancel := context.WithCancel(bounded(t))
+	defer cancel()
+	cases.Defaults = func(context.Context, session.Tenant) (config.RunOverrides, error) { // called after the feedback is stored
+		if stored, err := all.Feedback("00001-codex"); err != nil || len(stored.Comments) != 2 || len(stored.Rejected) != 2 {
+			t.Errorf("stored before the start are %+v, %v", stored, err)
+		}
+		cancel()
+		return config.RunOverrides{}, errors.New("no")
+	}
+	if _, err := cases.SendFeedback(canceled, "00001-codex", given, nil); err == nil || err.Error() != "no" {
+		t.Errorf("a start that fails: %v", err)
+	}
+	check("a start that fails")
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", wrong, nil); err == nil || !strings.Contains(err.Error(), "no.txt") {
+		t.Errorf("a comment on no file: %v", err)
 	}
 	check("half of it is wrong")
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Reason: "a reason alone"}, nil); fault.KindOf(err) != fault.Usage {
+		t.Errorf("no feedback: %v", err)
+	}
 	f.unstarted = errors.New("no")
 	_, err = f.as("ann").Feedback(bounded(t), ask(&aiboxv1.SessionFeedbackRequest{SessionId: "00001-codex", Comments: []*aiboxv1.Comment{{Text: "later"}}}))
 	if err == nil || !strings.Contains(err.Error(), "no") {

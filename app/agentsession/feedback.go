@@ -12,27 +12,41 @@ import (
 	"aibox/session/feedback"
 )
 
-// Feedback is feedback on a session's work.
+// Feedback is feedback on a session's work, or a further task.
 type Feedback struct {
 	Comments []feedback.Comment // with Path, Line, Hunk and Text
 	Reject   []review.HunkID
 	Reason   string // reason for the rejections
+	Prompt   string // the further task
 }
 
-// AddFeedback stores feedback on the work of an ended session. The agent receives it when
-// another session resumes this one. Feedback about a file, a line or a hunk that does not
-// exist is a Usage fault, and nothing is stored.
+// SendFeedback starts a session that continues the work and the conversation of an ended one, with
+// feedback, and returns when its agent runs or the session waits in the queue. step is as in Start.
+// Feedback about a file, a line or a hunk that does not exist is a Usage fault.
 //
-// If no session is started that resumes this one, the caller calls takeBack, which removes what
-// this call has added. So neither a repeated call nor one with other comments adds to what a failed
-// one has stored.
-func (s *Service) AddFeedback(ctx context.Context, id session.ID, given Feedback) (takeBack func(context.Context) error, err error) {
+// If no session is started, the feedback is not kept. So neither a repeated call nor one with other
+// comments adds to what a failed one has stored.
+func (s *Service) SendFeedback(ctx context.Context, id session.ID, given Feedback, step func(session.Step)) (session.Session, error) {
 	if _, err := s.Find(id); err != nil {
-		return nil, err
+		return session.Session{}, err
 	}
-	if len(given.Comments)+len(given.Reject) == 0 {
-		return nil, fault.New(fault.Usage, "there is no feedback in the request").Hint("give a comment, or hunks to reject")
+	if len(given.Comments)+len(given.Reject) == 0 && given.Prompt == "" {
+		return session.Session{}, fault.New(fault.Usage, "there is no feedback").Hint("give a comment, a hunk to reject, or a prompt")
 	}
+	takeBack, err := s.addFeedback(ctx, id, given)
+	if err != nil {
+		return session.Session{}, err
+	}
+	started, err := s.Start(ctx, Request{Resumes: id, Prompt: given.Prompt}, step)
+	if err != nil {
+		err = errors.Join(err, takeBack(context.WithoutCancel(ctx)))
+	}
+	return started, err
+}
+
+// addFeedback stores feedback on the work of an ended session. takeBack removes what this call has
+// added. After an error, nothing is stored.
+func (s *Service) addFeedback(ctx context.Context, id session.ID, given Feedback) (takeBack func(context.Context) error, err error) {
 	stored, err := s.Sessions.Feedback(id)
 	if err != nil {
 		return nil, err

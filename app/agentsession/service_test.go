@@ -101,7 +101,7 @@ func (s *Service) everyCall(t *testing.T, id session.ID) string {
 		func() error { _, err := s.Patch(ctx, id, nil, nil); return err },
 		func() error { _, err := s.Accept(ctx, id, AcceptRequest{All: true}); return err },
 		func() error { _, err := s.Accept(ctx, id, AcceptRequest{All: true, Bundle: true}); return err },
-		func() error { _, err := s.AddFeedback(ctx, id, Feedback{Reject: nil}); return err },
+		func() error { _, err := s.SendFeedback(ctx, id, Feedback{}, nil); return err },
 		func() error { return s.Delete(ctx, id) },
 		func() error { _, err := s.Start(ctx, Request{Resumes: id}, nil); return err },
 	} {
