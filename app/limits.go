@@ -4,9 +4,8 @@ import (
 	"strconv"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/app/doctor"
+	"aibox/internal/diskuse"
 	"aibox/internal/paths"
 	"aibox/runtime/limit"
 	"aibox/runtime/limit/process"
@@ -33,10 +32,9 @@ func growthLimit() int64 {
 	if err != nil {
 		return maxGrowth
 	}
-	var fs unix.Statfs_t
 	for _, folder := range []string{dirs.Workspace, dirs.Home} { // the first one may not exist yet
-		if unix.Statfs(folder, &fs) == nil {
-			return max(1, min(maxGrowth, int64(fs.Bavail)*fs.Bsize/4>>20))
+		if free, err := diskuse.Free(folder); err == nil {
+			return max(1, min(maxGrowth, free/4>>20))
 		}
 	}
 	return maxGrowth

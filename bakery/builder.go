@@ -65,7 +65,7 @@ type Builder interface {
 // Disk is an optional ability of a Builder: how many bytes are free where it
 // keeps images, and where that is. An error means that it cannot be known.
 type Disk interface {
-	Free(ctx context.Context) (free uint64, dir string, err error)
+	Free(ctx context.Context) (free int64, dir string, err error)
 }
 
 // Build describes an image to build.

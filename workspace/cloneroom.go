@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"aibox/internal/diskuse"
 )
 
 // maxRoom is the most bytes that a clone leaves free on its disk, and roomPause how often that is
@@ -55,11 +55,11 @@ func whileFree(ctx context.Context, room int64, free func() int64, pause time.Du
 // freeBytes returns how many bytes the user can still write to the disk of a folder. Where that is
 // unknown, it is no limit.
 func freeBytes(dir string) int64 {
-	var fs unix.Statfs_t
-	if unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
+	free, err := diskuse.Free(dir)
+	if err != nil {
 		return math.MaxInt64
 	}
-	return int64(min(fs.Bavail, 1<<50)) * fs.Bsize
+	return free
 }
 
 // dropPartial removes the packs that a canceled fetch has not finished.

@@ -15,6 +15,7 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/amount"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/shellquote"
@@ -166,11 +167,14 @@ func (d *Doctor) diskFinding() Finding {
 	if err != nil {
 		return Finding{Name: f.Name, State: Missing, Detail: err.Error(), Fix: fixOf(err, "set HOME to your home folder")}
 	}
-	var stat unix.Statfs_t
-	if err := unix.Statfs(dirs.Home, &stat); err != nil {
+	free, err := diskuse.Free(dirs.Home)
+	if errors.Is(err, diskuse.ErrNoSize) {
+		f.Detail = "the free space in " + dirs.Home + " is unknown, because " + err.Error()
+		return f
+	}
+	if err != nil {
 		return Finding{Name: f.Name, State: Missing, Detail: dirs.Home + ": " + err.Error(), Fix: "create this folder, or set HOME to another one"}
 	}
-	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GiB free in %s", free>>30, dirs.Home)
 	if stale := d.sources.StaleSessions(); stale > 0 {
 		f.Detail += fmt.Sprintf("; `aibox gc --dry-run` shows what %s could free", amount.Of(stale, "old session"))

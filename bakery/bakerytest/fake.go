@@ -22,7 +22,7 @@ type Fake struct {
 	// OnPull answers pulls; nil means that no registry can be reached.
 	OnPull func(ctx context.Context, ref string) error
 	// FreeBytes is the free space on the disk; 0 means unknown.
-	FreeBytes uint64
+	FreeBytes int64
 	// InUse are the ids of images that containers use.
 	InUse map[string]bool
 
@@ -183,7 +183,7 @@ func (f *Fake) Remove(_ context.Context, ref string) error {
 }
 
 // Free returns FreeBytes.
-func (f *Fake) Free(context.Context) (uint64, string, error) {
+func (f *Fake) Free(context.Context) (int64, string, error) {
 	if f.FreeBytes == 0 {
 		return 0, "", errors.New("cannot be known")
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -16,6 +15,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"aibox/bakery"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
 )
 
@@ -135,14 +135,11 @@ func (b *Builder) Import(ctx context.Context, as string, root io.Reader) error {
 
 // Free returns the free space where the daemon keeps its images, if this machine can
 // see that folder.
-func (b *Builder) Free(ctx context.Context) (uint64, string, error) {
+func (b *Builder) Free(ctx context.Context) (int64, string, error) {
 	info, err := b.api.Info(ctx)
 	if err != nil {
 		return 0, "", err
 	}
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(info.DockerRootDir, &fs); err != nil {
-		return 0, info.DockerRootDir, err
-	}
-	return fs.Bavail * uint64(fs.Bsize), info.DockerRootDir, nil
+	free, err := diskuse.Free(info.DockerRootDir)
+	return free, info.DockerRootDir, err
 }

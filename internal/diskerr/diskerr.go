@@ -9,9 +9,8 @@ import (
 	"syscall"
 
 	"aibox/internal/command"
+	"aibox/internal/diskuse"
 	"aibox/internal/fault"
-
-	"golang.org/x/sys/unix"
 )
 
 // reason is a reason why writing to a disk fails. The user can fix each of them.
@@ -83,6 +82,6 @@ func find(err error) *reason {
 }
 
 func withoutRoom(folder string) bool {
-	var fs unix.Statfs_t
-	return unix.Statfs(folder, &fs) == nil && int64(fs.Bavail)*fs.Bsize < noRoom
+	free, err := diskuse.Free(folder)
+	return err == nil && free < noRoom
 }
