@@ -95,6 +95,13 @@ func (f *fakeStarter) plan(context.Context) (session.Launch, error) {
 	return f.planned, f.unknown
 }
 
+// planCalls returns how often plan was called.
+func (f *fakeStarter) planCalls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.plans
+}
+
 // change changes what plan returns.
 func (f *fakeStarter) change(launch session.Launch, err error) {
 	f.mu.Lock()

@@ -71,18 +71,18 @@ func TestNothingIsPlannedWhileTheFirstProgramsOfAClaimedSandboxRun(t *testing.T)
 	starter := newFake()
 	run(t, starter, Size{4, 4}, Options{}, func(ctx context.Context, p *Pool) {
 		time.Sleep(2 * factsAge) // a plan is due, and the next check is not
-		before := starter.plans
+		before := starter.planCalls()
 		if _, ok := p.Claim(ctx, launchOf("acme", "a.example")); !ok {
 			t.Fatal("there was none")
 		}
 		time.Sleep(settle / 2)
 		synctest.Wait()
-		if starter.plans != before {
+		if starter.planCalls() != before {
 			t.Error("it was planned at once")
 		}
 		time.Sleep(settle)
 		synctest.Wait()
-		if starter.plans == before {
+		if starter.planCalls() == before {
 			t.Error("it was not planned later")
 		}
 	})

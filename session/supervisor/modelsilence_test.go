@@ -3,6 +3,7 @@ package supervisor
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 // hearing holds the reports about a model: how long it was silent, and the last call before
 // it counted as dead, each with the second.
 type hearing struct {
+	mu      sync.Mutex // timers call at the same time
 	notices []string
 	dead    []string
 }
@@ -21,9 +23,14 @@ type hearing struct {
 func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	v, h, begin := new(modelHealth), new(hearing), time.Now()
 	at := func() string { return " at " + time.Since(begin).String() }
-	v.onSilence(limit, func(silent time.Duration) { h.notices = append(h.notices, formatWait(silent)+at()) })
+	note := func(list *[]string, text string) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		*list = append(*list, text+at())
+	}
+	v.onSilence(limit, func(silent time.Duration) { note(&h.notices, formatWait(silent)) })
 	if watched {
-		v.onDeath(func(last auditlog.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
+		v.onDeath(func(last auditlog.ModelCall) { note(&h.dead, failureText(last)) })
 	}
 	return v, h
 }
