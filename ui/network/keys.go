@@ -110,7 +110,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.filter):
 		m.filter.Open()
 	case key.Matches(msg, k.checkLocks):
-		return m.checkLocks()
+		return m.checkLocks(false)
 	case key.Matches(msg, k.up):
 		return page.Ask(page.CloseNetwork())
 	default:

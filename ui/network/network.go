@@ -70,6 +70,7 @@ type Model struct {
 	locksKnown bool // the locks are known
 	locksErr   error
 	rechecks   bool // the locks will be checked again
+	checking   bool // a check found the locks missing, and the next one has not confirmed it yet
 	after      func(time.Duration, tea.Msg) tea.Cmd
 	clock      func() time.Time
 	note       frame.Note
@@ -108,6 +109,7 @@ func (m *Model) Asking() *dialog.Confirm { return m.ask }
 type locksChecked struct {
 	locks doctor.Guard
 	err   error
+	again bool // it is the later check of locks that were missing
 }
 
 // recheck requests another check of the locks.
@@ -119,7 +121,7 @@ func (m *Model) Init() tea.Cmd {
 	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(auditlog.Traffic) error) error {
 		return sessions.WatchTraffic(ctx, history, put)
 	})
-	return tea.Batch(m.await(), m.checkLocks())
+	return tea.Batch(m.await(), m.checkLocks(false))
 }
 
 func (m *Model) await() tea.Cmd {
@@ -127,12 +129,12 @@ func (m *Model) await() tea.Cmd {
 	return func() tea.Msg { return from.Take() }
 }
 
-// checkLocks reads the state of the locks.
-func (m *Model) checkLocks() tea.Cmd {
+// checkLocks reads the state of the locks. again means that it checks missing locks once more.
+func (m *Model) checkLocks(again bool) tea.Cmd {
 	ctx, guard := m.ctx, m.guard
 	return func() tea.Msg {
 		locks, err := guard.Locks(ctx)
-		return locksChecked{locks, err}
+		return locksChecked{locks, err, again}
 	}
 }
 
@@ -140,21 +142,17 @@ func (m *Model) checkLocks() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case locksChecked:
-		m.locks, m.locksErr, m.locksKnown = msg.locks, msg.err, true
-		if msg.err == nil && !msg.locks.Up && !m.rechecks {
-			m.rechecks = true
-			return m.after(recheckTime, recheck{})
-		}
+		return m.showLocks(msg)
 	case recheck:
 		m.rechecks = false
-		return m.checkLocks()
+		return m.checkLocks(true)
 	case stream.Batch[auditlog.Traffic]:
 		return m.takeTraffic(msg)
 	case hostChanged:
 		m.note.Say(msg.text, msg.err)
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
-		return m.checkLocks()
+		return m.checkLocks(false)
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
@@ -169,6 +167,21 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// showLocks shows the state of the locks. Missing locks are checked again, and only shown as missing
+// if they still are.
+func (m *Model) showLocks(msg locksChecked) tea.Cmd {
+	missing := msg.err == nil && !msg.locks.Up
+	m.checking = missing && !msg.again && (!m.locksKnown || m.locksErr != nil || m.locks.Up)
+	if !m.checking {
+		m.locks, m.locksErr, m.locksKnown = msg.locks, msg.err, true
+	}
+	if !missing || m.rechecks {
+		return nil
+	}
+	m.rechecks = true
+	return m.after(recheckTime, recheck{})
 }
 
 // takeTraffic adds new accesses to the log.

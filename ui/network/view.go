@@ -81,7 +81,7 @@ func (m *Model) View() string {
 func (m *Model) title() string {
 	title := m.theme.Title.Render("Network activity") + "  "
 	switch {
-	case !m.locksKnown:
+	case !m.locksKnown || m.checking:
 		return title + m.theme.Faint.Render("checking the locks…")
 	case m.locksErr != nil:
 		return title + m.theme.Warn.Render("? locks unknown: "+termtext.Escape(m.locksErr.Error()))
