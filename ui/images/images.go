@@ -47,6 +47,7 @@ type Model struct {
 	ticking       bool // a tick is scheduled
 	log           log
 	ask           *dialog.Confirm
+	canceling     string // the image that ask is about
 	note          frame.Note
 }
 
@@ -152,8 +153,16 @@ func (m *Model) take(msg bakes.Changed) tea.Cmd {
 	}
 	m.reportEnded(msg.Jobs)
 	m.list.jobs = msg.Jobs
+	m.closeQuestion()
 	m.arrange()
 	return tea.Batch(again, msg.Next(m.ctx, m.builder, m.debounce), m.scheduleTick())
+}
+
+// closeQuestion closes the question whether to cancel a bake that has ended.
+func (m *Model) closeQuestion() {
+	if job := m.list.jobOf(m.canceling); m.ask != nil && (job == nil || job.State.Over()) {
+		m.ask = nil
+	}
 }
 
 // reportEnded reports the bakes that have ended since the last change.

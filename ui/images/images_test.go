@@ -100,6 +100,21 @@ func TestABakeIsGivenUpOnlyAfterAQuestionThatWasRead(t *testing.T) {
 	}
 }
 
+func TestTheQuestionWhetherToCancelABakeClosesWhenTheBakeEnds(t *testing.T) {
+	k := sample()
+	k.jobs = baking()[:1]
+	p := newUser(t, k, 120, 40)
+	p.goTo("claude")
+	p.Press("x")
+	p.Sees("Cancel the bake of claude?")
+	p.Send(bakes.Changed{Jobs: k.Jobs()})
+	p.Sees("Cancel the bake of claude?")
+	k.jobs[0].State, k.jobs[0].Ended, k.jobs[0].Err = bakery.Failed, noon, errors.New("no network")
+	p.Send(bakes.Changed{Jobs: k.Jobs()})
+	p.DoesNotSee("Cancel the bake of claude?")
+	p.Sees("claude failed to bake; see its output")
+}
+
 func TestTheEndOfABakeUpdatesTheStateOfItsImage(t *testing.T) {
 	k := sample()
 	k.jobs = baking()[:1]

@@ -167,6 +167,7 @@ func (m *Model) mark() {
 // askCancel asks whether to cancel a bake.
 func (m *Model) askCancel(name string) {
 	builder := m.builder
+	m.canceling = name
 	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Cancel the bake of " + name + "?",
 		Text:  "Finished steps stay in the build cache. Other builds continue.",
