@@ -153,7 +153,7 @@ func TestACommentIsStoredWithItsHunk(t *testing.T) {
 		t.Error("what was typed decided something")
 	}
 	p.Sees("S sends it to the agent")
-	p.Press("c", "x", "esc", "c", "ctrl+s", "esc")
+	p.Press("c", "x", "esc", "c", "backspace", "ctrl+s", "esc")
 	if len(sessions.comments) != 1 {
 		t.Errorf("%+v", sessions.comments)
 	}

@@ -85,6 +85,8 @@ func (m *Model) openComment() {
 		return
 	}
 	m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
+	m.comment.text.SetValue(m.unfinished[m.comment.on])
+	delete(m.unfinished, m.comment.on)
 	m.comment.resize(m.width, m.height)
 }
 
@@ -97,13 +99,14 @@ type commented struct {
 // pressComment handles a key while a comment is written.
 func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 	d := m.comment
-	outcome := d.Update(msg)
-	if outcome != dialog.Open {
-		m.comment = nil
-	}
-	if outcome != dialog.Taken {
+	switch d.Update(msg) {
+	case dialog.Open:
+		return nil
+	case dialog.Left:
+		m.leaveComment()
 		return nil
 	}
+	m.comment = nil
 	m.keeping = true
 	ctx, services, id, comment := m.ctx, m.services, m.session.ID, d.comment()
 	return func() tea.Msg {
@@ -113,6 +116,21 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return commented{kept, err}
 	}
+}
+
+// leaveComment closes the field for a comment. Its text is shown again when the user comments on the
+// same place.
+func (m *Model) leaveComment() {
+	d := m.comment
+	m.comment = nil
+	if strings.TrimSpace(d.text.Value()) == "" {
+		return
+	}
+	if m.unfinished == nil {
+		m.unfinished = map[feedback.Comment]string{}
+	}
+	m.unfinished[d.on] = d.text.Value()
+	m.note.Say("the comment is not kept yet; c on the same line opens it again", nil)
 }
 
 // showComment shows a comment that was stored. If it was not stored, the user can change it and try

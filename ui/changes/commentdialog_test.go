@@ -64,3 +64,31 @@ func TestACommentThatCannotBeKeptReplacesNoOther(t *testing.T) {
 		t.Error("the comment is lost")
 	}
 }
+
+func TestTheTextOfACommentThatTheUserLeavesIsShownAgain(t *testing.T) {
+	p, _ := open(t)
+	p.Press("c", "esc")
+	if p.m.comment != nil || p.m.Leaving() != nil {
+		t.Fatal("an empty comment is not left")
+	}
+	p.Press("c")
+	p.Type("why?")
+	p.Press("esc")
+	p.Sees("the comment is not kept yet; c on the same line opens it again")
+	if asked := p.m.Leaving(); asked == nil || asked.Text != "You lose the text of 1 comment that you have not kept." {
+		t.Errorf("%+v", asked)
+	}
+	p.Press("down", "c")
+	if got := p.m.comment.text.Value(); got != "" {
+		t.Errorf("another line has %q", got)
+	}
+	p.Press("esc", "up", "c")
+	if got := p.m.comment.text.Value(); got != "why?" {
+		t.Errorf("the text is %q", got)
+	}
+	p.Press("ctrl+s")
+	p.Sees("» why?")
+	if p.m.Leaving() != nil {
+		t.Error("the comment that was kept would be lost")
+	}
+}

@@ -2,7 +2,9 @@ package changes
 
 import (
 	"fmt"
+	"strings"
 
+	"aibox/internal/amount"
 	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/ui/page"
@@ -153,7 +155,7 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // leave closes the screen. It asks first if the user has decided something, because nothing is
-// accepted yet.
+// accepted yet, or if a comment would be lost.
 func (m *Model) leave() tea.Cmd {
 	question := m.Leaving()
 	if question == nil {
@@ -172,15 +174,22 @@ func (m *Model) leave() tea.Cmd {
 }
 
 // Leaving returns the question that the user must answer before leaving or quitting, without its
-// Do. It returns nil if nothing was decided.
+// Do. It returns nil if nothing was decided and no comment would be lost.
 func (m *Model) Leaving() *dialog.Confirm {
-	if m.draft == nil || m.draft.Steps() == 0 || m.result != nil {
+	if m.draft == nil || m.result != nil {
 		return nil
 	}
-	return &dialog.Confirm{
-		Title: "Leave the review?",
-		Text:  fmt.Sprintf("Nothing of %s is accepted yet. Your decisions are kept: the next review shows them again.", m.session.ID),
+	var texts []string
+	if m.draft.Steps() > 0 {
+		texts = append(texts, fmt.Sprintf("Nothing of %s is accepted yet. Your decisions are kept: the next review shows them again.", m.session.ID))
 	}
+	if n := len(m.unfinished); n > 0 {
+		texts = append(texts, "You lose the text of "+amount.Of(n, "comment")+" that you have not kept.")
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return &dialog.Confirm{Title: "Leave the review?", Text: strings.Join(texts, " ")}
 }
 
 // switchTarget chooses the other target.
