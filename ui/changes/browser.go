@@ -89,9 +89,10 @@ func (b *browser) expand(all bool) tea.Cmd {
 	b.diff.ShowUnchanged()
 	asked := b.diff.File().HiddenAt(b.diff.Current(), all)
 	if len(asked) == 0 {
-		if !all || !b.diff.Collapse() {
-			b.note.Say("no line is hidden here", nil)
+		if all && b.diff.Collapse() {
+			return b.searchAgain()
 		}
+		b.note.Say("no line is hidden here", nil)
 		return nil
 	}
 	cmd, full := b.loader.Expand(b.diff.At, asked)
@@ -102,18 +103,30 @@ func (b *browser) expand(all bool) tea.Cmd {
 }
 
 // showGaps shows the lines of gaps.
-func (b *browser) showGaps(msg diff.GapsRead) {
+func (b *browser) showGaps(msg diff.GapsRead) tea.Cmd {
 	complete, err := b.loader.KeepGaps(msg)
 	switch {
 	case err != nil:
 		b.note.Say("", err)
-		return
+		return nil
 	case !complete:
 		b.note.Say("no more of this file can be shown", nil)
 	}
 	if msg.File == b.diff.At {
 		b.diff.ShowExpanded()
 	}
+	return b.searchAgain()
+}
+
+// searchAgain repeats the search, because more or fewer lines are shown. The current hit stays.
+func (b *browser) searchAgain() tea.Cmd {
+	s := &b.search
+	if s.match == nil {
+		return nil
+	}
+	s.again = s.again || !s.running
+	s.running = true
+	return s.run(b.ctx, b.set, b.diff.Files, b.diff.File())
 }
 
 // goTo shows a file.
@@ -196,10 +209,20 @@ func (b *browser) nextHit(n int) tea.Cmd {
 
 // showHits goes to the first hit after the cursor.
 func (b *browser) showHits(msg searched) tea.Cmd {
+	var current hit
+	again := b.search.again && len(b.search.hits) > 0
+	if again {
+		current = b.search.hit()
+	}
+	b.search.again = false
 	note, err := b.search.take(msg, b.diff.Files)
 	b.diff.Match = b.search.match
 	if note != "" || err != nil {
 		b.note.Say(note, err)
+		return nil
+	}
+	if again {
+		b.search.stayAt(current)
 		return nil
 	}
 	old, fresh := b.diff.File().Layout.Above(b.diff.Row)

@@ -136,7 +136,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.diff.Arrange()
 		return m.load()
 	case diff.GapsRead:
-		m.showGaps(msg)
+		return m.showGaps(msg)
 	case searched:
 		return m.showHits(msg)
 	default:

@@ -237,3 +237,35 @@ func TestNoSingleLineIsLeftHidden(t *testing.T) {
 		}
 	}
 }
+
+func TestASearchIncludesLinesThatAreShownLater(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/big.txt")
+	p.Press("/", "tab")
+	p.Type("line 2")
+	p.Press("enter")
+	few := len(p.m.search.hits)
+	p.Press("n")
+	at := p.m.search.hit()
+	p.Press("E")
+	many := len(p.m.search.hits)
+	if many <= few || p.m.search.hit() != at {
+		t.Errorf("%d hits, and %d with more lines; at %+v, not %+v", few, many, p.m.search.hit(), at)
+	}
+	p.Press("E")
+	if n := len(p.m.search.hits); n != few {
+		t.Errorf("%d hits after lines were hidden again", n)
+	}
+}
+
+func TestAHitBeyondTheEdgeOfACutLineIsShown(t *testing.T) {
+	long := strings.Repeat("far ", 60)
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "one\n"}, map[string]string{"a": "one\n" + long + "needle " + long + "\nneedle\n"})
+	p := newUser(t, &recorded{set: set}, 120, 40)
+	p.Press("W", "/")
+	p.Type("needle")
+	p.Press("enter")
+	p.Sees("needle fa…")
+	p.Press("n")
+	p.Sees("+needle")
+}

@@ -82,7 +82,14 @@ func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.search):
 		m.search.open(m.width)
 		return nil
-	case m.diff.Move(msg) || m.jump(msg) || m.diff.Change(msg):
+	case m.diff.Move(msg) || m.jump(msg):
+		return m.load()
+	}
+	shown := m.diff.File().ExpandedBytes
+	if m.diff.Change(msg) {
+		if m.diff.File().ExpandedBytes != shown {
+			return tea.Batch(m.load(), m.searchAgain())
+		}
 		return m.load()
 	}
 	return m.decide(msg, k)

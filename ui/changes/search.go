@@ -46,6 +46,7 @@ type search struct {
 	more    bool  // there are more hits than are kept
 	at      int   // the current hit
 	awaited bool  // the file of the current hit is being read
+	again   bool  // it runs again, because other lines are shown
 	answers page.Latest
 }
 
@@ -106,7 +107,7 @@ func (s *search) Update(msg tea.Msg) (begins bool) {
 func (s *search) end() {
 	s.answers.Cancel()
 	s.field, s.text, s.match, s.running = nil, "", nil, false
-	s.hits, s.names, s.more, s.at, s.awaited = nil, 0, false, 0, false
+	s.hits, s.names, s.more, s.at, s.awaited, s.again = nil, 0, false, 0, false, false
 }
 
 // searched brings the hits of a search.
@@ -216,6 +217,9 @@ func inFileOrder(hits []hit, files []*diff.File) []hit {
 	}
 	return out
 }
+
+// stayAt makes a hit current again, if the search still has it.
+func (s *search) stayAt(h hit) { s.at = max(0, slices.Index(s.hits, h)) }
 
 // startAfter makes the first hit current that comes after a position.
 func (s *search) startAfter(after func(hit) bool) { s.at = max(0, slices.IndexFunc(s.hits, after)) }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"aibox/internal/amount"
+	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/decision"
 	"aibox/ui/widget/frame"
@@ -244,8 +245,41 @@ func (v *Pane) Reveal(line int, old bool) {
 	}
 	if at >= 0 {
 		v.Row = at
+		v.showMatch(f.Layout.row(at), old)
 	}
 	v.Scroll()
+}
+
+// besideMatch is how many columns are shown after a match that cut lines are shifted to, so that no
+// mark of hidden columns covers it.
+const besideMatch = 8
+
+// showMatch shifts lines that are cut until the first match in a row is shown.
+func (v *Pane) showMatch(r Row, old bool) {
+	if !v.unwrapped || v.Match == nil {
+		return
+	}
+	p := v.painter()
+	line, width := r.left, p.columns
+	if r.Kind == pairRow {
+		width = p.half()
+		if !old {
+			line = r.right
+		}
+	}
+	text := p.f.line(r, line).Text
+	at := v.Match.FindIndex(text[:min(len(text), MaxShown)])
+	if at == nil {
+		return
+	}
+	shown := func(end int) int { return columns(Untab(termtext.Text(string(text[:end])))) }
+	from, to, room := shown(at[0]), shown(at[1])+besideMatch, p.room(width)
+	switch {
+	case to <= room:
+		v.column = 0
+	case from < v.column || to > v.column+room:
+		v.column = max(0, min(from, to-room, MaxColumn))
+	}
 }
 
 // ShowExpanded shows lines that were added around the hunk at the cursor.
