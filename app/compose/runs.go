@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"aibox/app/run"
+	"aibox/internal/amount"
 	"aibox/internal/paths"
 	"aibox/session"
 )
@@ -40,6 +42,7 @@ type Started struct {
 	Batch        session.BatchID // set for several sessions
 	MissingImage bool            // it failed because the agent's image has to be built first
 	Output       []string        // last lines of a failed build step, raw
+	Failed       error           // why some of several sessions were not started, although others were
 }
 
 // Files returns the files of the repository that would be visible to the agent of a
@@ -129,24 +132,42 @@ func (r Runs) startBatch(ctx context.Context, request run.Request, bake bool, st
 	progress(0)
 	var mu sync.Mutex // guards done and the calls of step
 	done := 0
-	starts, err := r.runner.StartBatch(ctx, batch, with, func(int, run.BatchStart) {
+	starts, err := r.runner.StartBatch(ctx, batch, with, func(_ int, start run.BatchStart) {
 		mu.Lock()
 		defer mu.Unlock()
-		done++
+		if start.Err == nil {
+			done++
+		}
 		progress(done)
 	})
 	started := Started{Batch: batch.ID, MissingImage: run.IsMissingImage(err), Output: stage.tail}
-	for _, one := range starts {
-		if one.Err != nil {
-			err = one.Err
-		} else if started.ID == "" {
-			started.ID = one.ID
-		}
-	}
-	if started.ID != "" { // the comparison shows the others
-		err = nil
+	if err == nil {
+		err = started.take(starts)
 	}
 	return started, err
+}
+
+// take takes over the first session that was started, and why others were not. It fails if none was
+// started.
+func (s *Started) take(starts []run.BatchStart) error {
+	var first error
+	failed := 0
+	for _, start := range starts {
+		switch {
+		case start.Err != nil:
+			failed++
+			first = cmp.Or(first, start.Err)
+		case s.ID == "":
+			s.ID = start.ID
+		}
+	}
+	if s.ID == "" {
+		return first
+	}
+	if failed > 0 {
+		s.Failed = fmt.Errorf("%d of %s did not start: %w", failed, amount.Of(len(starts), "session"), first)
+	}
+	return nil
 }
 
 // Remember keeps the choices for the next run of the repository.

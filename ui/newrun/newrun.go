@@ -326,12 +326,15 @@ func (m *Model) setStage(step session.Step) tea.Cmd {
 	return m.start.nextStage()
 }
 
-// setStarted goes to the session, or shows why it was not started.
+// setStarted goes to the session, or shows why it, or one of several, was not started.
 func (m *Model) setStarted(msg startDone) tea.Cmd {
 	m.start.finish(msg)
 	m.note.Say("", nil)
 	if m.start.state == failed {
 		return m.model.again(m.ctx, m.services.Runs) // to offer what helps
+	}
+	if m.start.err != nil {
+		return nil
 	}
 	return m.watch()
 }

@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,8 @@ func (s *startStep) progress(t theme.Theme) []string {
 	case s.state == failed:
 		out = append(out, s.failure(t)...)
 	case s.state == started:
-		out = append(out, "", t.Good.Render("✓")+" "+string(s.id)+" is running; enter opens it, esc leaves it running")
+		out = append(append(out, ""), s.reason(t)...)
+		out = append(out, t.Good.Render("✓")+" "+cmp.Or(string(s.batch), string(s.id))+" is running; enter opens it, esc leaves it running")
 	}
 	return out
 }
@@ -54,14 +56,22 @@ func (s *startStep) failure(t theme.Theme) []string {
 	for _, line := range s.output[max(0, len(s.output)-maxOutput):] {
 		out = append(out, t.Faint.Render(ansi.Truncate("  "+termtext.Escape(line), s.width, "…")))
 	}
-	out = append(out, wrapped(t.Bad.Render, "✗ "+termtext.Escape(s.err.Error()), s.width)...)
+	return append(append(append(out, s.reason(t)...), ""), wrapped(nil, s.remedies("enter tries again"), s.width)...)
+}
+
+// reason shows why a session was not started, and the hints of that error.
+func (s *startStep) reason(t theme.Theme) []string {
+	if s.err == nil {
+		return nil
+	}
+	out := wrapped(t.Bad.Render, "✗ "+termtext.Escape(s.err.Error()), s.width)
 	for _, hint := range fault.Hints(s.err) {
 		if s.canBake && strings.HasPrefix(hint, "aibox bake ") {
 			continue // a key does it
 		}
 		out = append(out, wrapped(t.Faint.Render, "  → "+termtext.Escape(hint), s.width)...)
 	}
-	return append(append(out, ""), wrapped(nil, s.remedies("enter tries again"), s.width)...)
+	return out
 }
 
 // remedies name the keys that can help, after which comes next.

@@ -48,7 +48,7 @@ type startStep struct {
 	cancel       context.CancelFunc
 	steps        <-chan session.Step
 	stages       []stage
-	err          error
+	err          error // why the run was not started, or why some of its sessions were not
 	missingImage bool
 	output       []string        // of the bake step that failed, raw
 	id           session.ID      // once it runs
@@ -156,7 +156,9 @@ func (s *startStep) finish(msg startDone) {
 	s.state = started
 	if s.err != nil {
 		s.state = failed
+		return
 	}
+	s.err = msg.started.Failed
 }
 
 func (*startStep) focus() tea.Cmd { return nil }

@@ -359,3 +359,20 @@ func TestATaskIsRunInSeveralSessionsSideBySide(t *testing.T) {
 		t.Errorf("asked for %+v", p.last())
 	}
 }
+
+func TestABatchThatStartsInPartShowsWhatFailed(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.w.partly = fault.New(fault.Environment, "1 of 2 sessions did not start: the disk is full").Hint("aibox gc")
+	p.tell("fix it")
+	p.Press("ctrl+s", "+", "enter")
+	p.Sees("✗ 1 of 2 sessions did not start: the disk is full")
+	p.Sees("→ aibox gc")
+	p.Sees("✓ b-0dq4f is running; enter opens it")
+	if p.last() == page.Request(page.Compare{Batch: "b-0dq4f"}) {
+		t.Fatal("the error is left behind")
+	}
+	p.Press("enter")
+	if p.last() != page.Request(page.Compare{Batch: "b-0dq4f"}) {
+		t.Errorf("asked for %+v", p.last())
+	}
+}

@@ -43,6 +43,7 @@ type world struct {
 	models   map[string][]string
 	states   map[string]string
 	fail     error // of the next start
+	partly   error // why some of several sessions do not start
 	noImage  bool
 	noModel  error    // of every model server but the scripted one
 	asked    int      // how often the model server was asked
@@ -229,7 +230,7 @@ func (w *world) Start(_ context.Context, d run.Request, bake bool, step func(ses
 	}
 	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
 	if d.IsBatch() {
-		return compose.Started{ID: "0dq4f-codex", Batch: "b-0dq4f"}, nil
+		return compose.Started{ID: "0dq4f-codex", Batch: "b-0dq4f", Failed: w.partly}, nil
 	}
 	return compose.Started{ID: "0dq4f-codex"}, nil
 }
