@@ -75,14 +75,16 @@ func (c *console) cancelBuilds(images app.Images) {
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the user
 // to read the output where that is requested, or where the command failed.
 func (a uiHost) handOver(ctx context.Context, command page.Command) error {
-	succeeded, err := a.runOwn(ctx, command.Args)
+	code, err := a.runOwn(ctx, command.Args)
 	switch {
 	case ctx.Err() != nil:
 		return nil //nolint:nilerr // the UI ends, and the command's error is a result of that
 	case err != nil:
 		return err
-	case succeeded && !command.Wait:
+	case code == 0 && !command.Wait:
 		return nil
+	case code > 0 && command.Inside:
+		fmt.Fprintf(a.err, "\n%s exit code %d\n", a.errTerm.bad("✗"), code)
 	}
 	return a.read(ctx)
 }
@@ -107,34 +109,40 @@ func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 // runOnTerminal runs a request on the whole terminal, and waits for the user to read what it
 // printed. Only the run receives ctrl-c. It returns the error of a run that started nothing.
 func (a uiHost) runOnTerminal(ctx context.Context, request run.Request) error {
-	during, stop := signal.NotifyContext(ctx, os.Interrupt)
-	started := false
-	err := a.runRequest(during, request, presentation{started: &started})
-	stop()
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the UI ends, and the run's error is a result of that
-	}
-	if err != nil {
-		a.report(err)
-	}
-	if readErr := a.read(ctx); started || err == nil {
-		return readErr
-	}
+	_, err := a.runAndRead(ctx, request)
 	return err
 }
 
-// runOwn runs one of aibox's own commands, which reports its failure itself.
-func (a uiHost) runOwn(ctx context.Context, args []string) (succeeded bool, err error) {
+// runAndRead is runOnTerminal, and reports whether a session was started.
+func (a uiHost) runAndRead(ctx context.Context, request run.Request) (started bool, err error) {
+	during, stop := signal.NotifyContext(ctx, os.Interrupt)
+	err = a.runRequest(during, request, presentation{started: &started})
+	stop()
+	if ctx.Err() != nil {
+		return started, nil //nolint:nilerr // the UI ends, and the run's error is a result of that
+	}
+	started = started || err == nil
+	if err != nil {
+		a.report(err)
+	}
+	if readErr := a.read(ctx); started {
+		return started, readErr
+	}
+	return started, err
+}
+
+// runOwn runs one of aibox's own commands, which reports its failure itself, and returns its exit
+// code; -1 if a signal ended it.
+func (a uiHost) runOwn(ctx context.Context, args []string) (code int, err error) {
 	cmd, err := a.child(ctx, args)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	err = cmd.Run()
 	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		return false, fmt.Errorf("running aibox %s: %w", args[0], err)
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		return 0, fmt.Errorf("running aibox %s: %w", args[0], err)
 	}
-	return err == nil, nil
+	return cmd.ProcessState.ExitCode(), nil
 }
 
 // child is one of aibox's own commands on this process's streams and with this process's daemon.
