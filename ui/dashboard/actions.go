@@ -75,6 +75,8 @@ func (m *Model) actOn(b *summary.Summary, msg tea.KeyPressMsg) tea.Cmd {
 		command := commandFor(b)
 		m.note.Say("copied: "+command, nil)
 		return tea.SetClipboard(command)
+	default:
+		m.refuse(msg)
 	}
 	return nil
 }

@@ -32,6 +32,8 @@ func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 func TestWorkIsSentBackWithFeedback(t *testing.T) {
 	p, _ := open(t, 120, 40)
 	p.Press("S") // of one that runs
+	p.Sees("S does nothing: ")
+	p.Sees("is still running")
 	p.Press("end")
 	p.Press("S")
 	if len(p.Asked) != 1 || p.Asked[0] != (page.SendBack{ID: "0aaaa-codex"}) {

@@ -129,6 +129,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressForm(msg)
 	case m.output().Typing():
 		return m.output().Press(msg)
+	}
+	m.note.Say("", nil) // it was about the last key
+	switch {
 	case key.Matches(msg, k.raw):
 		return m.toggleRaw()
 	case key.Matches(msg, k.back):
@@ -144,6 +147,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if cmd, done := m.act(msg, k); done {
 		return cmd
+	}
+	if m.refuse(msg) {
+		return nil
 	}
 	if m.events.focused && m.scrollEvents(msg) {
 		return nil
@@ -190,6 +196,28 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 		return nil, false
 	}
 	return nil, true
+}
+
+// refuse says why a key that acts on the session does nothing now. It reports whether it is such a key.
+func (m *Model) refuse(msg tea.KeyPressMsg) bool {
+	need := summary.NeedsWork
+	switch k := m.keys; {
+	case !m.loaded:
+		return false
+	case key.Matches(msg, k.stop, k.interrupt, k.extend, k.shell, k.ports, k.exec, k.copy):
+		need = summary.NeedsSandbox
+	case key.Matches(msg, k.sendBack, k.fork):
+		need = summary.NeedsConversation
+	case !key.Matches(msg, k.review, k.diff, k.again):
+		return false
+	}
+	b := summary.Of(&m.session)
+	why := b.Obstacle(need)
+	if key.Matches(msg, m.keys.extend) && b.Phase == session.Running {
+		why = string(m.id) + " has no time limit"
+	}
+	m.note.Say(msg.String()+" does nothing: "+why, nil)
+	return true
 }
 
 // agent returns the agent's name, escaped.

@@ -111,6 +111,17 @@ func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
 	}
 }
 
+func TestAKeyThatDoesNotApplySaysWhy(t *testing.T) {
+	p := open(t, running())
+	p.Press("r")
+	p.Sees("r does nothing: 0abcd-codex is still running")
+	p.Press("v")
+	p.DoesNotSee("does nothing")
+	p = open(t, ended())
+	p.Press("c")
+	p.Sees("c does nothing: 0abcd-codex has ended")
+}
+
 func TestEveryKeyOpensItsScreen(t *testing.T) {
 	interactive := running()
 	interactive.session.Interactive, interactive.screenRows = true, "a prompt\n> \n"
