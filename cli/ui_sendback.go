@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"aibox/app/run"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/ui/page"
@@ -30,7 +32,12 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork), asked.Fork)
+	dirs, err := paths.Default()
+	if err != nil {
+		return err
+	}
+	kept := unsentText{dirs.Unsent(), asked}
+	text, err := a.editFeedback(ctx, kept, found, given.Open())
 	if err != nil {
 		return err
 	}
@@ -38,11 +45,40 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	if asked.Fork {
 		request.Resumes, request.Forks = "", string(asked.ID)
 	}
-	return a.runOnTerminal(ctx, request)
+	started, err := a.runAndRead(ctx, request)
+	switch {
+	case started:
+		return errors.Join(err, kept.remove())
+	case err != nil:
+		return fmt.Errorf("%w; your text is kept, and %s opens it again", err, map[bool]string{false: "S", true: "F"}[asked.Fork])
+	}
+	return nil
 }
 
-// feedbackTemplate returns what the editor shows first.
-func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool) string {
+// editFeedback lets the user edit the feedback on a session's work, or the task of a fork, and returns
+// what is above the scissors. It begins with a text that was not sent the last time. It keeps the text
+// until the caller removes it, unless it is empty.
+func (c *console) editFeedback(ctx context.Context, kept unsentText, of session.Session, open feedback.Feedback) (string, error) {
+	if err := kept.write(feedbackTemplate(of, open, kept.of.Fork, kept.read())); err != nil {
+		return "", err
+	}
+	if err := c.edit(ctx, kept.file()); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(kept.file())
+	if err != nil {
+		return "", fmt.Errorf("reading the feedback: %w", err)
+	}
+	text, err := editedText(string(data), kept.of.Fork)
+	if fault.KindOf(err) == fault.Interrupted {
+		return "", errors.Join(err, kept.remove())
+	}
+	return text, err
+}
+
+// feedbackTemplate returns what the editor shows first. text is what the user wrote before, if
+// anything.
+func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool, text string) string {
 	var given []string
 	if n := len(open.Comments); n > 0 {
 		given = append(given, amount.Of(n, "comment"))
@@ -54,34 +90,12 @@ func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool) str
 	if fork {
 		work = "a copy of the work"
 	}
-	text, below := "", fmt.Sprintf("# Write above what %s should do now with %s of %s.\n", of.Agent, work, of.ID)
+	below := fmt.Sprintf("# Write above what %s should do now with %s of %s.\n", of.Agent, work, of.ID)
 	if len(given) > 0 {
-		text = "Address my comments and the rejected hunks."
+		text = cmp.Or(text, "Address my comments and the rejected hunks.")
 		below += "# It also gets your " + strings.Join(given, " and ") + ".\n"
 	}
 	return text + "\n" + scissors + "\n" + below + "# Everything from the line above is left out. An empty text sends nothing.\n"
-}
-
-// editFeedback lets the user edit text, the feedback or the task of a fork, and returns what
-// is above the scissors.
-func (c *console) editFeedback(ctx context.Context, text string, fork bool) (string, error) {
-	dir, err := os.MkdirTemp("", "aibox-feedback-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "FEEDBACK.md")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return "", err
-	}
-	if err := c.edit(ctx, file); err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("reading the feedback: %w", err)
-	}
-	return editedText(string(data), fork)
 }
 
 // editedText returns the part of an edited text above the scissors line.

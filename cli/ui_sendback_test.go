@@ -1,9 +1,16 @@
 package cli
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/feedback"
+	"aibox/ui/page"
 )
 
 func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
@@ -18,5 +25,33 @@ func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
 	}
 	if got, err := editedText("again"+text, true); err != nil || got != "again" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestFeedbackIsKeptUntilItIsSent(t *testing.T) {
+	kept := unsentText{filepath.Join(t.TempDir(), "unsent"), page.SendBack{ID: "0aaaa-codex"}}
+	fork := kept
+	fork.of.Fork = true
+	of := session.Session{Spec: session.Spec{ID: "0aaaa-codex", Agent: "codex"}}
+	if got := kept.read(); got != "" {
+		t.Errorf("before anything is written: %q", got)
+	}
+	if err := kept.write("make it blue\n" + feedbackTemplate(of, feedback.Feedback{}, false, "")); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept.read(); got != "make it blue" {
+		t.Errorf("%q", got)
+	}
+	if got := fork.read(); got != "" {
+		t.Errorf("the fork has %q", got)
+	}
+	if next := feedbackTemplate(of, feedback.Feedback{Comments: make([]feedback.Comment, 1)}, false, kept.read()); !strings.HasPrefix(next, "make it blue\n"+scissors) {
+		t.Errorf("the next editor shows %q", next)
+	}
+	if err := errors.Join(kept.remove(), fork.remove()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(kept.dir); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
 	}
 }
