@@ -116,8 +116,13 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if cmd, own := a.alerts.take(msg); own {
 		return a, cmd
 	}
-	if msg, pressed := msg.(tea.KeyPressMsg); pressed && a.pressedTwice(msg) {
-		return a, a.quit()
+	if msg, pressed := msg.(tea.KeyPressMsg); pressed {
+		switch {
+		case a.pressedTwice(msg):
+			return a, a.quit()
+		case key.Matches(msg, a.keys.suspend):
+			return a, a.suspend()
+		}
 	}
 	if cmd, taken := a.takeQuestion(msg); taken {
 		return a, cmd
@@ -282,8 +287,6 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, a.keys.force) && !a.typing():
 		return a.quit()
-	case key.Matches(msg, a.keys.suspend):
-		return a.suspend()
 	case a.over.open():
 		return a.pass(msg)
 	case key.Matches(msg, a.keys.inText.help) && !a.asking():

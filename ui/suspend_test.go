@@ -43,3 +43,21 @@ func TestCtrlZWithoutAShellSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestCtrlZWorksWhileAQuestionIsOpenOrTheTerminalIsTooSmall(t *testing.T) {
+	asked := make(chan bool, 1)
+	without := func() job { asked <- true; return job{} }
+	a, said := questioned(t, false)
+	a.job = without
+	drive(a, keymap.Press("ctrl+z"))
+	if len(asked) != 1 || len(*said) != 0 || !a.questions.Open() {
+		t.Errorf("with a question: %d, answers %v", len(asked), *said)
+	}
+	small := newTestApp(t, 20, 5)
+	small.job = without
+	<-asked
+	drive(small, keymap.Press("ctrl+z"))
+	if len(asked) != 1 {
+		t.Error("not in a small terminal")
+	}
+}
