@@ -55,10 +55,12 @@ func (s *scanner) beginning() {
 	start := len(s.text) - len(rest)
 	switch {
 	case len(rest) == 0:
-	case l.block[0] == "/*" && rest[0] == '*' && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '/'):
-		// The middle of a comment that starts above the shown lines.
+	case l.block[0] == "/*" && continuesComment(rest):
+		// The middle of a comment that starts above the shown lines, or an operator at the start of a
+		// line. The next lines do not continue it, because they would all be a comment then.
 		s.at = start
-		s.state.comment = true
+		s.comment()
+		s.state.comment = false
 	case l.hash && rest[0] == '#':
 		end := start + 1
 		for end < len(s.text) && letter(s.text[end]) {
@@ -70,6 +72,16 @@ func (s *scanner) beginning() {
 	if bytes.HasPrefix(s.text, []byte("#!")) {
 		s.add(len(s.text), Comment)
 	}
+}
+
+// continuesComment reports whether a line looks like the middle of a block comment, and not like a rule of CSS
+// for all elements.
+func continuesComment(line []byte) bool {
+	if line[0] != '*' || len(line) > 1 && line[1] != ' ' && line[1] != '/' {
+		return false
+	}
+	rest, rule := bytes.CutPrefix(line, []byte("* {"))
+	return !rule || len(rest) > 0 && rest[0] != ' '
 }
 
 // comment reads to the end of a block comment.

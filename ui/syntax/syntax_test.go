@@ -29,7 +29,10 @@ func TestPartsOfALineAreClassified(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.go", `func f(n int) string { return "a\"b" + 'x' } // done`, `k[func] f[f](n t[int]) t[string] { k[return] s["a\"b"] + s['x'] } c[// done]`},
 		{"a.go", "x := `one\ntwo` + y /* a\nb */ z", "x := s[`one]\ns[two`] + y c[/* a]\nc[b */] z"},
-		{"a.go", " * in the middle\n */\nx()", " c[* in the middle]\nc[ */]\nf[x]()"},
+		{"a.go", " * in the middle\n */\nx()", " c[* in the middle]\n c[*/]\nf[x]()"},
+		{"a.c", "x = a\n  * b;\nif (x)", "x = a\n  c[* b;]\nk[if] (x)"},
+		{"a.js", " * {string} a\n * {@link b}", " c[* {string} a]\n c[* {@link b}]"},
+		{"a.css", "* {\n  top: 1;\n}\n* { top: 1 }", "* {\n  y[top]: n[1];\n}\n* { top: n[1] }"},
 		{"a.rs", "fn f<'a>(c: &'a str) -> Self { r#\"x\"y\"# }", `k[fn] f<'a>(c: &'a t[str]) -> k[Self] { s[r#"x"y"#] }`},
 		{"a.py", "def f():\n    '''one\n    two''' # no\n    return f'x' if 1.5e3 else None", "k[def] f[f]():\n    s['''one]\ns[    two'''] c[# no]\n    k[return] fs['x'] k[if] n[1.5e3] k[else] n[None]"},
 		{"a.sh", "if [ \"$x\" = 1 ]; then # don't\n  echo it's#no", "k[if] [ s[\"$x\"] = n[1] ]; k[then] c[# don't]\n  k[echo] it's#no"},
