@@ -230,7 +230,7 @@ func (m *Model) updateStep(msg tea.Msg) tea.Cmd {
 	case watch:
 		return m.watch()
 	case leave:
-		return page.Leave(string(m.start.id)+" is running", nil)
+		return page.Leave(m.start.ran()+" is running", nil)
 	case copyLine:
 		return m.copyCommand()
 	case pickAlso:
@@ -303,11 +303,10 @@ func (m *Model) returned(msg page.Returned) tea.Cmd {
 func (m *Model) watch() tea.Cmd {
 	id := m.start.id
 	m.start.left = true
+	m.note.Say(m.start.ran()+" is running", nil)
 	if batch := m.start.batch; batch != "" {
-		m.note.Say(string(batch)+" is running", nil)
 		return page.Ask(page.Compare{Batch: batch})
 	}
-	m.note.Say(string(id)+" is running", nil)
 	if m.request.Interactive {
 		return page.Ask(page.Attach(id))
 	}

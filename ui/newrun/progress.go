@@ -1,7 +1,6 @@
 package newrun
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,7 +29,7 @@ func (s *startStep) progress(t theme.Theme) []string {
 		out = append(out, s.failure(t)...)
 	case s.state == started:
 		out = append(append(out, ""), s.reason(t)...)
-		out = append(out, t.Good.Render("✓")+" "+cmp.Or(string(s.batch), string(s.id))+" is running; enter opens it, esc leaves it running")
+		out = append(out, t.Good.Render("✓")+" "+s.ran()+" is running; enter opens it, esc leaves it running")
 	}
 	return out
 }

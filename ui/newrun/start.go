@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -160,6 +161,9 @@ func (s *startStep) finish(msg startDone) {
 	}
 	s.err = msg.started.Failed
 }
+
+// ran returns the id of the batch or session that was started.
+func (s *startStep) ran() string { return cmp.Or(string(s.batch), string(s.id)) }
 
 func (*startStep) focus() tea.Cmd { return nil }
 

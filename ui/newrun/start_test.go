@@ -371,6 +371,10 @@ func TestABatchThatStartsInPartShowsWhatFailed(t *testing.T) {
 	if p.last() == page.Request(page.Compare{Batch: "b-0dq4f"}) {
 		t.Fatal("the error is left behind")
 	}
+	p.Press("esc")
+	if p.last() != page.Request(page.Close{Text: "b-0dq4f is running"}) {
+		t.Errorf("asked for %+v", p.last())
+	}
 	p.Press("enter")
 	if p.last() != page.Request(page.Compare{Batch: "b-0dq4f"}) {
 		t.Errorf("asked for %+v", p.last())
