@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"aibox/app/run"
@@ -36,7 +37,7 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	if err != nil {
 		return err
 	}
-	kept := unsentText{dirs.Unsent(), asked}
+	kept := unsentText{filepath.Join(dirs.Sessions(), string(asked.ID)), asked.Fork}
 	text, err := a.editFeedback(ctx, kept, found, given.Open())
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 // what is above the scissors. It begins with a text that was not sent the last time. It keeps the text
 // until the caller removes it, unless it is empty.
 func (c *console) editFeedback(ctx context.Context, kept unsentText, of session.Session, open feedback.Feedback) (string, error) {
-	if err := kept.write(feedbackTemplate(of, open, kept.of.Fork, kept.read())); err != nil {
+	if err := kept.write(feedbackTemplate(of, open, kept.fork, kept.read())); err != nil {
 		return "", err
 	}
 	if err := c.edit(ctx, kept.file()); err != nil {
@@ -69,7 +70,7 @@ func (c *console) editFeedback(ctx context.Context, kept unsentText, of session.
 	if err != nil {
 		return "", fmt.Errorf("reading the feedback: %w", err)
 	}
-	text, err := editedText(string(data), kept.of.Fork)
+	text, err := editedText(string(data), kept.fork)
 	if fault.KindOf(err) == fault.Interrupted {
 		return "", errors.Join(err, kept.remove())
 	}

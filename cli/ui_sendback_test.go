@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/feedback"
-	"aibox/ui/page"
 )
 
 func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
@@ -29,9 +27,9 @@ func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
 }
 
 func TestFeedbackIsKeptUntilItIsSent(t *testing.T) {
-	kept := unsentText{filepath.Join(t.TempDir(), "unsent"), page.SendBack{ID: "0aaaa-codex"}}
+	kept := unsentText{t.TempDir(), false}
 	fork := kept
-	fork.of.Fork = true
+	fork.fork = true
 	of := session.Session{Spec: session.Spec{ID: "0aaaa-codex", Agent: "codex"}}
 	if got := kept.read(); got != "" {
 		t.Errorf("before anything is written: %q", got)
@@ -51,7 +49,7 @@ func TestFeedbackIsKeptUntilItIsSent(t *testing.T) {
 	if err := errors.Join(kept.remove(), fork.remove()); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(kept.dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is left: %v", err)
+	if left, err := os.ReadDir(kept.record); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

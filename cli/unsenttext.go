@@ -7,23 +7,22 @@ import (
 	"strings"
 
 	"aibox/internal/paths"
-	"aibox/ui/page"
 )
 
 // unsentText is the file of the feedback on a session's work, or of the task of a fork, while no
-// session has received it.
+// session has received it. It is part of the session's record.
 type unsentText struct {
-	dir string
-	of  page.SendBack
+	record string // the folder of the record
+	fork   bool
 }
 
 // file returns the path of the file, which need not exist.
 func (u unsentText) file() string {
-	name := string(u.of.ID)
-	if u.of.Fork {
-		name += ".fork"
+	name := "unsent-feedback.md"
+	if u.fork {
+		name = "unsent-task.md"
 	}
-	return filepath.Join(u.dir, name+".md")
+	return filepath.Join(u.record, name)
 }
 
 // read returns the text above the scissors; empty if there is none.
@@ -38,17 +37,13 @@ func (u unsentText) read() string {
 
 // write replaces the file.
 func (u unsentText) write(text string) error {
-	if err := os.MkdirAll(u.dir, 0o700); err != nil {
-		return fmt.Errorf("keeping the text: %w", err)
-	}
 	return paths.WriteFile(u.file(), []byte(text))
 }
 
-// remove removes the file, and its folder if it is empty then.
+// remove removes the file.
 func (u unsentText) remove() error {
 	if err := os.Remove(u.file()); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("removing the text that was sent: %w", err)
 	}
-	_ = os.Remove(u.dir) // it has other texts
 	return nil
 }

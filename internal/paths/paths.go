@@ -72,9 +72,6 @@ func homeFolder() string {
 // Sessions returns the folder that holds one folder per session.
 func (d Dirs) Sessions() string { return filepath.Join(d.State, "sessions") }
 
-// Unsent returns the folder of texts that the user wrote for sessions and that were not sent.
-func (d Dirs) Unsent() string { return filepath.Join(d.State, "unsent") }
-
 // Leases returns the folder of the locks on the bridges of the network pool. It does
 // not depend on HOME, since all of a user's sessions share one daemon.
 func (d Dirs) Leases() string { return filepath.Join(d.Runtime, "networks") }
