@@ -78,5 +78,14 @@ func (n *Names) Named(name string) *Change {
 	return nil
 }
 
+// Path returns the raw path that the user names: that of the change that Named returns or, if there
+// is none, the name itself.
+func (n *Names) Path(name string) Path {
+	if change := n.Named(name); change != nil {
+		return change.Path
+	}
+	return Path(name)
+}
+
 // Named finds one change as Names.Named does.
 func (cs *ChangeSet) Named(name string) *Change { return cs.Names().Named(name) }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -82,13 +83,17 @@ type sendFeedbackInput struct {
 
 func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbackInput) (*answer, error) {
 	id := session.ID(in.Session)
+	named, err := t.changedPaths(ctx, id, in.Comments)
+	if err != nil {
+		return nil, err
+	}
 	given := agentsession.Feedback{Reason: in.Reason, Prompt: in.Prompt}
 	for _, comment := range in.Comments {
 		if comment.Hunk != "" && (comment.Path != "" || comment.Line != 0) {
 			return nil, fault.New(fault.Usage, "a comment is about a hunk, or about a path and a line, not both").Hint("leave out path and line")
 		}
 		given.Comments = append(given.Comments, feedback.Comment{
-			Text: comment.Text, Path: review.Path(comment.Path), Line: comment.Line, Hunk: review.HunkID(comment.Hunk),
+			Text: comment.Text, Path: named(comment.Path), Line: comment.Line, Hunk: review.HunkID(comment.Hunk),
 		})
 	}
 	for _, hunk := range in.Reject {
@@ -99,4 +104,17 @@ func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbac
 		return nil, err
 	}
 	return answerAbout(&started), nil
+}
+
+// changedPaths returns a function that returns the raw path of a changed file from the path that a
+// client names, which is escaped, as in all answers. Other paths are returned as they are.
+func (t *sessionTools) changedPaths(ctx context.Context, id session.ID, comments []commentInput) (func(string) review.Path, error) {
+	if !slices.ContainsFunc(comments, func(c commentInput) bool { return c.Path != "" }) {
+		return func(path string) review.Path { return review.Path(path) }, nil
+	}
+	changes, err := t.sessions.Changes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return changes.Set.Names().Path, nil
 }

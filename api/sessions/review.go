@@ -236,13 +236,7 @@ func changedPaths(ctx context.Context, cases *agentsession.Service, id session.I
 	if err != nil {
 		return nil, err
 	}
-	names := changes.Set.Names()
-	return func(path string) review.Path {
-		if change := names.Named(path); change != nil {
-			return change.Path
-		}
-		return review.Path(path)
-	}, nil
+	return changes.Set.Names().Path, nil
 }
 
 // fromComments returns the feedback in comments.
