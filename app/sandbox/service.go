@@ -249,7 +249,10 @@ func (s *Service) Destroy(ctx context.Context, tenant session.Tenant, id string)
 	if err != nil || found.State.Phase == session.Ended {
 		return err
 	}
-	_, err = s.Sessions.Stop(ctx, found.ID, "destroyed by "+string(tenant))
+	stopped, err := s.Sessions.Stop(ctx, found.ID, "destroyed by "+string(tenant))
+	if err == nil && stopped.State.Phase != session.Ended { // its supervisor has died, or its record is gone
+		err = s.Sessions.EndDead(ctx, found.ID)
+	}
 	return err
 }
 

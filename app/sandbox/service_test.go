@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,13 +53,17 @@ func (templateFixture) Image(_ context.Context, t *template.Template) (Image, er
 	return Image{"sha256:1", "aibox/" + t.Name + ":1"}, nil
 }
 
+func noDocker(context.Context) (manager.Docker, error) {
+	return manager.Docker{}, errors.New("no container daemon runs")
+}
+
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	dirs := paths.Dirs{State: dir + "/state", Data: dir + "/data", Cache: dir + "/cache", Config: dir + "/config", Runtime: dir + "/run"}
 	f := &fixture{T: t, store: session.NewStore(dirs)}
 	f.Service = &Service{
-		Sessions: manager.New(manager.Deps{Dirs: dirs}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
+		Sessions: manager.New(manager.Deps{Dirs: dirs, Docker: noDocker}), Templates: templateFixture{}, Volumes: volume.NewStore(dirs), Snapshots: snapshot.NewStore(dirs),
 		Settings: func(overrides ...config.Override) (*config.Resolved, error) {
 			in := config.Input{Flags: overrides}
 			if f.user != nil {
@@ -597,6 +602,31 @@ func TestASandboxWhoseCallerIsGoneWhenItIsStartedIsEnded(t *testing.T) {
 	}
 	if found, err := f.Sessions.Load(id); err != nil || found.State.Phase != session.Ended {
 		t.Errorf("it is %s, %v", found.State.Phase, err)
+	}
+}
+
+func TestASandboxWhoseSupervisorHasDiedIsEnded(t *testing.T) {
+	f := newFixture(t)
+	spec := session.Spec{Agent: session.SandboxAgent, Sandbox: &session.SandboxSpec{Tenant: "acme", Template: "code"}}
+	running, starting, unremoved := f.put(spec), f.put(spec), f.put(spec)
+	for id, state := range map[session.ID]session.State{
+		starting:  {Phase: session.Preparing},
+		unremoved: {Phase: session.Preparing, ContainerID: "0123"},
+	} {
+		if err := f.store.Write(id, session.StateFile, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []session.ID{running, starting} {
+		if err := f.Destroy(t.Context(), "acme", string(id)); err != nil {
+			t.Error(err)
+		}
+		if found, err := f.Sessions.Load(id); !errors.Is(err, fs.ErrNotExist) && found.State.Phase != session.Ended {
+			t.Errorf("%s is %s, %v", id, found.State.Phase, err)
+		}
+	}
+	if err := f.Destroy(t.Context(), "acme", string(unremoved)); err == nil {
+		t.Error("a sandbox whose container is left counts as ended")
 	}
 }
 

@@ -104,6 +104,13 @@ func (s *repairs) repair(ctx context.Context, id session.ID) (*Repaired, error) 
 	return repaired, err
 }
 
+// EndDead ends a session whose supervisor has died, as Repair does. It is no error if that was not
+// needed, or if another command does it.
+func (s *repairs) EndDead(ctx context.Context, id session.ID) error {
+	_, err := s.endDead(ctx, id, diedFault(id))
+	return err
+}
+
 // notify notifies the user of the end of a session whose supervisor could not do so. A
 // failure of the user's command is logged.
 func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
