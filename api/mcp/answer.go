@@ -72,3 +72,18 @@ func bounded(text string, most int) string {
 	cut := strings.ToValidUTF8(text[:most], "")
 	return cut + fmt.Sprintf("… (%d more bytes)", len(text)-len(cut))
 }
+
+// fitting returns how many of the first facts fit into one answer.
+func fitting[T any](facts []T) (int, error) {
+	size := 0
+	for i := range facts {
+		encoded, err := json.Marshal(facts[i])
+		if err != nil {
+			return 0, err
+		}
+		if size += len(encoded) + 1; size > maxFacts-1<<10 {
+			return i, nil
+		}
+	}
+	return len(facts), nil
+}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -201,19 +200,14 @@ func (t sandboxTools) list(ctx context.Context, c *call, _ struct{}) (*answer, e
 		Sandboxes []sandboxFacts `json:"sandboxes"`
 		More      int            `json:"more,omitempty"` // sandboxes that are not listed
 	}{Sandboxes: []sandboxFacts{}}
-	size := 0
-	for i, s := range all {
-		one := factsOfSandbox(s)
-		encoded, err := json.Marshal(one)
-		if err != nil {
-			return nil, err
-		}
-		if size += len(encoded) + 1; i == maxSandboxes || size > maxFacts-1<<10 {
-			facts.More = len(all) - i
-			break
-		}
-		facts.Sandboxes = append(facts.Sandboxes, one)
+	for _, s := range all[:min(len(all), maxSandboxes)] {
+		facts.Sandboxes = append(facts.Sandboxes, factsOfSandbox(s))
 	}
+	count, err := fitting(facts.Sandboxes)
+	if err != nil {
+		return nil, err
+	}
+	facts.Sandboxes, facts.More = facts.Sandboxes[:count], len(all)-count
 	return &answer{facts: facts}, nil
 }
 

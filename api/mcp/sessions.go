@@ -117,26 +117,31 @@ func (t *sessionTools) listSessions(_ context.Context, _ *call, in listSessionsI
 	if in.Limit > 0 {
 		limit = min(in.Limit, 50)
 	}
-	facts := struct {
-		Sessions []sessionFacts `json:"sessions"`
-		More     int            `json:"more,omitempty"` // sessions that are not listed
-	}{Sessions: []sessionFacts{}}
-	var tasks strings.Builder
+	var found []sessionFacts
+	var tasks []string
+	more := 0
 	for _, s := range t.sessions.List() {
 		summary := summary.Of(&s)
 		if in.Open && s.State.Phase == session.Ended && !summary.Open() {
 			continue
 		}
-		if len(facts.Sessions) == limit {
-			facts.More++
+		if len(found) == limit {
+			more++
 			continue
 		}
-		facts.Sessions = append(facts.Sessions, factsOf(&s))
-		fmt.Fprintf(&tasks, "%s: %s\n", s.ID, summary.Task)
+		found, tasks = append(found, factsOf(&s)), append(tasks, fmt.Sprintf("%s: %s", s.ID, summary.Task))
 	}
+	count, err := fitting(found)
+	if err != nil {
+		return nil, err
+	}
+	facts := struct {
+		Sessions []sessionFacts `json:"sessions"`
+		More     int            `json:"more,omitempty"` // sessions that are not listed
+	}{append([]sessionFacts{}, found[:count]...), more + len(found) - count}
 	made := &answer{facts: facts}
-	if tasks.Len() > 0 {
-		made.data = []block{{"the tasks of these sessions", tasks.String()}}
+	if count > 0 {
+		made.data = []block{{"the tasks of these sessions", strings.Join(tasks[:count], "\n")}}
 	}
 	return made, nil
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -91,5 +92,48 @@ func TestAnAgentCannotHideItsChangesBehindOtherFiles(t *testing.T) {
 	content := made.result().Content
 	if shown := content[len(content)-1].(*mcp.TextContent).Text; !strings.Contains(shown, "evil.sh") {
 		t.Errorf("the change is not listed, and the facts are %+v", made.facts)
+	}
+}
+
+// manySessions are sessions on branches with long names.
+type manySessions struct {
+	hostileSessions
+	count int
+}
+
+func (m manySessions) List() []session.Session {
+	all := make([]session.Session, m.count)
+	for i := range all {
+		all[i] = session.Session{
+			Spec:  session.Spec{ID: session.ID(fmt.Sprintf("%05d-codex", i)), Agent: "codex", Prompt: "fix it"},
+			State: session.State{Phase: session.Running, Branch: strings.Repeat("x", 2000)},
+		}
+	}
+	return all
+}
+
+func TestSessionsOnBranchesWithLongNamesAreListed(t *testing.T) {
+	tools := &sessionTools{sessions: manySessions{count: 60}}
+	made, err := tools.listSessions(t.Context(), nil, listSessionsInput{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := made.result()
+	if result.IsError {
+		t.Fatalf("%+v", result.Content[0])
+	}
+	var facts struct {
+		Sessions []struct {
+			ID string `json:"session"`
+		} `json:"sessions"`
+		More int `json:"more"`
+	}
+	text := result.Content[0].(*mcp.TextContent).Text
+	if err := json.Unmarshal([]byte(text), &facts); err != nil || len(facts.Sessions) == 0 || len(facts.Sessions)+facts.More != 60 {
+		t.Errorf("%d sessions and %d more, %v", len(facts.Sessions), facts.More, err)
+	}
+	tasks := strings.Count(result.Content[1].(*mcp.TextContent).Text, "-codex: fix it")
+	if tasks != len(facts.Sessions) {
+		t.Errorf("%d tasks of %d sessions", tasks, len(facts.Sessions))
 	}
 }
