@@ -20,6 +20,8 @@ const (
 	// to leave the processors to the program's first steps. If the program ends earlier, it
 	// starts at once.
 	launcherPause = 200 * time.Millisecond
+	// lateLaunches is how often init waits again for a launcher that is late.
+	lateLaunches = 30
 	// maxLaunch bounds the description of a program, in bytes.
 	maxLaunch = 16 << 20
 )
@@ -83,7 +85,11 @@ func cutNumber(text []byte) (n int, rest []byte, err error) {
 // launcher is a process that waits for the program that it executes. It leads its own
 // session. A program that starts in it needs no new process and no start of init's own
 // program, which take most of the time of a short command under gVisor.
-type launcher struct{ helper }
+type launcher struct {
+	helper
+	reaper *reaper
+	within time.Duration // how long it may take to accept its program
+}
 
 // newLauncher starts a launcher. It never runs two goroutines at once, and each thread that the
 // program replaces takes time to end. The program does not get this variable.
@@ -92,19 +98,22 @@ func newLauncher(r *reaper) (*launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &launcher{h}, nil
+	return &launcher{h, r, helperTime}, nil
 }
 
 // execute makes the launcher execute a program with the streams. After an error the launcher
 // has ended, and has executed nothing.
 func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	defer l.conn.Close()
-	if err := l.conn.SetDeadline(time.Now().Add(helperTime)); err != nil {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(helperTime)); err != nil {
 		return err
 	}
 	err := l.send(program, streams)
 	if err == nil {
-		err = l.awaitAcceptance()
+		err = l.awaitAcceptance(l.within)
+		for tries := 0; tries < lateLaunches && errors.Is(err, os.ErrDeadlineExceeded); tries++ {
+			err = l.awaitLate()
+		}
 	}
 	if err == nil {
 		return nil
@@ -112,7 +121,7 @@ func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	// It may have executed a program that it accepted before it ended, which must not
 	// happen twice.
 	_ = unix.Kill(l.pid, unix.SIGKILL)
-	if deadline := l.conn.SetDeadline(time.Now().Add(killLimit)); deadline == nil && l.awaitAcceptance() == nil {
+	if l.awaitAcceptance(killLimit) == nil {
 		return nil
 	}
 	<-l.status
@@ -120,10 +129,25 @@ func (l *launcher) execute(program launching, streams [3]*os.File) error {
 }
 
 // awaitAcceptance returns when the launcher is about to execute its program.
-func (l *launcher) awaitAcceptance() error {
+func (l *launcher) awaitAcceptance(within time.Duration) error {
+	if err := l.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
 	var accepted [1]byte
 	_, err := io.ReadFull(l.conn, accepted[:])
 	return err
+}
+
+// awaitLate is awaitAcceptance for a launcher that is late because the sandbox stalled, or was
+// frozen meanwhile. It may have executed its program, which must not be killed. Only a launcher that
+// the agent has stopped is not waited for.
+func (l *launcher) awaitLate() error {
+	l.reaper.forks.RLock() // no freeze has stopped it
+	defer l.reaper.forks.RUnlock()
+	if state, alive := stateOf(l.pid); !alive || state == allStopped {
+		return errors.New("the launcher was stopped")
+	}
+	return l.awaitAcceptance(helperTime)
 }
 
 // send sends a program.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,6 +133,41 @@ func TestAProcessStartsWithoutALauncherThatDoesNotAnswer(t *testing.T) {
 	}
 	if _, _, exit := runProcess(t, p, lifeline.Process{Argv: []string{"true"}, Dir: "/no/such"}); exit.Code != 125 || !strings.Contains(exit.Error, "/no/such") {
 		t.Errorf("a folder that does not exist: %+v", exit)
+	}
+}
+
+func TestAProgramThatALauncherAcceptsLateIsNotKilled(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer ours.Close()
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := exec.Command("sleep", "600")
+	if err := started.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := theirs.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	l := &launcher{helper{pid: started.Process.Pid, conn: conn.(*net.UnixConn)}, newReaper(), -time.Second} // its time has passed
+	if err := l.execute(launching{Args: []string{"sleep"}, Dir: "/"}, [3]*os.File{null, null, null}); err != nil {
+		t.Error(err)
+	}
+	_ = started.Process.Signal(unix.SIGTERM)
+	_ = started.Wait()
+	if status := started.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != unix.SIGTERM {
+		t.Errorf("the program was ended by %v", status.Signal())
 	}
 }
 
