@@ -91,11 +91,18 @@ func (r *Record) Append(ctx context.Context, kind Kind, p []byte) error {
 	return nil
 }
 
+// CutError returns the error of an Exit in the length that a record keeps. It does not refer to a longer
+// text, which a sandbox could make as long as a frame of its lifeline.
+func CutError(text string) string {
+	if len(text) <= maxError {
+		return text
+	}
+	return strings.Clone(strings.ToValidUTF8(text[:maxError], ""))
+}
+
 // End adds the last frame.
 func (r *Record) End(exit Exit) error {
-	if len(exit.Error) > maxError {
-		exit.Error = strings.ToValidUTF8(exit.Error[:maxError], "")
-	}
+	exit.Error = CutError(exit.Error)
 	data, err := json.Marshal(exit)
 	if err != nil {
 		return err

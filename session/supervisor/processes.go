@@ -206,7 +206,7 @@ func (ps *processes) receive(frame lifeline.Frame) error {
 	case lifeline.TypeProcessExit:
 		exit, err := lifeline.Decode[lifeline.ProcessExit](frame)
 		if p := ps.byFlow(exit.ID); err == nil && p != nil {
-			p.put(processOutput{exit: &process.Exit{Code: exit.Code, Signal: exit.Signal, Cut: exit.Cut, Error: exit.Error}})
+			p.put(processOutput{exit: &process.Exit{Code: exit.Code, Signal: exit.Signal, Cut: exit.Cut, Error: process.CutError(exit.Error)}})
 			ps.mu.Lock()
 			delete(ps.flows, exit.ID)
 			ps.mu.Unlock()

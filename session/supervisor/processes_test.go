@@ -452,6 +452,24 @@ func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 	}
 }
 
+// The record of the session's events on the host would hold it, too.
+func TestALongErrorOfAHostileInitIsCut(t *testing.T) {
+	ps, _ := connected(t)
+	info := begin(t, ps, sh("exec sleep 1000"))
+	done, err := ps.Done(info.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := lifeline.Frame{Type: lifeline.TypeProcessExit, Payload: fmt.Appendf(nil, `{"id":%d,"code":1,"error":%q}`, ps.all[0].flow.ID, strings.Repeat("x", 1<<20))}
+	if err := ps.receive(frame); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if exit := ps.List()[0].Exit; exit.Code != 1 || len(exit.Error) > 4<<10 {
+		t.Errorf("the process ended with the code %d and an error of %d bytes", exit.Code, len(exit.Error))
+	}
+}
+
 // Each report would start the clocks of the process again.
 func TestAProcessThatIsReportedToRunAgainAndAgainRunsOnce(t *testing.T) {
 	ps, _ := connected(t)
