@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,7 +57,10 @@ func withoutTraffic(r *http.Request) *http.Request {
 // domainOf returns the domain of the sandboxes' hosts for the caller of a request, with the
 // port at which it reaches the server.
 func (s *Server) domainOf(r *http.Request) string {
-	name, port, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	name, port := strings.ToLower(r.Host), ""
+	if host, number, err := net.SplitHostPort(name); err == nil { // otherwise it has no port
+		name, port = host, number
+	}
 	if !slices.Contains(s.domains, name) {
 		name = s.domains[0]
 	}

@@ -3,6 +3,7 @@ package e2b
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"net/url"
 	"runtime"
 	"slices"
@@ -216,5 +217,17 @@ func TestASignatureOfALongPathNeedsLittleMemoryForEachToken(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if needed := after.TotalAlloc - before.TotalAlloc; needed > count*length/10 {
 		t.Errorf("%d bytes are needed", needed)
+	}
+}
+
+func TestTheDomainOfSandboxesHasThePortAtWhichTheServerIsReached(t *testing.T) {
+	s := &Server{domains: []string{"localhost", "boxes.example"}}
+	for host, want := range map[string]string{
+		"localhost": "localhost", "LOCALHOST:8080": "localhost:8080", "boxes.example:443": "boxes.example:443", "127.0.0.1:8080": "localhost:8080",
+		"[::1]": "localhost", "[::1]:8080": "localhost:8080", "": "localhost",
+	} {
+		if got := s.domainOf(&http.Request{Host: host}); got != want {
+			t.Errorf("%q: %q", host, got)
+		}
 	}
 }
