@@ -35,6 +35,9 @@ type bodyReader struct {
 	atEnd bool
 }
 
+// restPause is how long the rest of a body may take to arrive that no handler wants any more.
+const restPause = 5 * time.Second
+
 // newBodyReader returns the reader of a request's body. stall is the longest pause.
 func newBodyReader(w http.ResponseWriter, r *http.Request, stall time.Duration) *bodyReader {
 	b := &bodyReader{ReadCloser: r.Body, control: http.NewResponseController(w), stall: stall, keepDeadline: r.ProtoMajor == 1}
@@ -125,6 +128,9 @@ func (b *bodyReader) interrupt() (isReading bool) {
 	b.ended = true
 	if b.reading.TryLock() {
 		b.reading.Unlock()
+		if b.keepDeadline && !b.atEnd {
+			_ = b.control.SetReadDeadline(time.Now().Add(min(b.stall, restPause)))
+		}
 		return false
 	}
 	// At the end of the body, net/http reads the connection for the next request.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -94,5 +95,29 @@ func TestABodyThatStopsArrivingIsATimeoutInEveryProtocol(t *testing.T) {
 		if got.StatusCode != http.StatusGatewayTimeout {
 			t.Errorf("%s: %s", path, got.Status)
 		}
+	}
+}
+
+// timedWriter records the last deadline for reading.
+type timedWriter struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (w *timedWriter) SetReadDeadline(at time.Time) error {
+	w.deadline = at
+	return nil
+}
+
+// net/http reads the rest of a small body before it sends the answer.
+func TestTheRestOfARefusedRequestHasLittleTime(t *testing.T) {
+	w := &timedWriter{ResponseRecorder: httptest.NewRecorder()}
+	body := newBodyReader(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("some of it")), time.Hour)
+	if time.Until(w.deadline) < time.Minute {
+		t.Errorf("the body has to arrive until %v", w.deadline)
+	}
+	body.end()
+	if time.Until(w.deadline) > time.Minute {
+		t.Errorf("the rest can arrive until %v", w.deadline)
 	}
 }
