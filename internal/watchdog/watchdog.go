@@ -69,7 +69,7 @@ func receive(socket int) (what byte, handles []int, err error) {
 	var data [1]byte
 	control := make([]byte, unix.CmsgSpace(4*maxHandles))
 	for {
-		n, controlled, _, _, err := unix.Recvmsg(socket, data[:], control, unix.MSG_CMSG_CLOEXEC)
+		n, controlled, flags, _, err := unix.Recvmsg(socket, data[:], control, unix.MSG_CMSG_CLOEXEC)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
@@ -77,6 +77,8 @@ func receive(socket int) (what byte, handles []int, err error) {
 			return 0, nil, io.EOF
 		case err != nil:
 			return 0, nil, fmt.Errorf("listening to the supervisor: %w", err)
+		case flags&unix.MSG_CTRUNC != 0: // it has no descriptors for all of them
+			return 0, nil, errors.New("handles of the supervisor did not arrive")
 		}
 		messages, err := unix.ParseSocketControlMessage(control[:controlled])
 		if err != nil {

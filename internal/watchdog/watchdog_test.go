@@ -117,6 +117,25 @@ func send(t *testing.T, socket int, what byte, handles ...int) {
 	must(t, unix.Sendmsg(socket, []byte{what}, unix.UnixRights(handles...), nil, 0))
 }
 
+// Otherwise it would guard only a part of the container.
+func TestHandlesThatAreCutOffAreAnError(t *testing.T) {
+	socket, returned := pair(t, time.Minute)
+	sandbox := child(t)
+	handles := make([]int, maxHandles+4) // the control message is cut at the end of the buffer
+	for i := range handles {
+		handles[i] = sandbox.handle
+	}
+	send(t, socket, guard, handles...)
+	what, _, err := receive(socket)
+	if err == nil {
+		t.Errorf("it answers %q", what)
+	}
+	must(t, unix.Close(socket))
+	if err := <-returned; err == nil {
+		t.Error("it reports no error")
+	}
+}
+
 func TestRemainingProcessesGetTimeToExitAndAreThenKilled(t *testing.T) {
 	socket, returned := pair(t, time.Millisecond)
 	sandbox, shim := child(t), child(t)
