@@ -384,18 +384,18 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 	}))
 	_, err := all.Comment(bounded(t), "00001-codex", feedback.Comment{Text: "earlier"})
 	f.must(err)
-	f.must(all.Reject(bounded(t), "00001-codex", hunks[:1], ""))
+	f.must(all.Reject(bounded(t), "00001-codex", hunks[:1], "too long"))
 	before, err := all.Feedback("00001-codex")
 	f.must(err)
 	check := func(what string) {
 		t.Helper()
 		stored, err := all.Feedback("00001-codex")
 		f.must(err)
-		if len(stored.Comments) != 1 || stored.Comments[0].Text != "earlier" || len(stored.Rejected) != 1 || stored.Rejected[0].Hunk != before.Rejected[0].Hunk {
+		if len(stored.Comments) != 1 || stored.Comments[0].Text != "earlier" || len(stored.Rejected) != 1 || stored.Rejected[0].Hunk != before.Rejected[0].Hunk || stored.Rejected[0].Note != "too long" {
 			t.Errorf("%s: stored are %+v and %+v", what, stored.Comments, stored.Rejected)
 		}
 	}
-	given := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks}
+	given := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks, Reason: "wrong"}
 	wrong := agentsession.Feedback{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}}
 	canceled, cancel := context.WithCancel(bounded(t))
 	defer cancel()

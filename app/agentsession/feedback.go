@@ -53,7 +53,7 @@ func (s *Service) addFeedback(ctx context.Context, id session.ID, given Feedback
 	}
 	open := stored.Open()
 	var added []int
-	takeBack = func(ctx context.Context) error { return s.takeBack(ctx, id, added, open) }
+	takeBack = func(ctx context.Context) error { return s.takeBack(ctx, id, added, given.Reason, open) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, takeBack(context.WithoutCancel(ctx)))
@@ -75,9 +75,10 @@ func (s *Service) addFeedback(ctx context.Context, id session.ID, given Feedback
 	return takeBack, s.Sessions.Reject(ctx, id, given.Reject, given.Reason)
 }
 
-// takeBack removes the comments with these numbers, and the rejections that were not there before.
-// What was sent or removed meanwhile stays as it is.
-func (s *Service) takeBack(ctx context.Context, id session.ID, comments []int, before feedback.Feedback) error {
+// takeBack removes the comments with these numbers, and the rejections that were not there before. A
+// rejection that was there gets its earlier reason again, in place of reason. What was sent, removed or
+// changed meanwhile stays as it is.
+func (s *Service) takeBack(ctx context.Context, id session.ID, comments []int, reason string, before feedback.Feedback) error {
 	now, err := s.Sessions.Feedback(id)
 	if err != nil {
 		return err
@@ -87,9 +88,15 @@ func (s *Service) takeBack(ctx context.Context, id session.ID, comments []int, b
 		return !slices.ContainsFunc(open.Comments, func(c feedback.Comment) bool { return c.Number == number })
 	})
 	var rejected []review.HunkID
+	earlier := map[string][]review.HunkID{} // by their reasons
 	for _, r := range open.Rejected {
-		if !before.Rejects(r.Hunk) {
+		at := slices.IndexFunc(before.Rejected, func(b feedback.Rejection) bool { return b.Hunk == r.Hunk })
+		switch {
+		case at < 0:
 			rejected = append(rejected, r.Hunk)
+		case r.Note == strings.TrimSpace(reason) && r.Note != before.Rejected[at].Note:
+			note := before.Rejected[at].Note
+			earlier[note] = append(earlier[note], r.Hunk)
 		}
 	}
 	if len(comments) > 0 {
@@ -97,6 +104,9 @@ func (s *Service) takeBack(ctx context.Context, id session.ID, comments []int, b
 	}
 	if len(rejected) > 0 {
 		err = errors.Join(err, s.Sessions.Unreject(ctx, id, rejected))
+	}
+	for note, hunks := range earlier {
+		err = errors.Join(err, s.Sessions.Reject(ctx, id, hunks, note))
 	}
 	return err
 }
