@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -42,6 +43,8 @@ type Handler struct {
 	Build func(ctx context.Context, t template.Template, log func(line string)) error
 	// CheckDefaults refuses settings that contradict each other.
 	CheckDefaults func(defaults config.RunOverrides) error
+	// Alive is the time between keep-alive events; 0 means 15 seconds.
+	Alive time.Duration
 }
 
 // tenantOf returns the caller's tenant. A call without one is refused.
@@ -111,10 +114,7 @@ func (h *Handler) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateT
 		return err
 	}
 	if definition.Dockerfile != "" { // store it only if it can be built
-		err := h.Build(ctx, t, func(line string) {
-			_ = stream.Send(&aiboxv1.CreateTemplateEvent{Event: &aiboxv1.CreateTemplateEvent_Log{Log: line}})
-		})
-		if err != nil {
+		if err := h.build(ctx, t, stream.Send); err != nil {
 			return err
 		}
 	}

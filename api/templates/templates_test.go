@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,6 +161,48 @@ func TestOnlyTheMachinesUserBuildsImages(t *testing.T) {
 	recipes, below := store.AddTo(template.NewSet(agents.Builtin())).Recipes()
 	if recipes["data"] != "ARG BASE\nFROM ${BASE}\nRUN true\n" || below["data"] != "code" {
 		t.Errorf("%q on %q", recipes, below)
+	}
+}
+
+func TestABuildThatPrintsNothingSendsKeepAliveEvents(t *testing.T) {
+	seen := make(chan struct{})
+	h := &Handler{Alive: time.Millisecond, Build: func(ctx context.Context, _ template.Template, log func(string)) error {
+		log("RUN make")
+		select {
+		case <-seen:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		log("done")
+		return nil
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var log []string
+	received := sync.OnceFunc(func() { close(seen) })
+	err := h.build(ctx, template.Template{}, func(e *aiboxv1.CreateTemplateEvent) error {
+		if e.GetEvent() == nil {
+			received()
+		} else {
+			log = append(log, e.GetLog())
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(log, []string{"RUN make", "done"}) {
+		t.Errorf("%v, %q", err, log)
+	}
+}
+
+func TestABuildEndsWithItsClient(t *testing.T) {
+	h := &Handler{Build: func(ctx context.Context, _ template.Template, log func(string)) error {
+		for ctx.Err() == nil {
+			log("RUN make")
+		}
+		return ctx.Err()
+	}}
+	gone := errors.New("gone")
+	if err := h.build(t.Context(), template.Template{}, func(*aiboxv1.CreateTemplateEvent) error { return gone }); !errors.Is(err, gone) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -2284,7 +2284,9 @@ class CreateTemplateRequest(Message):
 
 @dataclass(kw_only=True)
 class CreateTemplateEvent(Message):
-    """CreateTemplateEvent is an event of a build."""
+    """CreateTemplateEvent is an event of a build. One without content, which is sent every 15 seconds in
+    which nothing else is, shows that the connection is alive.
+    """
 
     log: str | None = optional("log", STRING)
     """A line of the build's log; escaped."""

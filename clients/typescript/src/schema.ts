@@ -2299,7 +2299,10 @@ export const CreateTemplateRequest: MessageType<CreateTemplateRequest> = new Mes
   defaults: optional(message(() => TemplateDefaults)),
 }));
 
-/** CreateTemplateEvent is an event of a build. */
+/**
+ * CreateTemplateEvent is an event of a build. One without content, which is sent every 15 seconds in
+ * which nothing else is, shows that the connection is alive.
+ */
 export interface CreateTemplateEvent {
   /** A line of the build's log; escaped. */
   log?: string;
