@@ -94,6 +94,7 @@ type PolicyChange struct {
 	Policy string   `json:"policy,omitempty"` // the new policy, if it changed
 	Allow  []string `json:"allow,omitempty"`  // patterns added to the allow list
 	Deny   []string `json:"deny,omitempty"`   // patterns added to the deny list
+	Undone []string `json:"undone,omitempty"` // patterns removed from the deny list that cannot be in an allow list, such as "*"
 	// Replaced are the lists, "allow" and "deny", of which only the entries above are left.
 	Replaced []string `json:"replaced,omitempty"`
 	Closed   int      `json:"closed,omitempty"` // open connections that were closed

@@ -322,8 +322,8 @@ func (p *policy) change(allow, deny, undone []netguard.Rule, reason string) (ses
 		}
 	}
 	// Log it first: nothing may change without a record.
-	added := session.ListsOf(netguard.Policy{Allow: slices.Concat(allow, undone), Deny: deny})
-	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Reason: reason}
+	added, removed := session.ListsOf(netguard.Policy{Allow: allow, Deny: deny}), session.ListsOf(netguard.Policy{Deny: undone})
+	event := audit.PolicyChange{Allow: patterns(added.Allow), Deny: patterns(added.Deny), Undone: patterns(removed.Deny), Reason: reason}
 	return p.apply(rules, proxy, event)
 }
 

@@ -129,18 +129,27 @@ func TestAllowedHostsOfARunningSessionChange(t *testing.T) {
 	if err != nil || stored.State.Lists == nil || cmp.Diff(*stored.State.Lists, changed.Lists) != "" {
 		t.Errorf("the record has %+v, %v", stored.State.Lists, err)
 	}
-	var logged []audit.PolicyChange
-	err = sessions.Events(s.id, func(e audit.Event) error {
-		var change audit.PolicyChange
-		if e.Type == audit.PolicyChanged {
-			logged = append(logged, change)
-			return json.Unmarshal(e.Data, &logged[len(logged)-1])
-		}
-		return nil
-	})
-	if err != nil || len(logged) != 3 || !slices.Equal(logged[0].Allow, []string{"a.example", "*.b.example:8443"}) || logged[0].Reason != "a test" {
-		t.Errorf("the log has %+v, %v", logged, err)
+	logged := policyChanges(t, sessions, s.id)
+	if len(logged) != 3 || !slices.Equal(logged[0].Allow, []string{"a.example", "*.b.example:8443"}) || logged[0].Reason != "a test" {
+		t.Errorf("the log has %+v", logged)
 	}
+}
+
+// policyChanges returns the changes of a session's policy in its audit log.
+func policyChanges(t *testing.T, sessions *manager.Manager, id session.ID) []audit.PolicyChange {
+	t.Helper()
+	var logged []audit.PolicyChange
+	err := sessions.Events(id, func(e audit.Event) error {
+		if e.Type != audit.PolicyChanged {
+			return nil
+		}
+		logged = append(logged, audit.PolicyChange{})
+		return json.Unmarshal(e.Data, &logged[len(logged)-1])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logged
 }
 
 func TestSingleRequestsInTLSAreAllowedLaterOnlyAtAnInspectedHost(t *testing.T) {
@@ -219,6 +228,10 @@ func TestADenialIsUndoneByItsTextAndAllowsNothing(t *testing.T) {
 		}
 		if !s.policy.decide(destination(t, "a.example.com:443")).Allowed || s.policy.decide(destination(t, "b.example.com:443")).Allowed {
 			t.Errorf("%s: the undone denial does not leave what was allowed before", entry)
+		}
+		logged := policyChanges(t, sessions, s.id)
+		if last := logged[len(logged)-1]; len(last.Allow) != 0 || !slices.Equal(last.Undone, []string{entry}) {
+			t.Errorf("%s: the log has %+v", entry, last)
 		}
 		if _, err := sessions.ChangePolicy(t.Context(), s.id, session.PolicyChange{Allow: []string{entry}}); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: without a denial it is %v", entry, err)
