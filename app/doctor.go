@@ -18,6 +18,7 @@ func (a *App) Doctor() *doctor.Doctor {
 		Daemon:        a.daemonInfo,
 		Guard:         a.Locks,
 		Images:        a.imageReport,
+		HostNotes:     func() []string { return a.host.Read().Notes },
 		ModelServer:   a.findModelServer,
 		StaleSessions: a.staleSessions,
 		Limits:        limitReport,

@@ -142,7 +142,7 @@ func (b *Bakery) missing(ctx context.Context, name string) error {
 	f := fault.New(fault.Environment, "the image of %s is missing: it was never baked here", name)
 	f.Err = ErrNoImage
 	if slices.ContainsFunc(ours, func(image Image) bool { return image.Labels[LabelAgent] == name }) {
-		f = fault.New(fault.Environment, "the image of %s is outdated: its recipe, or the one below it, has changed since it was baked", name)
+		f = fault.New(fault.Environment, "the image of %s is outdated: since it was baked, its recipe, the one below it, or this machine's certificates or package registries have changed", name)
 		f.Err = ErrOutdated
 	}
 	return f.Hint("aibox bake %s", name)
@@ -154,7 +154,7 @@ type State int
 // The states. The zero value is Missing.
 const (
 	Missing  State = iota // never baked here
-	Outdated              // baked, but its recipe or the one below has changed
+	Outdated              // baked, but its recipe, the one below, or settings of the machine have changed
 	Fresh                 // nothing to do
 )
 

@@ -151,6 +151,11 @@ func TestImageOfAnEarlierRecipeIsOutdatedNotMissing(t *testing.T) {
 		strings.Contains(err.Error(), "no such image") || strings.Join(fault.Hints(err), "") != "aibox bake agent" {
 		t.Errorf("of another recipe: %v, %q", err, fault.Hints(err))
 	}
+	trusting := bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{{Fingerprint: "aa"}}}}
+	_, err = builder(t, fake, files(), trusting).Find(t.Context(), "agent")
+	if !errors.Is(err, bakery.ErrOutdated) || !strings.Contains(err.Error(), "certificates") {
+		t.Errorf("with other certificates: %v", err)
+	}
 }
 
 func TestCheckDistinguishesMissingCurrentAndOutdated(t *testing.T) {

@@ -19,6 +19,7 @@ type Sources struct {
 	Daemon        func(context.Context) (runtime.Info, error)
 	Guard         func(context.Context) (Guard, error)
 	Images        func(context.Context) ([]bakery.Status, error)
+	HostNotes     func() []string // settings of this machine that builds of images do not get, and why
 	ModelServer   func(ctx context.Context, inference string) (ModelServer, error)
 	StaleSessions func() int // number of sessions that gc would remove
 	Limits        func() LimitEnforcer

@@ -147,6 +147,9 @@ func (d *Doctor) imageFindings(ctx context.Context) []Finding {
 		return []Finding{{Name: "images", State: Warning, Detail: err.Error(), Fix: fixOf(err, "check that `docker image ls` works")}}
 	}
 	var found []Finding
+	for _, note := range d.sources.HostNotes() {
+		found = append(found, Finding{Name: "builds of images", State: Warning, Detail: note})
+	}
 	for _, s := range states {
 		f := Finding{
 			Name: "image " + s.Name, State: OK, Detail: s.State.String(),

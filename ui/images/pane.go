@@ -56,7 +56,7 @@ func (p *painter) facts(r *row, width int) []string {
 	case bakery.Fresh:
 		add("It matches its recipe.", p.Theme.Plain)
 	case bakery.Outdated:
-		add("Its recipe, or that of its base image, has changed since it was baked. b bakes it.", p.Theme.Warn)
+		add("Since it was baked, its recipe, that of its base image, or this machine's certificates or package registries have changed. b bakes it.", p.Theme.Warn)
 	default:
 		add("It is not baked yet. b bakes it, which takes a few minutes.", p.Theme.Plain)
 	}
