@@ -29,7 +29,7 @@ type Settings struct {
 	Run
 	Rootful      bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
 	OwnAddresses []string      `label:"Own addresses" help:"Addresses or prefixes of your own machines and routers that no sandbox may reach through the egress proxy" placeholder:"ADDRESS"`
-	Keep         time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions and unused snapshots, such as 30d" default:"30d" min:"0s"`
+	Keep         time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, and unused snapshots and clones, such as 30d" default:"30d" min:"0s"`
 	Pager        string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
 
 	Notify        bool     `label:"Notify" help:"Show notifications of the desktop and the terminal" default:"true"`
