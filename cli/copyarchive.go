@@ -67,6 +67,15 @@ func (c *console) reportCopy(result archive.Result, dest string) error {
 	return left
 }
 
+// reportCopiedInto prints that a copy into a sandbox has ended.
+func (c *console) reportCopiedInto(id, source, dest string) {
+	what := safe(source)
+	if source == standardStream {
+		what = "the archive"
+	}
+	fmt.Fprintf(c.err, "copied %s to %s:%s\n", what, id, safe(dest))
+}
+
 // reportLeft prints what a sandbox reports to have left out of a copy.
 func (c *console) reportLeft(text string) {
 	fmt.Fprintf(c.err, "%s in the sandbox: %s\n", c.errTerm.warn("!"), safe(text))

@@ -74,26 +74,49 @@ func splitPlace(text string) (id, path string) {
 	return id, path
 }
 
-func (o *copyOptions) run(ctx context.Context, source, dest string) error {
+// copyPlaces are the two ends of a copy: a path in a sandbox, and one on this machine.
+type copyPlaces struct {
+	id           string // of the sandbox
+	source, dest string // paths without the id
+	into         bool   // dest is in the sandbox
+}
+
+// parseCopy parses the arguments of command, which copies files.
+func parseCopy(command, source, dest string) (copyPlaces, error) {
 	from, sourcePath := splitPlace(source)
 	to, destPath := splitPlace(dest)
-	if (from == "") == (to == "") {
-		return fault.New(fault.Usage, "one of the source and the destination must be ID:PATH, in a sandbox").
-			Hint("`aibox cp 0dq4f:/workspace/file .` copies a file out of a sandbox").
-			Hint("`aibox cp file 0dq4f:/workspace/` copies a file into it")
+	places := copyPlaces{id: from + to, source: sourcePath, dest: destPath, into: to != ""}
+	switch {
+	case (from == "") == (to == ""):
+		err := fault.New(fault.Usage, "one of the source and the destination must be ID:PATH, in a sandbox").
+			Hint("`%s 0dq4f:/workspace/file .` copies a file out of a sandbox", command).
+			Hint("`%s file 0dq4f:/workspace/` copies a file into it", command)
+		if from != "" {
+			err = err.Hint("a path on this machine that contains a colon begins with ./ or /")
+		}
+		return places, err
+	case places.source == "" || places.dest == "":
+		return places, fault.New(fault.Usage, "a path is missing after %s:", places.id).
+			Hint("%s:. is the folder in which commands in the sandbox start", places.id)
+	default:
+		return places, nil
 	}
-	if sourcePath == "" || destPath == "" {
-		return fault.New(fault.Usage, "a path is missing after the session id").Hint("`aibox cp 0dq4f:/workspace/file .`")
+}
+
+func (o *copyOptions) run(ctx context.Context, source, dest string) error {
+	places, err := parseCopy("aibox cp", source, dest)
+	if err != nil {
+		return err
 	}
-	service, found, err := o.findRunning(ctx, from+to)
+	service, found, err := o.findRunning(ctx, places.id)
 	if err != nil {
 		return err
 	}
 	c := sandboxCopy{console: o.console, service: service, id: found.ID}
-	if to != "" {
-		return c.into(ctx, sourcePath, destPath)
+	if places.into {
+		return c.into(ctx, places.source, places.dest)
 	}
-	return c.out(ctx, sourcePath, destPath, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit})
+	return c.out(ctx, places.source, places.dest, archive.Options{Git: o.git, NoHeads: !o.git, IsGit: gitname.IsDotGit})
 }
 
 // sandboxCopy copies files between this machine and a sandbox.
@@ -202,5 +225,8 @@ func (c *sandboxCopy) into(ctx context.Context, source, dest string) error {
 		c.end(ctx, number)
 	}
 	c.left = c.left || packed.skipped.Load()
+	if err == nil {
+		c.reportCopiedInto(string(c.id), source, dest)
+	}
 	return c.whole(err)
 }

@@ -7,7 +7,6 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
 	"aibox/internal/archive"
-	"aibox/internal/fault"
 	"aibox/internal/gitname"
 
 	"github.com/spf13/cobra"
@@ -37,17 +36,15 @@ func newSandboxCopyCommand(a *cli) *cobra.Command {
 }
 
 func (o *sandboxCopyOptions) run(ctx context.Context, source, dest string) error {
-	from, sourcePath := splitPlace(source)
-	to, destPath := splitPlace(dest)
-	if (from == "") == (to == "") || sourcePath == "" || destPath == "" {
-		return fault.New(fault.Usage, "one of the source and the destination must be ID:PATH, in a sandbox").
-			Hint("`aibox sandbox cp 0dq4f:/workspace/file .` copies a file out of a sandbox")
+	places, err := parseCopy("aibox sandbox cp", source, dest)
+	if err != nil {
+		return err
 	}
-	return o.withSandbox(ctx, from+to, func(c *client.Client, s *aiboxv1.Sandbox) error {
-		if to != "" {
-			return o.into(ctx, c, s.GetSandboxId(), sourcePath, destPath)
+	return o.withSandbox(ctx, places.id, func(c *client.Client, s *aiboxv1.Sandbox) error {
+		if places.into {
+			return o.into(ctx, c, s.GetSandboxId(), places.source, places.dest)
 		}
-		return o.out(ctx, c, s.GetSandboxId(), sourcePath, destPath)
+		return o.out(ctx, c, s.GetSandboxId(), places.source, places.dest)
 	})
 }
 
@@ -78,6 +75,9 @@ func (o *sandboxCopyOptions) into(ctx context.Context, c *client.Client, id, sou
 	err = packed.end(ctx, err)
 	if left != "" {
 		o.reportLeft(left)
+	}
+	if err == nil {
+		o.reportCopiedInto(id, source, dest)
 	}
 	if err == nil && (left != "" || packed.skipped.Load()) {
 		return errIncomplete

@@ -260,7 +260,9 @@ exec sleep 1000`)
 		t.Errorf("the file outside is %q, %v", data, err)
 	}
 	// In the sandbox a symlink leads only to places inside it.
-	m.aibox(0, "cp", precious, id+":/tmp/etc/")
+	if o := m.aibox(0, "cp", precious, id+":/tmp/etc/"); !strings.Contains(o.stderr, "copied "+precious+" to ") {
+		t.Errorf("a copy into the sandbox reports\n%s", o)
+	}
 	if _, err := os.Stat("/etc/precious"); err == nil {
 		t.Error("the copy followed a link of the sandbox on this machine")
 	}
