@@ -199,7 +199,7 @@ func TestAuditVerifyNamesFileLineAndProblem(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, messages := auditOn(t, terminal{width: 80}, "--verify", 4)
-	if out != "✗ 0dq4f-shell  "+path+": line 3 was edited\n✓ 0dq5a-codex  3 events\n" || !strings.Contains(messages, "1 of 2 audit logs: changed after it was written") {
+	if out != "✗ 0dq4f-shell  "+path+": line 3 was edited\n✓ 0dq5a-codex  3 events\n" || !strings.Contains(messages, "1 of 2 audit logs was changed after it was written") {
 		t.Errorf("%q, %q", out, messages)
 	}
 	var line verifiedLine
@@ -221,6 +221,12 @@ func TestAuditVerifyNamesFileLineAndProblem(t *testing.T) {
 	}
 	if out := audited(t, "--verify 0dq4f", 4); !strings.Contains(out, path+": the log was removed") {
 		t.Error(out)
+	}
+	if _, messages := auditOn(t, terminal{width: 80}, "0dq4f", 4); !strings.Contains(messages, "0dq4f-shell: the audit log was changed after it was written: the log was removed") {
+		t.Errorf("a log without events: %q", messages)
+	}
+	if _, messages := auditOn(t, terminal{width: 80}, "0dq4f --denied", 0); !strings.Contains(messages, "no events") {
+		t.Errorf("with a filter: %q", messages)
 	}
 }
 

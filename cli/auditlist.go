@@ -23,6 +23,9 @@ func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs 
 	show := func(_ context.Context, out io.Writer) error {
 		lines := o.auditLines(out)
 		err := service.AuditEvents(logs, lines.printing(filter))
+		if lines.count == 0 && err == nil && !o.filters() {
+			err = requireEvents(service, logs)
+		}
 		if lines.count == 0 && err == nil && !o.json {
 			fmt.Fprintln(o.err, "no events; without filters, `aibox audit` shows those of all sessions")
 		}
@@ -30,7 +33,11 @@ func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs 
 	}
 	switch {
 	case o.follow:
-		return o.followEvents(ctx, service, logs, named, o.auditLines(o.out).printing(filter))
+		want := func(session.ID) bool { return true }
+		if named {
+			want = among(logs)
+		}
+		return o.followEvents(ctx, service, logs, want, o.auditLines(o.out).printing(filter))
 	case o.json:
 		return o.piped(func(out io.Writer) error { return show(ctx, out) })
 	default:
@@ -38,9 +45,29 @@ func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs 
 	}
 }
 
-// followEvents prints the events of logs and continues with new ones until ctx ends. named
-// reports whether the user named the sessions, so that only theirs are followed.
-func (a *cli) followEvents(ctx context.Context, service *manager.Manager, logs []auditlog.Log, named bool, printed func(auditlog.Event) error) error {
+// filters reports whether flags select some of the events.
+func (o *auditOptions) filters() bool {
+	return len(o.kinds) > 0 || o.denied || o.since != "" || o.until != ""
+}
+
+// requireEvents returns the damage of logs without any event: each log begins with the start of
+// its session, so all lines were removed.
+func requireEvents(service *manager.Manager, logs []auditlog.Log) error {
+	for _, log := range logs {
+		verified, err := service.VerifyAudit(log)
+		if err != nil {
+			return fault.New(fault.Environment, "%s: %w", log.Path, err)
+		}
+		for _, damage := range verified.Damage {
+			return damagedLogs(fmt.Errorf("%s: %w", log.Session, damage))
+		}
+	}
+	return nil
+}
+
+// followEvents prints the events of logs and continues with new ones until ctx ends: those of
+// the sessions for which want returns true.
+func (a *cli) followEvents(ctx context.Context, service *manager.Manager, logs []auditlog.Log, want func(session.ID) bool, printed func(auditlog.Event) error) error {
 	next := map[session.ID]int{}
 	err := service.AuditEvents(logs, func(e auditlog.Event) error {
 		next[e.Session] = e.Seq + 1
@@ -49,14 +76,18 @@ func (a *cli) followEvents(ctx context.Context, service *manager.Manager, logs [
 	if err = damagedLogs(err); err != nil {
 		a.report(err) // the rest can be followed
 	}
-	want := func(id session.ID) bool {
-		return !named || slices.ContainsFunc(logs, func(log auditlog.Log) bool { return log.Session == id })
-	}
 	err = service.FollowAudit(ctx, next, want, printed)
 	if errors.Is(err, context.Canceled) {
 		return fault.New(fault.Interrupted, "interrupted")
 	}
 	return quietly(err)
+}
+
+// among returns a function that reports whether a session has one of logs.
+func among(logs []auditlog.Log) func(session.ID) bool {
+	return func(id session.ID) bool {
+		return slices.ContainsFunc(logs, func(log auditlog.Log) bool { return log.Session == id })
+	}
 }
 
 // damagedLogs adds a hint to the error of damaged logs.

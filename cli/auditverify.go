@@ -57,7 +57,11 @@ func (o *auditOptions) verifyLogs(service *manager.Manager, logs []auditlog.Log)
 
 // changedLogs is the error of damaged logs.
 func changedLogs(damaged, all int) error {
-	return fault.New(fault.Refused, "%d of %s: changed after it was written", damaged, amount.Of(all, "audit log")).
+	were, they := "was", "it was"
+	if damaged > 1 {
+		were, they = "were", "they were"
+	}
+	return fault.New(fault.Refused, "%d of %s %s changed after %s written", damaged, amount.Of(all, "audit log"), were, they).
 		Hint("a power failure or a full disk can cut a log, too; any other change was made by a program or a user")
 }
 

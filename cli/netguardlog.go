@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"aibox/session"
@@ -36,8 +35,8 @@ shows all of it.
 With --json, each access is one line of JSON with these fields: "id", "time", "session",
 "allowed", "what" ("egress" for a request to the proxy, "name" for a name lookup, "model"
 for a request to the model, or a protocol), "target" and "reason" (of a refusal), and if
-there is one, "rule" (the entry of a list that decided) and "command" (which would allow
-it).`,
+there is one, "rule" (the entry of a list that decided), "command" (which would allow it) and
+"hint" (what to do instead).`,
 		Example: `  aibox netguard log 0dq4f
   aibox netguard log -f --denied --allowed
   aibox netguard log --since 1h --json | jq -r .target | sort | uniq -c`,
@@ -87,22 +86,37 @@ func (o *networkLogOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	named := len(args) > 0
-	if named {
+	want := among(logs)
+	if len(args) > 0 {
 		o.about = logs[0].Session
 	} else {
-		logs = slices.DeleteFunc(logs, func(log auditlog.Log) bool { return log.Removed })
+		logs, want = withoutRemoved(logs)
 	}
 	lines := &auditLines{out: o.out, term: o.term, whole: true}
 	printed := o.printing(lines, newCommandsOfEnded(service), since)
 	if o.follow {
-		return o.followEvents(ctx, service, logs, named, printed)
+		return o.followEvents(ctx, service, logs, want, printed)
 	}
 	err = service.AuditEvents(logs, printed)
 	if lines.count == 0 && err == nil && !o.json {
 		fmt.Fprintf(o.err, "no %s; `aibox netguard log -a -d` shows all access of all sessions\n", o.selection())
 	}
 	return damagedLogs(err)
+}
+
+// withoutRemoved returns the logs of sessions that were not removed. want returns true for these
+// sessions and for those that start later.
+func withoutRemoved(logs []auditlog.Log) (kept []auditlog.Log, want func(session.ID) bool) {
+	var removed []auditlog.Log
+	for _, log := range logs {
+		if log.Removed {
+			removed = append(removed, log)
+		} else {
+			kept = append(kept, log)
+		}
+	}
+	gone := among(removed)
+	return kept, func(id session.ID) bool { return !gone(id) }
 }
 
 // selection names the access that the flags select.

@@ -175,3 +175,13 @@ func TestNetworkLogFollowsUntilInterrupted(t *testing.T) {
 		t.Errorf("exit %d after %d lines", code, lines)
 	}
 }
+
+func TestWithoutAnIDTheLogsOfRemovedSessionsAreLeftOut(t *testing.T) {
+	kept, want := withoutRemoved([]auditlog.Log{{Session: "0dq4f-shell", Removed: true}, {Session: "0dq5a-codex"}})
+	if len(kept) != 1 || kept[0].Session != "0dq5a-codex" {
+		t.Errorf("%+v", kept)
+	}
+	if want("0dq4f-shell") || !want("0dq5a-codex") || !want("0dq6b-codex") {
+		t.Error("--follow shows a session that was removed before, or leaves out another one")
+	}
+}
