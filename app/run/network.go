@@ -1,6 +1,7 @@
 package run
 
 import (
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -75,9 +76,8 @@ func (s *resolution) checkSSHAgent() error {
 	if len(words) == 0 {
 		return nil
 	}
-	if os.Getenv("SSH_AUTH_SOCK") == "" {
-		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and SSH_AUTH_SOCK is not set").
-			Hint(`eval "$(ssh-agent)" && ssh-add`)
+	if err := findSSHAgent(); err != nil {
+		return err
 	}
 	policy, unresolved, err := s.plan.Launch.Spec.Policy()
 	if err != nil || len(unresolved) > 0 { // the image's tools may print the host
@@ -95,6 +95,21 @@ func (s *resolution) checkSSHAgent() error {
 		}
 	}
 	return nil
+}
+
+// findSSHAgent returns an error if no ssh-agent of the user answers.
+func findSSHAgent() error {
+	socket := os.Getenv("SSH_AUTH_SOCK")
+	if socket == "" {
+		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and SSH_AUTH_SOCK is not set").
+			Hint(`eval "$(ssh-agent)" && ssh-add`)
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and the one that SSH_AUTH_SOCK names does not answer: %w", err).
+			Hint(`eval "$(ssh-agent)" && ssh-add`)
+	}
+	return conn.Close()
 }
 
 // checkSecretHosts refuses a secret in a flag for a host that the session cannot reach. A

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -118,5 +120,22 @@ func TestValuesOfInjectedSecretsAreReadAndNeverRecorded(t *testing.T) {
 		if _, err := resolved(t, "", "", own); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestAnSSHAgentThatDoesNotAnswerIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "agent")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSH_AUTH_SOCK", socket)
+	if err := findSSHAgent(); err != nil {
+		t.Error(err)
+	}
+	_ = listener.Close()
+	if err := findSSHAgent(); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "does not answer") || len(fault.Hints(err)) == 0 {
+		t.Errorf("%v, %q", err, fault.Hints(err))
 	}
 }

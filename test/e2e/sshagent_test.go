@@ -134,6 +134,10 @@ func TestAnSSHAgentThatIsMissingIsReportedAtTheStart(t *testing.T) {
 	if text := run("--allow", "git.example.org:22", "--ssh-agent", "git@git.example.org"); !strings.Contains(text, "SSH_AUTH_SOCK is not set") {
 		t.Error(text)
 	}
+	m.env = append(m.env, "SSH_AUTH_SOCK="+filepath.Join(m.home, "nobody"))
+	if text := run("--allow", "git.example.org:22", "--ssh-agent", "git@git.example.org"); !strings.Contains(text, "does not answer") {
+		t.Error(text)
+	}
 	m.sshAgent()
 	if text := run("--allow", "git.example.org", "--ssh-agent", "git@git.example.org"); !strings.Contains(text, "--allow git.example.org:22") {
 		t.Error(text)

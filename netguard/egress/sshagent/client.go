@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
 
@@ -199,7 +200,11 @@ func (c *client) permitted(user string) (login netguard.SSHLogin, why string) {
 		why = fmt.Sprintf("the session may not reach %s: %s", login.Destination, refusal)
 	}
 	if why == "" {
-		why = fmt.Sprintf("the login is of the user %q, and the setting ssh-agent has %s", user, c.bound.logins)
+		var logins []string
+		for _, login := range c.bound.logins {
+			logins = append(logins, login.String())
+		}
+		why = fmt.Sprintf("the login is of the user %q, and the setting ssh-agent has %s", user, strings.Join(logins, ", "))
 	}
 	return netguard.SSHLogin{}, why
 }

@@ -235,7 +235,7 @@ func TestNothingElseIsSigned(t *testing.T) {
 		}, nil, "has not signed the session"},
 		"a proof with more behind it": {func(w *world) []byte { return append(proof(w.t, w.git, w.git, id, id, false), 0) }, nil, "cannot be read"},
 		"a login of another session":  {gitProof(id), func(w *world) []byte { return w.login(other, nil) }, "on another connection"},
-		"another user":                {gitProof(id), func(w *world) []byte { return w.login(id, func(l *login) { l.User = "alice" }) }, `the user "alice"`},
+		"another user":                {gitProof(id), func(w *world) []byte { return w.login(id, func(l *login) { l.User = "alice" }) }, `the user "alice", and the setting ssh-agent has git@`},
 		"another service":             {gitProof(id), func(w *world) []byte { return w.login(id, func(l *login) { l.Service = "ssh-userauth" }) }, "nothing but logins"},
 		"another message":             {gitProof(id), func(w *world) []byte { return w.login(id, func(l *login) { l.Message = 90 }) }, "nothing but logins"},
 		"a login without a signature": {gitProof(id), func(w *world) []byte { return w.login(id, func(l *login) { l.Signed = false }) }, "nothing but logins"},
