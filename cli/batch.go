@@ -95,6 +95,9 @@ func (b *batchRun) start(ctx context.Context, begun func(i int, id session.ID)) 
 	results, err := b.runner.StartBatch(ctx, b.batch, run.Callbacks{Repair: repair, Bake: b.offerToBake}, func(i int, started run.BatchStart) {
 		if started.Err != nil {
 			b.line(b.errTerm.bad("✗"), b.batch.Label(i), started.Err.Error())
+			for _, hint := range fault.Hints(started.Err) {
+				b.line(b.errTerm.faint("→"), b.batch.Label(i), hint)
+			}
 			return
 		}
 		text := "started"

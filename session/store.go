@@ -294,6 +294,10 @@ func MatchID(text string, ids []ID) (ID, error) {
 // unknownSession suggests the session with the nearest id, comparing only as many
 // characters as text has, because most users type the start of an id.
 func unknownSession(text string, ids []ID) error {
+	if IsBatch(text) {
+		return fault.New(fault.Usage, "%q is a batch, and this command needs a session", text).
+			Hint("`aibox compare %s` shows the sessions of the batch", text)
+	}
 	unknown := fault.New(fault.Usage, "no session %q", text)
 	byStart := map[string]ID{}
 	var starts []string

@@ -156,3 +156,10 @@ func TestAChosenIDIsUsedOnce(t *testing.T) {
 		t.Errorf("a second session with the id: %v", err)
 	}
 }
+
+func TestABatchInPlaceOfASessionIsReportedAsOne(t *testing.T) {
+	s := testStore(t)
+	if _, err := s.Resolve("b-0dq4f"); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "is a batch") || !strings.Contains(strings.Join(fault.Hints(err), " "), "aibox compare b-0dq4f") {
+		t.Errorf("%v, %q", err, fault.Hints(err))
+	}
+}
