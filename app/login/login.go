@@ -42,6 +42,9 @@ type Key struct {
 type Stored struct {
 	Replaced bool   // there was a login already
 	File     string // the file with the key; empty for a command
+	// Left is why the file with the previous key, which the login does not use any more, is still
+	// there; nil if it is not.
+	Left error
 }
 
 // Find returns where the key of the user's account for an agent is.
@@ -104,7 +107,7 @@ func (l Logins) Login(ctx context.Context, info agents.Info, key Key) (Stored, e
 	}
 	l.source.ForgetUserSettings()
 	if key.Command != "" && l.owns(info.Name, before) {
-		return stored, removeFile(l.file(info.Name))
+		stored.Left = removeFile(l.file(info.Name))
 	}
 	return stored, nil
 }

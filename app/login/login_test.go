@@ -189,3 +189,20 @@ func TestAVariableThatSetsTheLoginIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// The settings have the command already, so the login is valid.
+func TestALoginWhosePreviousKeyCannotBeRemovedIsValidAndSaysSo(t *testing.T) {
+	u := newUser(t)
+	u.logsIn("canary-aaaa")
+	if err := os.Chmod(u.path("keys"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(u.path("keys"), 0o700) })
+	stored, err := u.Login(t.Context(), cursor(), login.Key{Command: "printf canary-cccc"})
+	if err != nil || stored.Left == nil || len(fault.Hints(stored.Left)) == 0 {
+		t.Errorf("%+v, %v", stored, err)
+	}
+	if source, _, err := u.Find("cursor"); err != nil || source.Command != "printf canary-cccc" {
+		t.Errorf("%+v, %v", source, err)
+	}
+}
