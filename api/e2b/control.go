@@ -123,10 +123,13 @@ func (s *Server) control(handle func(w http.ResponseWriter, r *http.Request) err
 	}
 }
 
+// noToken is the message of a call without a valid token.
+const noToken = "the header X-API-KEY holds no valid token of aibox: `aibox token create` makes one"
+
 // checkControl refuses a call without a token, and one that names two sandboxes.
 func checkControl(r *http.Request, token string) error {
 	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return &apiError{http.StatusUnauthorized, "the header X-API-KEY holds no token of aibox: `aibox token create` makes one"}
+		return &apiError{http.StatusUnauthorized, noToken}
 	}
 	for _, header := range r.Header.Values(sandboxHeader) {
 		if header != r.PathValue("id") {

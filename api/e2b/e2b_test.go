@@ -133,7 +133,7 @@ func TestWithoutAValidTokenTheControlPlaneRefusesAllCalls(t *testing.T) {
 			body = `{"timeout": 5}`
 		}
 		for _, key := range []string{"", "wrong", "token-b", "token-a x", access.AccessToken} {
-			if status, body := call(t, front, method, "/e2b"+path, body, "X-API-KEY", key); status != http.StatusUnauthorized {
+			if status, body := call(t, front, method, "/e2b"+path, body, "X-API-KEY", key); status != http.StatusUnauthorized || !strings.Contains(body, "X-API-KEY") || strings.Contains(body, "Bearer") {
 				t.Errorf("%s %s with %q: %d %s", method, path, key, status, body)
 			}
 		}

@@ -46,12 +46,13 @@ func refuse(reason string) http.HandlerFunc {
 
 // kinds of errors of aibox's API. See aibox/v1/error.proto.
 const (
-	kindInvalid     = "invalid"
-	kindNotFound    = "not_found"
-	kindConflict    = "conflict"
-	kindLimit       = "limit"
-	kindRefused     = "refused"
-	kindEnvironment = "environment"
+	kindInvalid         = "invalid"
+	kindNotFound        = "not_found"
+	kindConflict        = "conflict"
+	kindLimit           = "limit"
+	kindRefused         = "refused"
+	kindEnvironment     = "environment"
+	kindUnauthenticated = "unauthenticated"
 )
 
 // detail returns the error that aibox's API reported, or nil.
@@ -92,6 +93,9 @@ func kindOf(err error) string {
 // sentence returns an error's message with its hints.
 func sentence(err error) string {
 	if d := detail(err); d != nil {
+		if d.Kind == kindUnauthenticated { // the hints of the API name a header that the packages do not send
+			return noToken
+		}
 		return strings.Join(append([]string{d.Message}, d.Hints...), ". ")
 	}
 	var failed *connect.Error

@@ -9,12 +9,14 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/internal/fault"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -78,6 +80,10 @@ func Serve(ctx context.Context, config Config, in io.ReadCloser, out io.WriteClo
 	err := New(config).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fault.New(fault.Usage, "the client sent a message that is not JSON: %w", syntax).
+			Hint("`aibox mcp` is started by an MCP client, which sends JSON-RPC messages")
 	}
 	return err
 }
