@@ -210,6 +210,10 @@ func newSandboxPortsCommand(a *cli) *cobra.Command {
 				case asJSON:
 					return printMessages(a.out, ports)
 				}
+				if len(ports) == 0 {
+					fmt.Fprintf(a.err, "no program in the sandbox %s listens on a port\n", s.GetSandboxId())
+					return nil
+				}
 				var rows [][]string
 				for _, port := range ports {
 					rows = append(rows, []string{fmt.Sprint(port.GetPort()), safe(port.GetAddress()), safe(port.GetProgram())})

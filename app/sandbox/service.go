@@ -236,9 +236,18 @@ func (s *Service) Running(_ context.Context, tenant session.Tenant, id string) (
 		return "", err
 	}
 	if state := stateOf(&found); state != Running {
-		return "", session.WrongState("the sandbox %s is %s", id, state)
+		return "", notRunning(id, state)
 	}
 	return found.ID, nil
+}
+
+// notRunning is the fault of a call that needs a running sandbox.
+func notRunning(id string, state State) error {
+	f := session.WrongState("the sandbox %s is %s", id, state)
+	if state == Paused {
+		return f.Hint("resume it first: `aibox sandbox resume %s`", id)
+	}
+	return f
 }
 
 // Destroy ends a sandbox of the tenant, or one that the agent of its session created, and

@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"aibox/config"
+	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
 )
@@ -35,5 +38,14 @@ func TestASandboxShowsTheBoundsOfItsTrafficAndThatItWasWarm(t *testing.T) {
 		t.Error("no key")
 	} else if first, _ := given.WarmKey(""); key != first {
 		t.Error("that it was claimed is part of its key")
+	}
+}
+
+func TestACallThatNeedsARunningSandboxNamesTheCommandThatResumesIt(t *testing.T) {
+	if err := notRunning("0dq4f-sandbox", Paused); !errors.Is(err, session.ErrWrongState) || !strings.Contains(strings.Join(fault.Hints(err), " "), "aibox sandbox resume 0dq4f-sandbox") {
+		t.Errorf("%v, %q", err, fault.Hints(err))
+	}
+	if err := notRunning("0dq4f-sandbox", Ended); len(fault.Hints(err)) != 0 {
+		t.Errorf("an ended sandbox cannot be resumed: %q", fault.Hints(err))
 	}
 }

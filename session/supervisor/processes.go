@@ -93,7 +93,7 @@ func (ps *processes) add(request process.Request) (*running, error) {
 	case ps.closed || ending || phase != session.Preparing && phase != session.Running && phase != session.Queued:
 		return nil, fault.New(fault.Conflict, "the session is ending")
 	case paused:
-		return nil, fault.New(fault.Conflict, "the sandbox is paused")
+		return nil, fault.New(fault.Conflict, "the sandbox is paused").Hint("resume it first")
 	case line == nil || phase != session.Running:
 		return nil, fault.New(fault.Conflict, "its agent does not run yet")
 	case active >= lifeline.MaxProcesses:

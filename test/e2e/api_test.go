@@ -324,7 +324,12 @@ func TestTheCommandLineUsesSandboxes(t *testing.T) {
 	}
 	file := filepath.Join(m.home, "f")
 	m.write(file, "copied\n")
-	m.aibox(0, "sandbox", "cp", file, id+":/tmp/g")
+	if o := m.aibox(0, "sandbox", "ports", id); o.stdout != "" || !strings.Contains(o.stderr, "no program in the sandbox "+id+" listens on a port") {
+		t.Errorf("without a listening program:\n%s", o)
+	}
+	if o := m.aibox(0, "sandbox", "cp", file, id+":/tmp/g"); !strings.Contains(o.stderr, "copied "+file+" to "+id+":/tmp/g\n") {
+		t.Errorf("a copy into the sandbox reports\n%s", o)
+	}
 	m.aibox(0, "sandbox", "cp", id+":/tmp/g", filepath.Join(m.home, "h"))
 	if got := m.read(m.home, "h"); got != "copied\n" {
 		t.Errorf("the copy holds %q", got)
