@@ -47,8 +47,10 @@ func TestSettingsThatBuildsOfImagesDoNotGetAreReported(t *testing.T) {
 	const note = "HTTPS_PROXY holds a password, which images would show: images are built without it"
 	d := New(Sources{
 		UserSettings: func() (*config.Resolved, error) { return nil, nil },
-		Images:       func(context.Context) ([]bakery.Status, error) { return []bakery.Status{{Name: "codex", State: bakery.Fresh}}, nil },
-		HostNotes:    func() []string { return []string{note} },
+		Images: func(context.Context) ([]bakery.Status, error) {
+			return []bakery.Status{{Name: "codex", State: bakery.Fresh}}, nil
+		},
+		HostNotes: func() []string { return []string{note} },
 	})
 	found := d.imageFindings(t.Context())
 	if len(found) != 2 || found[0].Detail != note || found[0].State != Warning || found[0].Image != "" {
