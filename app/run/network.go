@@ -1,10 +1,12 @@
 package run
 
 import (
+	"context"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/config"
 	"aibox/internal/fault"
@@ -104,7 +106,8 @@ func findSSHAgent() error {
 		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and SSH_AUTH_SOCK is not set").
 			Hint(`eval "$(ssh-agent)" && ssh-add`)
 	}
-	conn, err := net.Dial("unix", socket)
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := dialer.DialContext(context.Background(), "unix", socket)
 	if err != nil {
 		return fault.New(fault.Usage, "--ssh-agent needs an ssh-agent, and the one that SSH_AUTH_SOCK names does not answer: %w", err).
 			Hint(`eval "$(ssh-agent)" && ssh-add`)
