@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -83,11 +82,15 @@ type sendFeedbackInput struct {
 
 func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbackInput) (*answer, error) {
 	id := session.ID(in.Session)
-	named, err := t.changedPaths(ctx, id, in.Comments)
+	names := make([]string, len(in.Comments))
+	for i, comment := range in.Comments {
+		names[i] = comment.Path
+	}
+	named, err := agentsession.ChangedPaths(ctx, t.sessions, id, names)
 	if err != nil {
 		return nil, err
 	}
-	given := agentsession.Feedback{Reason: in.Reason, Prompt: in.Prompt}
+	given := agentsession.Feedback{Addition: feedback.Addition{Reason: in.Reason}, Prompt: in.Prompt}
 	for _, comment := range in.Comments {
 		if comment.Hunk != "" && (comment.Path != "" || comment.Line != 0) {
 			return nil, fault.New(fault.Usage, "a comment is about a hunk, or about a path and a line, not both").Hint("leave out path and line")
@@ -104,17 +107,4 @@ func (t *sessionTools) sendFeedback(ctx context.Context, c *call, in sendFeedbac
 		return nil, err
 	}
 	return answerAbout(&started), nil
-}
-
-// changedPaths returns a function that returns the raw path of a changed file from the path that a
-// client names, which is escaped, as in all answers. Other paths are returned as they are.
-func (t *sessionTools) changedPaths(ctx context.Context, id session.ID, comments []commentInput) (func(string) review.Path, error) {
-	if !slices.ContainsFunc(comments, func(c commentInput) bool { return c.Path != "" }) {
-		return func(path string) review.Path { return review.Path(path) }, nil
-	}
-	changes, err := t.sessions.Changes(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return changes.Set.Names().Path, nil
 }

@@ -226,24 +226,15 @@ func (h *Handler) Feedback(ctx context.Context, r *connect.Request[aiboxv1.Sessi
 	return respond(started, err)
 }
 
-// changedPaths returns a function that returns the raw path of a changed file from the path that a caller
-// names, which is escaped, as in all answers. Other paths are returned as they are.
-func changedPaths(ctx context.Context, cases *agentsession.Service, id session.ID, comments []*aiboxv1.Comment) (func(string) review.Path, error) {
-	if !slices.ContainsFunc(comments, func(c *aiboxv1.Comment) bool { return c.GetPath() != "" }) {
-		return func(path string) review.Path { return review.Path(path) }, nil
-	}
-	changes, err := cases.Changes(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return changes.Set.Names().Path, nil
-}
-
 // fromComments returns the feedback in comments.
 func fromComments(ctx context.Context, cases *agentsession.Service, id session.ID, comments []*aiboxv1.Comment) (agentsession.Feedback, error) {
 	var given agentsession.Feedback
 	var reasons []string
-	named, err := changedPaths(ctx, cases, id, comments)
+	names := make([]string, len(comments))
+	for i, c := range comments {
+		names[i] = c.GetPath()
+	}
+	named, err := agentsession.ChangedPaths(ctx, cases, id, names)
 	if err != nil {
 		return given, err
 	}

@@ -363,7 +363,7 @@ func TestFeedbackThatIsRepeatedIsStoredOnce(t *testing.T) {
 		f.must(err)
 		return config.RunOverrides{}, errors.New("no")
 	}
-	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Comments: given}, nil); err == nil {
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Addition: feedback.Addition{Comments: given}}, nil); err == nil {
 		t.Error("a session starts")
 	}
 	if len(stored.Comments) != len(given) {
@@ -391,12 +391,12 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 		t.Helper()
 		stored, err := all.Feedback("00001-codex")
 		f.must(err)
-		if len(stored.Comments) != 1 || stored.Comments[0].Text != "earlier" || len(stored.Rejected) != 1 || stored.Rejected[0].Hunk != before.Rejected[0].Hunk || stored.Rejected[0].Note != "too long" {
+		if !stored.Equal(before) {
 			t.Errorf("%s: stored are %+v and %+v", what, stored.Comments, stored.Rejected)
 		}
 	}
-	given := agentsession.Feedback{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks, Reason: "wrong"}
-	wrong := agentsession.Feedback{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}}
+	given := agentsession.Feedback{Addition: feedback.Addition{Comments: []feedback.Comment{{Text: "earlier"}, {Text: "later"}}, Reject: hunks, Reason: "wrong"}}
+	wrong := agentsession.Feedback{Addition: feedback.Addition{Comments: []feedback.Comment{{Text: "here"}, {Text: "there", Path: "no.txt", Line: 1}}}}
 	canceled, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	cases.Defaults = func(context.Context, session.Tenant) (config.RunOverrides, error) { // called after the feedback is stored
@@ -414,7 +414,7 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 		t.Errorf("a comment on no file: %v", err)
 	}
 	check("half of it is wrong")
-	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Reason: "a reason alone"}, nil); fault.KindOf(err) != fault.Usage {
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Addition: feedback.Addition{Reason: "a reason alone"}}, nil); fault.KindOf(err) != fault.Usage {
 		t.Errorf("no feedback: %v", err)
 	}
 	f.unstarted = errors.New("no")
@@ -423,6 +423,16 @@ func TestFeedbackIsTakenBackIfNoSessionIsStarted(t *testing.T) {
 		t.Errorf("the call: %v", err)
 	}
 	check("a call")
+	cases.Defaults = func(context.Context, session.Tenant) (config.RunOverrides, error) {
+		f.must(all.Reject(bounded(t), "00001-codex", hunks[1:], "of the user"))
+		return config.RunOverrides{}, errors.New("no")
+	}
+	if _, err := cases.SendFeedback(bounded(t), "00001-codex", agentsession.Feedback{Prompt: "go on"}, nil); err == nil {
+		t.Error("a session starts")
+	}
+	if stored, err := all.Feedback("00001-codex"); err != nil || len(stored.Comments) != 1 || len(stored.Rejected) != 2 {
+		t.Errorf("a rejection of the user during the start: stored are %+v, %v", stored, err)
+	}
 }
 
 // A path is named as answers have it: escaped.

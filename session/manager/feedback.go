@@ -77,6 +77,36 @@ func (s *feedbacks) Comment(ctx context.Context, id session.ID, c feedback.Comme
 	return c, err
 }
 
+// AddFeedback adds comments and rejections to an ended session as Comment and Reject do, all of them
+// or none. It omits comments that are there and unsent. undo restores what was there before, unless
+// the feedback has changed again since.
+func (s *feedbacks) AddFeedback(ctx context.Context, id session.ID, a feedback.Addition) (undo func(context.Context) error, err error) {
+	var before, after feedback.Feedback
+	err = s.changeFeedback(ctx, id, func(f *feedback.Feedback) error {
+		before = f.Clone()
+		set, err := s.FinalChanges(id)
+		if err != nil {
+			return err
+		}
+		for _, c := range a.Comments {
+			if err := s.mayQuote(id, c, set); err != nil {
+				return err
+			}
+		}
+		err = f.AddAll(ctx, string(id), set, a)
+		after = f.Clone()
+		return err
+	})
+	return func(ctx context.Context) error {
+		return s.changeFeedback(ctx, id, func(f *feedback.Feedback) error {
+			if f.Equal(after) {
+				*f = before
+			}
+			return nil
+		})
+	}, err
+}
+
 // mayQuote refuses a comment on a line that is hidden from the agent, because the comment
 // quotes the line to the agent. The change set's tree also holds the user's hidden files.
 func (s *feedbacks) mayQuote(id session.ID, c feedback.Comment, set *review.ChangeSet) error {
