@@ -23,9 +23,6 @@ func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs 
 	show := func(_ context.Context, out io.Writer) error {
 		lines := o.auditLines(out)
 		err := service.AuditEvents(logs, lines.printing(filter))
-		if lines.count == 0 && err == nil && !o.filters() {
-			err = requireEvents(service, logs)
-		}
 		if lines.count == 0 && err == nil && !o.json {
 			fmt.Fprintln(o.err, "no events; without filters, `aibox audit` shows those of all sessions")
 		}
@@ -43,26 +40,6 @@ func (o *auditOptions) list(ctx context.Context, service *manager.Manager, logs 
 	default:
 		return o.paged(ctx, show)
 	}
-}
-
-// filters reports whether flags select some of the events.
-func (o *auditOptions) filters() bool {
-	return len(o.kinds) > 0 || o.denied || o.since != "" || o.until != ""
-}
-
-// requireEvents returns the damage of logs without any event: each log begins with the start of
-// its session, so all lines were removed.
-func requireEvents(service *manager.Manager, logs []auditlog.Log) error {
-	for _, log := range logs {
-		verified, err := service.VerifyAudit(log)
-		if err != nil {
-			return fault.New(fault.Environment, "%s: %w", log.Path, err)
-		}
-		for _, damage := range verified.Damage {
-			return damagedLogs(fmt.Errorf("%s: %w", log.Session, damage))
-		}
-	}
-	return nil
 }
 
 // followEvents prints the events of logs and continues with new ones until ctx ends: those of

@@ -24,6 +24,11 @@ func newConsole(in, out, errOut *os.File) *console {
 // report prints an error: the message, then the hints.
 func (c *console) report(err error) {
 	fmt.Fprintf(c.err, "%s %s\n", c.errTerm.bad("aibox:"), safe(err.Error()))
+	c.reportHints(err)
+}
+
+// reportHints prints the hints of an error.
+func (c *console) reportHints(err error) {
 	for _, hint := range fault.Hints(err) {
 		fmt.Fprintf(c.err, "  %s %s\n", c.errTerm.faint("→"), safe(hint))
 	}

@@ -96,9 +96,7 @@ func (o *loginOptions) run(ctx context.Context, name string) error {
 	fmt.Fprintf(o.err, "%s logged in to %s: %s\n", o.errTerm.good("✓"), termtext.Escape(info.Title), where)
 	if stored.Left != nil {
 		fmt.Fprintf(o.err, "%s the previous key is still there: %s\n", o.errTerm.warn("!"), safe(stored.Left.Error()))
-		for _, hint := range fault.Hints(stored.Left) {
-			fmt.Fprintf(o.err, "%s %s\n", o.errTerm.faint("→"), safe(hint))
-		}
+		o.reportHints(stored.Left)
 	}
 	return nil
 }

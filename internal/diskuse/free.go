@@ -2,6 +2,7 @@ package diskuse
 
 import (
 	"errors"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,8 +17,8 @@ func Free(folder string) (int64, error) {
 	if err := unix.Statfs(folder, &fs); err != nil {
 		return 0, err
 	}
-	if fs.Blocks == 0 {
+	if fs.Blocks == 0 || fs.Bsize <= 0 {
 		return 0, ErrNoSize
 	}
-	return int64(min(fs.Bavail, 1<<50)) * fs.Bsize, nil
+	return int64(min(fs.Bavail, uint64(math.MaxInt64/fs.Bsize))) * fs.Bsize, nil
 }

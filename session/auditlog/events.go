@@ -11,9 +11,10 @@ import (
 
 // AuditEvents visits the events of logs in the order of their time. Events of one log stay
 // in its order, even if the clock was changed. A damaged log is visited up to the damage,
-// which is in the error as a *DamagedLog. AuditEvents stops at visit's first error.
+// which is in the error as a *DamagedLog. A log without events is damaged: each one begins with the
+// start of its session. AuditEvents stops at visit's first error.
 func (s *Logs) AuditEvents(logs []Log, visit func(Event) error) error {
-	var m merge
+	m := merge{verify: s.VerifyAudit}
 	defer m.close()
 	for _, log := range logs {
 		m.add(&cursor{log: log})
@@ -54,6 +55,7 @@ type cursor struct {
 type merge struct {
 	open    cursors
 	damaged []error
+	verify  func(Log) (audit.Verified, error)
 }
 
 // errEnough stops the reading of a log.
@@ -66,13 +68,26 @@ func (m *merge) add(c *cursor) {
 		first = &e
 		return errEnough
 	})
-	if err != nil && !errors.Is(err, errEnough) {
-		m.damaged = append(m.damaged, &DamagedLog{c.log, err})
-	}
 	if first != nil {
 		c.time = first.Time
 		heap.Push(&m.open, c)
+		return
 	}
+	if err == nil {
+		err = m.emptied(c.log)
+	}
+	if err != nil {
+		m.damaged = append(m.damaged, &DamagedLog{c.log, err})
+	}
+}
+
+// emptied returns the damage of a log without events; nil if its session is about to start.
+func (m *merge) emptied(log Log) error {
+	verified, err := m.verify(log)
+	if err != nil || len(verified.Damage) == 0 {
+		return err
+	}
+	return verified.Damage[0]
 }
 
 // advance moves the first log to its next event.
