@@ -12,7 +12,6 @@ import (
 	"aibox/app/run"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
-	"aibox/internal/paths"
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/ui/page"
@@ -33,52 +32,56 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	if err != nil {
 		return err
 	}
-	dirs, err := paths.Default()
+	kept, err := newUnsentText(asked)
 	if err != nil {
 		return err
 	}
-	kept := unsentText{filepath.Join(dirs.Sessions(), string(asked.ID)), asked.Fork}
-	text, err := a.editFeedback(ctx, kept, found, given.Open())
+	before, err := kept.read()
 	if err != nil {
 		return err
 	}
-	request := run.Request{Resumes: string(asked.ID), Prompt: text, Interactive: found.Interactive}
-	if asked.Fork {
-		request.Resumes, request.Forks = "", string(asked.ID)
+	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork, before))
+	if err == nil && text == "" {
+		return errors.Join(nothingWritten(asked.Fork), kept.remove())
 	}
-	started, err := a.runAndRead(ctx, request)
-	switch {
-	case started:
-		return errors.Join(err, kept.remove())
-	case err != nil:
-		return fmt.Errorf("%w; your text is kept, and %s opens it again", err, map[bool]string{false: "S", true: "F"}[asked.Fork])
-	}
-	return nil
+	offered := aboveScissors(feedbackTemplate(found, given.Open(), asked.Fork, ""))
+	return kept.whileUnsent(text, offered, func() (started bool, _ error) {
+		switch {
+		case err != nil:
+			return false, err
+		case len(text) > run.MaxPrompt:
+			return false, run.ErrLongPrompt
+		}
+		request := run.Request{Resumes: string(asked.ID), Prompt: text, Interactive: found.Interactive}
+		if asked.Fork {
+			request.Resumes, request.Forks = "", string(asked.ID)
+		}
+		return a.runAndRead(ctx, request)
+	})
 }
 
-// editFeedback lets the user edit the feedback on a session's work, or the task of a fork, and returns
-// what is above the scissors. It begins with a text that was not sent the last time. It keeps the text
-// until the caller removes it, unless it is empty.
-func (c *console) editFeedback(ctx context.Context, kept unsentText, of session.Session, open feedback.Feedback) (string, error) {
-	if err := kept.write(feedbackTemplate(of, open, kept.fork, kept.read())); err != nil {
-		return "", err
-	}
-	if err := c.edit(ctx, kept.file()); err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(kept.file())
+// editFeedback lets the user edit text, the feedback or the task of a fork, and returns what is above
+// the scissors, also if the editor fails.
+func (c *console) editFeedback(ctx context.Context, text string) (string, error) {
+	dir, err := os.MkdirTemp("", "aibox-feedback-")
 	if err != nil {
-		return "", fmt.Errorf("reading the feedback: %w", err)
+		return "", err
 	}
-	text, err := editedText(string(data), kept.fork)
-	if fault.KindOf(err) == fault.Interrupted {
-		return "", errors.Join(err, kept.remove())
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "FEEDBACK.md")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
 	}
-	return text, err
+	editErr := c.edit(ctx, file)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		err = fmt.Errorf("reading the feedback: %w", err)
+	}
+	return aboveScissors(string(data)), errors.Join(editErr, err)
 }
 
-// feedbackTemplate returns what the editor shows first. text is what the user wrote before, if
-// anything.
+// feedbackTemplate returns what the editor shows first. text is what the user wrote the last time and
+// did not send, if anything.
 func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool, text string) string {
 	var given []string
 	if n := len(open.Comments); n > 0 {
@@ -92,6 +95,9 @@ func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool, tex
 		work = "a copy of the work"
 	}
 	below := fmt.Sprintf("# Write above what %s should do now with %s of %s.\n", of.Agent, work, of.ID)
+	if text != "" {
+		below += "# This is your text from the last time, which was not sent.\n"
+	}
 	if len(given) > 0 {
 		text = cmp.Or(text, "Address my comments and the rejected hunks.")
 		below += "# It also gets your " + strings.Join(given, " and ") + ".\n"
@@ -99,17 +105,16 @@ func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool, tex
 	return text + "\n" + scissors + "\n" + below + "# Everything from the line above is left out. An empty text sends nothing.\n"
 }
 
-// editedText returns the part of an edited text above the scissors line.
-func editedText(data string, fork bool) (string, error) {
+// aboveScissors returns the part of an edited text above the scissors line.
+func aboveScissors(data string) string {
 	edited, _, _ := strings.Cut("\n"+data, "\n"+scissors)
-	edited = strings.TrimSpace(edited)
-	switch {
-	case edited == "" && fork:
-		return "", fault.New(fault.Interrupted, "the task is empty, so nothing was forked")
-	case edited == "":
-		return "", fault.New(fault.Interrupted, "the feedback is empty, so nothing was sent back")
-	case len(edited) > run.MaxPrompt:
-		return "", run.ErrLongPrompt
+	return strings.TrimSpace(edited)
+}
+
+// nothingWritten is the error of an empty text.
+func nothingWritten(fork bool) error {
+	if fork {
+		return fault.New(fault.Interrupted, "the task is empty, so nothing was forked")
 	}
-	return edited, nil
+	return fault.New(fault.Interrupted, "the feedback is empty, so nothing was sent back")
 }

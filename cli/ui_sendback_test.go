@@ -2,54 +2,55 @@ package cli
 
 import (
 	"errors"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/feedback"
 )
 
-func TestAnEmptyTextReportsWhatWasNotDone(t *testing.T) {
-	text := "\n" + scissors + "\n# Write above.\n"
-	for fork, want := range map[bool]string{
-		true: "the task is empty, so nothing was forked", false: "the feedback is empty, so nothing was sent back",
-	} {
-		_, err := editedText(text, fork)
-		if err == nil || err.Error() != want || fault.KindOf(err) != fault.Interrupted {
-			t.Errorf("fork %v: %v", fork, err)
+func TestOnlyTheTextAboveTheScissorsIsSent(t *testing.T) {
+	below := "\n" + scissors + "\n# Write above.\n"
+	for data, want := range map[string]string{below: "", "again" + below: "again", " two\nlines \n" + below: "two\nlines", "no scissors": "no scissors"} {
+		if got := aboveScissors(data); got != want {
+			t.Errorf("%q: %q", data, got)
 		}
-	}
-	if got, err := editedText("again"+text, true); err != nil || got != "again" {
-		t.Errorf("%q, %v", got, err)
 	}
 }
 
 func TestFeedbackIsKeptUntilItIsSent(t *testing.T) {
-	kept := unsentText{t.TempDir(), false}
-	fork := kept
-	fork.fork = true
 	of := session.Session{Spec: session.Spec{ID: "0aaaa-codex", Agent: "codex"}}
-	if got := kept.read(); got != "" {
-		t.Errorf("before anything is written: %q", got)
+	open := feedback.Feedback{Comments: make([]feedback.Comment, 1)}
+	template := feedbackTemplate(of, open, false, "")
+	kept := unsentText{filepath.Join(t.TempDir(), "unsent.md"), "S"}
+	check := func(what, want string) {
+		t.Helper()
+		if got, err := kept.read(); got != want || err != nil {
+			t.Errorf("%s: %q, %v", what, got, err)
+		}
 	}
-	if err := kept.write("make it blue\n" + feedbackTemplate(of, feedback.Feedback{}, false, "")); err != nil {
-		t.Fatal(err)
+	failed := errors.New("no")
+	send := func(text string, started bool, err error) error {
+		return kept.whileUnsent(text, aboveScissors(template), func() (bool, error) { return started, err })
 	}
-	if got := kept.read(); got != "make it blue" {
-		t.Errorf("%q", got)
+	if err := send(aboveScissors(template), false, failed); !errors.Is(err, failed) || strings.Contains(err.Error(), "kept") {
+		t.Errorf("a text that was not changed: %v", err)
 	}
-	if got := fork.read(); got != "" {
-		t.Errorf("the fork has %q", got)
+	check("a text that was not changed", "")
+	if err := send("make it blue", false, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "your text is kept, and S opens it again") {
+		t.Errorf("a start that fails: %v", err)
 	}
-	if next := feedbackTemplate(of, feedback.Feedback{Comments: make([]feedback.Comment, 1)}, false, kept.read()); !strings.HasPrefix(next, "make it blue\n"+scissors) {
+	check("a start that fails", "make it blue")
+	if next := feedbackTemplate(of, open, false, "make it blue"); !strings.HasPrefix(next, "make it blue\n"+scissors) || !strings.Contains(next, "was not sent") {
 		t.Errorf("the next editor shows %q", next)
 	}
-	if err := errors.Join(kept.remove(), fork.remove()); err != nil {
-		t.Error(err)
+	if err := send("make it red", true, failed); !errors.Is(err, failed) {
+		t.Errorf("a session whose end is reported: %v", err)
 	}
-	if left, err := os.ReadDir(kept.record); err != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v", left, err)
+	check("after a start", "")
+	kept.file = filepath.Join(kept.file, "missing", "unsent.md")
+	if err := send("make it green", false, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "lost") {
+		t.Errorf("a text that cannot be kept: %v", err)
 	}
 }
