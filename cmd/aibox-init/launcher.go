@@ -20,8 +20,6 @@ const (
 	// to leave the processors to the program's first steps. If the program ends earlier, it
 	// starts at once.
 	launcherPause = 200 * time.Millisecond
-	// lateLaunches is how often init waits again for a launcher that is late.
-	lateLaunches = 30
 	// maxLaunch bounds the description of a program, in bytes.
 	maxLaunch = 16 << 20
 )
@@ -87,7 +85,6 @@ func cutNumber(text []byte) (n int, rest []byte, err error) {
 // program, which take most of the time of a short command under gVisor.
 type launcher struct {
 	helper
-	reaper *reaper
 	within time.Duration // how long it may take to accept its program
 }
 
@@ -98,7 +95,7 @@ func newLauncher(r *reaper) (*launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &launcher{h, r, helperTime}, nil
+	return &launcher{h, helperTime}, nil
 }
 
 // execute makes the launcher execute a program with the streams. After an error the launcher
@@ -110,27 +107,20 @@ func (l *launcher) execute(program launching, streams [3]*os.File) error {
 	}
 	err := l.send(program, streams)
 	if err == nil {
-		err = l.awaitAcceptance(l.within)
-		for tries := 0; tries < lateLaunches && errors.Is(err, os.ErrDeadlineExceeded); tries++ {
-			err = l.awaitLate()
-		}
+		err = l.awaitAcceptance(time.Now().Add(l.within))
 	}
-	if err == nil {
+	if err == nil || l.retract() {
 		return nil
 	}
-	// It may have executed a program that it accepted before it ended, which must not
-	// happen twice.
 	_ = unix.Kill(l.pid, unix.SIGKILL)
-	if l.awaitAcceptance(killLimit) == nil {
-		return nil
-	}
 	<-l.status
 	return err
 }
 
-// awaitAcceptance returns when the launcher is about to execute its program.
-func (l *launcher) awaitAcceptance(within time.Duration) error {
-	if err := l.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+// awaitAcceptance returns when the launcher is about to execute its program. The zero deadline is
+// none.
+func (l *launcher) awaitAcceptance(deadline time.Time) error {
+	if err := l.conn.SetReadDeadline(deadline); err != nil {
 		return err
 	}
 	var accepted [1]byte
@@ -138,16 +128,12 @@ func (l *launcher) awaitAcceptance(within time.Duration) error {
 	return err
 }
 
-// awaitLate is awaitAcceptance for a launcher that is late because the sandbox stalled, or was
-// frozen meanwhile. It may have executed its program, which must not be killed. Only a launcher that
-// the agent has stopped is not waited for.
-func (l *launcher) awaitLate() error {
-	l.reaper.forks.RLock() // no freeze has stopped it
-	defer l.reaper.forks.RUnlock()
-	if state, alive := stateOf(l.pid); !alive || state == allStopped {
-		return errors.New("the launcher was stopped")
-	}
-	return l.awaitAcceptance(helperTime)
+// retract keeps a launcher that is late from executing its program, unless it has accepted it
+// already. The launcher may be stopped by the agent, by a freeze or by a stall of the sandbox, so init
+// does not look at its state: once the connection is closed for reading, a launcher can no longer
+// accept, and what it wrote before is still there.
+func (l *launcher) retract() (accepted bool) {
+	return l.conn.CloseRead() == nil && l.awaitAcceptance(time.Time{}) == nil
 }
 
 // send sends a program.
@@ -233,7 +219,7 @@ func awaitProgram() {
 		os.Exit(125) // init then starts the program in another way, and reports its errors
 	}
 	if _, err := unix.Write(helperSocket, []byte{1}); err != nil {
-		os.Exit(125)
+		os.Exit(125) // init has retracted the program, and may have started it in another way
 	}
 	for i, stream := range streams {
 		if err := unix.Dup3(stream, i, 0); err != nil {

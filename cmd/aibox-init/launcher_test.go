@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -136,38 +138,181 @@ func TestAProcessStartsWithoutALauncherThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestAProgramThatALauncherAcceptsLateIsNotKilled(t *testing.T) {
+// lateLauncher returns a launcher whose time to accept has passed, as a process that never accepts,
+// and the launcher's end of the connection.
+func lateLauncher(t *testing.T) (l *launcher, theirs *os.File) {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	ours := os.NewFile(uintptr(pair[0]), "ours")
+	theirs = os.NewFile(uintptr(pair[1]), "theirs")
 	defer ours.Close()
-	defer theirs.Close()
 	conn, err := net.FileConn(ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := exec.Command("sleep", "600")
-	if err := started.Start(); err != nil {
+	process := exec.Command("sleep", "600")
+	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := theirs.Write([]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	status, ended := make(chan unix.WaitStatus, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = process.Wait()
+		status <- unix.WaitStatus(process.ProcessState.Sys().(syscall.WaitStatus))
+	}()
+	t.Cleanup(func() {
+		_, _, _ = conn.Close(), theirs.Close(), process.Process.Kill()
+		<-ended
+	})
+	return &launcher{helper{process.Process.Pid, status, conn.(*net.UnixConn)}, -time.Second}, theirs
+}
+
+// executeSleep makes a launcher execute a program without streams.
+func executeSleep(t *testing.T, l *launcher) error {
+	t.Helper()
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	l := &launcher{helper{pid: started.Process.Pid, conn: conn.(*net.UnixConn)}, newReaper(), -time.Second} // its time has passed
-	if err := l.execute(launching{Args: []string{"sleep"}, Dir: "/"}, [3]*os.File{null, null, null}); err != nil {
-		t.Error(err)
+	return l.execute(launching{Args: []string{"sleep"}, Dir: "/"}, [3]*os.File{null, null, null})
+}
+
+func TestAProgramThatALauncherAcceptsLateIsNotKilled(t *testing.T) {
+	for name, stopped := range map[string]bool{"running": false, "stopped": true} {
+		t.Run(name, func(t *testing.T) {
+			l, theirs := lateLauncher(t)
+			if _, err := theirs.Write([]byte{1}); err != nil {
+				t.Fatal(err)
+			}
+			if stopped {
+				stop(t, l.pid)
+			}
+			if err := executeSleep(t, l); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Kill(l.pid, unix.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			_ = unix.Kill(l.pid, unix.SIGCONT) // unless it has ended
+			if status := <-l.status; status.Signal() != unix.SIGTERM {
+				t.Errorf("the program was ended by %v", status.Signal())
+			}
+		})
 	}
-	_ = started.Process.Signal(unix.SIGTERM)
-	_ = started.Wait()
-	if status := started.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != unix.SIGTERM {
-		t.Errorf("the program was ended by %v", status.Signal())
+}
+
+// stop stops a process, and returns when it is stopped.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		if state, alive := stateOf(pid); alive && state == allStopped {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the process does not stop")
+		}
+	}
+}
+
+func TestALauncherCanAcceptUntilItsProgramIsRetracted(t *testing.T) {
+	l, theirs := lateLauncher(t)
+	if err := l.awaitAcceptance(time.Now().Add(l.within)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if _, err := theirs.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if !l.retract() {
+		t.Error("its acceptance is lost")
+	}
+	if l, theirs = lateLauncher(t); l.retract() {
+		t.Error("it has accepted nothing")
+	}
+	if _, err := theirs.Write([]byte{1}); !errors.Is(err, unix.EPIPE) {
+		t.Errorf("it accepts a retracted program: %v", err)
+	}
+}
+
+// The agent can stop and continue a launcher all the time, so that it looks alive and never accepts.
+func TestALauncherThatNeverAcceptsIsKilled(t *testing.T) {
+	l, _ := lateLauncher(t)
+	done := make(chan error, 1)
+	go func() { done <- executeSleep(t, l) }()
+	select {
+	case err := <-done:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("init still waits for it")
+	}
+	if err := unix.Kill(l.pid, 0); err == nil {
+		t.Error("it still lives")
+	}
+}
+
+func TestALauncherDoesNotExecuteAProgramThatIsRetracted(t *testing.T) {
+	r := newReaper()
+	for _, retracted := range []bool{false, true} {
+		l, err := newLauncher(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if retracted && l.retract() {
+			t.Error("it has accepted a program that it did not get")
+		}
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "executed")
+		args := command{argv: []string{"sh", "-c", "echo >" + file}, path: "/bin/sh"}.launchArgs()[2:]
+		if err := l.send(launching{Args: args, Dir: "/"}, [3]*os.File{null, null, null}); err != nil {
+			t.Error(err)
+		}
+		null.Close()
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(l.pid, &status, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		l.conn.Close()
+		_, err = os.Stat(file)
+		if executed := err == nil; executed == retracted || retracted && status.ExitStatus() != 125 {
+			t.Errorf("retracted: %v, executed: %v, exit code %d", retracted, executed, status.ExitStatus())
+		}
+	}
+}
+
+func TestAProgramIsExecutedOnceWhileItsLauncherIsStoppedAndContinued(t *testing.T) {
+	p := idlePeer(t)
+	waiting := readyLauncher(t, p)
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			if unix.Kill(waiting, unix.SIGSTOP) != nil || unix.Kill(waiting, unix.SIGCONT) != nil || unix.Kill(waiting, unix.SIGSTOP) != nil {
+				return
+			}
+		}
+	}()
+	file := filepath.Join(t.TempDir(), "executed")
+	_, _, exit := runProcess(t, p, lifeline.Process{Argv: []string{"sh", "-c", `echo x >>"$0"`, file}})
+	close(end)
+	<-ended
+	if text, err := os.ReadFile(file); err != nil || string(text) != "x\n" || exit.Code != 0 {
+		t.Errorf("%q, %v, %+v", text, err, exit)
 	}
 }
 
