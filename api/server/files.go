@@ -17,6 +17,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/eventstream"
 	"aibox/internal/fault"
 	"aibox/internal/files"
 	"aibox/internal/termtext"
@@ -270,18 +271,18 @@ func (f *fileService) Watch(ctx context.Context, r *connect.Request[aiboxv1.Watc
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watching := func() *aiboxv1.FileEvent { return &aiboxv1.FileEvent{} }
-	var sending *sender[*aiboxv1.FileEvent]
+	var sending *eventstream.Sender[*aiboxv1.FileEvent]
 	err = at.Watch(ctx, name, r.Msg.GetRecursive(), func() {
-		sending = newSender(stream.Send, watching, cancel, f.alive)
-		_ = sending.send(watching()) // the next event has the error
+		sending = eventstream.NewSender(stream.Send, watching, cancel, f.alive)
+		_ = sending.Send(watching()) // the next event has the error
 	}, func(e files.Event) error {
 		if e.Change == files.Ended {
 			return nil
 		}
-		return sending.send(&aiboxv1.FileEvent{Type: changes[e.Change], Path: utf8(e.Path), NewPath: utf8(e.To), Directory: e.Folder})
+		return sending.Send(&aiboxv1.FileEvent{Type: changes[e.Change], Path: utf8(e.Path), NewPath: utf8(e.To), Directory: e.Folder})
 	})
 	if sending != nil {
-		err = cmp.Or(sending.end(), err)
+		err = cmp.Or(sending.End(), err)
 	}
 	if err != nil {
 		return fileError(err)

@@ -14,6 +14,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/api/eventstream"
 	"aibox/api/setting"
 	"aibox/internal/fault"
 	"aibox/internal/screen"
@@ -29,10 +30,6 @@ type processes struct {
 	code      Code
 	alive     time.Duration // between keep-alive events
 }
-
-// aliveTime is the time between keep-alive events. It is shorter than what proxies and
-// clients wait for.
-const aliveTime = 15 * time.Second
 
 func (s *Server) processes() *processes {
 	return &processes{s.options.Services.Sandboxes, s.options.Services.Processes, s.options.Services.Code, s.alive}
@@ -152,10 +149,10 @@ func (p *processes) follow(ctx context.Context, id session.ID, info *process.Inf
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	sending := newSender(send, aliveEvent, cancel, p.alive)
-	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), frameSender(sending.send))
+	sending := eventstream.NewSender(send, aliveEvent, cancel, p.alive)
+	_, err := p.cases.ReadProcess(ctx, id, info.ID, max(from, 1), frameSender(sending.Send))
 	cancel()
-	return cmp.Or(sending.end(), err)
+	return cmp.Or(sending.End(), err)
 }
 
 // frameSender returns a function that sends the event of a frame.
@@ -181,18 +178,18 @@ func (p *processes) Start(ctx context.Context, r *connect.Request[aiboxv1.StartP
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var sending *sender[*aiboxv1.ProcessEvent]
+	var sending *eventstream.Sender[*aiboxv1.ProcessEvent]
 	_, err = p.cases.RunProcess(ctx, id, request, func(info process.Info) error {
 		if err := sendStarted(&info, stream.Send); err != nil {
 			return err
 		}
-		sending = newSender(stream.Send, aliveEvent, cancel, p.alive)
+		sending = eventstream.NewSender(stream.Send, aliveEvent, cancel, p.alive)
 		return nil
-	}, func(frame process.Frame) error { return frameSender(sending.send)(frame) })
+	}, func(frame process.Frame) error { return frameSender(sending.Send)(frame) })
 	if sending == nil {
 		return err
 	}
-	return cmp.Or(sending.end(), err)
+	return cmp.Or(sending.End(), err)
 }
 
 // toStart returns the request for a process, and the session of the caller's sandbox.

@@ -206,6 +206,18 @@ func TestABuildEndsWithItsClient(t *testing.T) {
 	}
 }
 
+// In another goroutine it would end the whole server.
+func TestAPanicInABuildReachesTheHandler(t *testing.T) {
+	h := &Handler{Build: func(context.Context, template.Template, func(string)) error { panic("broken") }}
+	defer func() {
+		if got := recover(); got != "broken" {
+			t.Errorf("%v", got)
+		}
+	}()
+	_ = h.build(t.Context(), template.Template{}, func(*aiboxv1.CreateTemplateEvent) error { return nil })
+	t.Error("there was no panic")
+}
+
 func TestBadTemplatesAreRefusedAndNothingIsStored(t *testing.T) {
 	w := &world{T: t, dir: t.TempDir()}
 	local := w.client(session.LocalTenant)
