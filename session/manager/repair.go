@@ -104,11 +104,10 @@ func (s *repairs) repair(ctx context.Context, id session.ID) (*Repaired, error) 
 	return repaired, err
 }
 
-// EndDead ends a session whose supervisor has died, as Repair does. It is no error if that was not
-// needed, or if another command does it.
+// EndDead ends a session whose supervisor has died, as Repair does, and returns when it has ended. It
+// is no error if another command ends it.
 func (s *repairs) EndDead(ctx context.Context, id session.ID) error {
-	_, err := s.endDead(ctx, id, diedFault(id))
-	return err
+	return s.endAwaited(ctx, id, diedFault(id))
 }
 
 // notify notifies the user of the end of a session whose supervisor could not do so. A

@@ -1,7 +1,10 @@
 package manager
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"testing"
@@ -31,5 +34,26 @@ func TestConcurrentRepairsReportNoErrors(t *testing.T) {
 	all.Wait()
 	if ids, err := d.store.IDs(); len(ids) > 0 || err != nil {
 		t.Errorf("%q are left, %v", ids, err)
+	}
+}
+
+// The other command could still fail to end it.
+func TestASessionThatAnotherCommandHoldsDoesNotCountAsEnded(t *testing.T) {
+	d := newFixture(t)
+	const id = session.ID("10000-shell")
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	d.must(d.store.WriteSpec(id, session.Spec{ID: id, Created: session.Now(), Agent: "shell", Repository: d.repo}))
+	d.must(d.store.WriteState(id, session.State{Phase: session.Preparing}))
+	lock, err := d.store.Lock(id)
+	d.must(err)
+	gone, leave := context.WithCancel(t.Context())
+	leave() // so that it does not wait for the lock
+	if err := d.EndDead(gone, id); !errors.Is(err, context.Canceled) {
+		t.Errorf("the session is held: %v", err)
+	}
+	d.must(lock.Close())
+	d.must(d.EndDead(t.Context(), id))
+	if found, err := d.store.Load(id); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is left as %q, %v", found.State.Phase, err)
 	}
 }
