@@ -26,6 +26,9 @@ func writeError(w http.ResponseWriter, err error) {
 	var answer *apiError
 	if !errors.As(err, &answer) {
 		answer = &apiError{statusOf(err), sentence(err)}
+		if kindOf(err) == kindUnauthenticated { // calls inside a sandbox, which have another token, pass insideError first
+			answer.message = noToken
+		}
 	}
 	writeJSON(w, answer.status, map[string]any{"code": answer.status, "message": answer.message})
 }
@@ -94,7 +97,7 @@ func kindOf(err error) string {
 func sentence(err error) string {
 	if d := detail(err); d != nil {
 		if d.Kind == kindUnauthenticated { // the hints of the API name a header that the packages do not send
-			return noToken
+			return d.Message
 		}
 		return strings.Join(append([]string{d.Message}, d.Hints...), ". ")
 	}
