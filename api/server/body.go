@@ -35,7 +35,7 @@ type bodyReader struct {
 	atEnd bool
 }
 
-// restPause is how long the rest of a body may take to arrive that no handler wants any more.
+// restPause is how long the rest of a body may take to arrive after its handler has ended.
 const restPause = 5 * time.Second
 
 // newBodyReader returns the reader of a request's body. stall is the longest pause.

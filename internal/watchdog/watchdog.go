@@ -77,8 +77,8 @@ func receive(socket int) (what byte, handles []int, err error) {
 			return 0, nil, io.EOF
 		case err != nil:
 			return 0, nil, fmt.Errorf("listening to the supervisor: %w", err)
-		case flags&unix.MSG_CTRUNC != 0: // it has no descriptors for all of them
-			return 0, nil, errors.New("handles of the supervisor did not arrive")
+		case flags&unix.MSG_CTRUNC != 0: // the watchdog has no descriptors for all of them
+			return 0, nil, errors.New("not all handles from the supervisor arrived")
 		}
 		messages, err := unix.ParseSocketControlMessage(control[:controlled])
 		if err != nil {

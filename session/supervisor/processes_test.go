@@ -452,7 +452,7 @@ func TestHostileFramesAboutProcessesAreHarmless(t *testing.T) {
 	}
 }
 
-// The record of the session's events on the host would hold it, too.
+// Otherwise the session's event log on the host would also keep the whole error.
 func TestALongErrorOfAHostileInitIsCut(t *testing.T) {
 	ps, _ := connected(t)
 	info := begin(t, ps, sh("exec sleep 1000"))

@@ -464,8 +464,8 @@ func (x *CreateTemplateRequest) GetDefaults() *TemplateDefaults {
 	return nil
 }
 
-// CreateTemplateEvent is an event of a build. One without content, which is sent every 15 seconds in
-// which nothing else is, shows that the connection is alive.
+// CreateTemplateEvent is an event of a build. An event without content is a keep-alive; it is sent
+// after 15 seconds without another event.
 type CreateTemplateEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:

@@ -2284,8 +2284,8 @@ class CreateTemplateRequest(Message):
 
 @dataclass(kw_only=True)
 class CreateTemplateEvent(Message):
-    """CreateTemplateEvent is an event of a build. One without content, which is sent every 15 seconds in
-    which nothing else is, shows that the connection is alive.
+    """CreateTemplateEvent is an event of a build. An event without content is a keep-alive; it is sent
+    after 15 seconds without another event.
     """
 
     log: str | None = optional("log", STRING)

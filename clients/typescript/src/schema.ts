@@ -2300,8 +2300,8 @@ export const CreateTemplateRequest: MessageType<CreateTemplateRequest> = new Mes
 }));
 
 /**
- * CreateTemplateEvent is an event of a build. One without content, which is sent every 15 seconds in
- * which nothing else is, shows that the connection is alive.
+ * CreateTemplateEvent is an event of a build. An event without content is a keep-alive; it is sent
+ * after 15 seconds without another event.
  */
 export interface CreateTemplateEvent {
   /** A line of the build's log; escaped. */
