@@ -118,7 +118,8 @@ func (b *browser) showGaps(msg diff.GapsRead) tea.Cmd {
 	return b.searchAgain()
 }
 
-// searchAgain repeats the search, because more or fewer lines are shown. The current hit stays.
+// searchAgain repeats the search, because more or fewer lines are shown. The current hit stays. The
+// lines may be those of another file than the searched one: showing them can hide lines of that one.
 func (b *browser) searchAgain() tea.Cmd {
 	s := &b.search
 	if s.match == nil {
@@ -126,7 +127,7 @@ func (b *browser) searchAgain() tea.Cmd {
 	}
 	s.again = s.again || !s.running
 	s.running = true
-	return s.run(b.ctx, b.set, b.diff.Files, b.diff.File())
+	return s.run(b.ctx, b.set, b.diff.Files)
 }
 
 // goTo shows a file.
@@ -190,7 +191,8 @@ func (b *browser) updateSearch(msg tea.Msg) tea.Cmd {
 	if !begins {
 		return nil
 	}
-	return b.search.run(b.ctx, b.set, b.diff.Files, b.diff.File())
+	b.search.in = b.diff.File()
+	return b.search.run(b.ctx, b.set, b.diff.Files)
 }
 
 // endSearch drops the search and its marks.
@@ -210,11 +212,10 @@ func (b *browser) nextHit(n int) tea.Cmd {
 // showHits goes to the first hit after the cursor.
 func (b *browser) showHits(msg searched) tea.Cmd {
 	var current hit
-	again := b.search.again && len(b.search.hits) > 0
+	again, awaited := b.search.again && len(b.search.hits) > 0, b.search.awaited
 	if again {
 		current = b.search.hit()
 	}
-	b.search.again = false
 	note, err := b.search.take(msg, b.diff.Files)
 	b.diff.Match = b.search.match
 	if note != "" || err != nil {
@@ -222,7 +223,7 @@ func (b *browser) showHits(msg searched) tea.Cmd {
 		return nil
 	}
 	if again {
-		b.search.stayAt(current)
+		b.search.stayAt(current, awaited)
 		return nil
 	}
 	old, fresh := b.diff.File().Layout.Above(b.diff.Row)

@@ -269,3 +269,62 @@ func TestAHitBeyondTheEdgeOfACutLineIsShown(t *testing.T) {
 	p.Press("n")
 	p.Sees("+needle")
 }
+
+func TestAHitOnALineThatIsHiddenAgainIsNoError(t *testing.T) {
+	for name, hide := range map[string]func(*user){
+		"only changed lines": func(p *user) { p.Press("o") },
+		"dropped from memory": func(p *user) {
+			p.m.loader.Unload(p.m.diff.At)
+			p.Run(p.m.load())
+		},
+	} {
+		p, _ := open(t)
+		p.goTo("src/big.txt")
+		p.Press("W", "E", "/", "tab")
+		p.Type("line 12")
+		p.Press("enter")
+		p.Sees("line 12: 1 of 1")
+		hide(p)
+		p.Press("n")
+		p.Fits(name)
+		if at := p.m.diff.Current(); name == "only changed lines" && at.New != 12 {
+			t.Errorf("%s: it goes to %+v", name, at)
+		}
+	}
+}
+
+func TestASearchOfOneFileStaysInItWhenLinesOfAnotherAreShown(t *testing.T) {
+	lines := strings.Repeat("line\n", 30)
+	set := reviewtest.ChangeSet(t, map[string]string{"a": lines + "old\n", "b": lines + "old\n"}, map[string]string{"a": lines + "new line\n", "b": lines + "new\n"})
+	p := newUser(t, &recorded{set: set}, 100, 40)
+	p.Press("E", "/", "tab")
+	p.Type("new line")
+	p.Press("enter")
+	p.Sees("new line: 1 of 1 in this file")
+	for _, keys := range [][]string{{"tab", "e"}, {"E"}, {"z"}, {"E"}} {
+		p.Press(keys...)
+		p.Sees("new line: 1 of 1 in this file")
+	}
+	p.Press("shift+tab")
+	late := p.m.Update(keymap.Press("e"))
+	p.Press("tab")
+	p.Run(late)
+	p.Sees("new line: 1 of 1 in this file")
+	p.Press("n")
+	if path := p.m.diff.File().Change.Path; path != "a" {
+		t.Errorf("the hit is in %s", path)
+	}
+}
+
+func TestARepeatedSearchCountsNoLinesOfItsFileThatWereHidden(t *testing.T) {
+	lines := strings.Repeat("line\n", 30)
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "top\n" + lines + "old\n", "b": lines + "old\n"}, map[string]string{"a": "top\n" + lines + "new\n", "b": lines + "new\n"})
+	p := newUser(t, &recorded{set: set}, 100, 40)
+	p.Press("E", "/", "tab")
+	p.Type("top")
+	p.Press("enter")
+	p.Sees("top: 1 of 1 in this file")
+	p.Press("tab", "e") // hides the lines of the first file
+	p.Sees("no line with top is shown anymore")
+	p.Press("n")
+}

@@ -38,6 +38,7 @@ type hit struct {
 type search struct {
 	field   *textinput.Model // while it is typed; nil otherwise
 	all     bool             // in all files
+	in      *diff.File       // the file that is searched, unless all are
 	text    string           // empty when there is no search
 	match   *regexp.Regexp
 	running bool
@@ -107,7 +108,7 @@ func (s *search) Update(msg tea.Msg) (begins bool) {
 func (s *search) end() {
 	s.answers.Cancel()
 	s.field, s.text, s.match, s.running = nil, "", nil, false
-	s.hits, s.names, s.more, s.at, s.awaited, s.again = nil, 0, false, 0, false, false
+	s.in, s.hits, s.names, s.more, s.at, s.awaited, s.again = nil, nil, 0, false, 0, false, false
 }
 
 // searched brings the hits of a search.
@@ -120,11 +121,11 @@ type searched struct {
 // errTooMany ends the reading of files when enough hits are found.
 var errTooMany = errors.New("there are too many hits")
 
-// run looks for the text in the current file or in all files.
-func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.File, current *diff.File) tea.Cmd {
+// run looks for the text in the searched file or in all files.
+func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.File) tea.Cmd {
 	match, shown := s.match, map[review.Path][]review.Hunk{}
-	if !s.all && current.Loaded() {
-		path, hunks := current.Change.Path, current.ShownLines()
+	if !s.all && s.in.Loaded() {
+		path, hunks := s.in.Change.Path, s.in.ShownLines()
 		return s.answers.Replace(func() tea.Msg {
 			var msg searched
 			msg.hits, msg.more = appendHits(nil, path, hunks, match)
@@ -133,7 +134,7 @@ func (s *search) run(ctx context.Context, set *review.ChangeSet, files []*diff.F
 	}
 	var paths, names []review.Path
 	if !s.all {
-		paths = []review.Path{current.Change.Path}
+		paths = []review.Path{s.in.Change.Path}
 	}
 	for _, f := range files {
 		if s.all {
@@ -186,22 +187,31 @@ func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp
 	return hits, false
 }
 
-// take keeps the hits, in the order of the files. It returns an error or a note when
-// there is nothing to go to.
+// take keeps the hits, in the order of the files, and makes the first one current. It returns an
+// error or a note when there is nothing to go to. After an error, the search keeps its earlier hits.
 func (s *search) take(msg searched, files []*diff.File) (note string, err error) {
-	s.running, s.hits, s.names, s.more = false, inFileOrder(msg.hits, files), 0, msg.more
+	again := s.again
+	s.running, s.again = false, false
+	if msg.err != nil {
+		if len(s.hits) == 0 {
+			s.text, s.match = "", nil
+		}
+		return "", msg.err
+	}
+	s.hits, s.names, s.more, s.at, s.awaited = inFileOrder(msg.hits, files), 0, msg.more, 0, false
 	for _, h := range s.hits {
 		if h.line == 0 {
 			s.names++
 		}
 	}
-	switch {
-	case msg.err != nil:
-		return "", msg.err
-	case len(s.hits) == 0:
-		note = fmt.Sprintf("no match for %s in %s", termtext.Escape(s.text), map[bool]string{false: "this file", true: "any file"}[s.all])
-		s.text, s.match = "", nil
+	if len(s.hits) > 0 {
+		return "", nil
 	}
+	note = fmt.Sprintf("no match for %s in %s", termtext.Escape(s.text), map[bool]string{false: "this file", true: "any file"}[s.all])
+	if again {
+		note = fmt.Sprintf("no line with %s is shown anymore", termtext.Escape(s.text))
+	}
+	s.text, s.match = "", nil
 	return note, nil
 }
 
@@ -218,8 +228,12 @@ func inFileOrder(hits []hit, files []*diff.File) []hit {
 	return out
 }
 
-// stayAt makes a hit current again, if the search still has it.
-func (s *search) stayAt(h hit) { s.at = max(0, slices.Index(s.hits, h)) }
+// stayAt makes a hit current again, if the search still has it. awaited means that the hit's file is
+// being read.
+func (s *search) stayAt(h hit, awaited bool) {
+	s.at = max(0, slices.Index(s.hits, h))
+	s.awaited = awaited && s.hit() == h
+}
 
 // startAfter makes the first hit current that comes after a position.
 func (s *search) startAfter(after func(hit) bool) { s.at = max(0, slices.IndexFunc(s.hits, after)) }

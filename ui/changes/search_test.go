@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -64,7 +65,16 @@ func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
 	if !slices.Equal(lines, []int{5, 7, 1, 5}) {
 		t.Errorf("%v", lines)
 	}
-	if note, _ := s.take(searched{}, files); note != "no match for x in this file" || s.match != nil {
+	s.step(-1)
+	s.awaited = true
+	if _, err := s.take(searched{hits: hits[:1], err: errors.New("the disk failed")}, files); err == nil || len(s.hits) != 3 || s.hit() != hits[2] || !s.awaited {
+		t.Errorf("a search that failed leaves %+v, %v", s, err)
+	}
+	if s.take(searched{hits: hits[:1]}, files); s.hit() != hits[0] || s.awaited {
+		t.Errorf("%+v", s)
+	}
+	s.awaited = true
+	if note, _ := s.take(searched{}, files); s.awaited || note != "no match for x in this file" || s.match != nil {
 		t.Errorf("%q", note)
 	}
 }
@@ -74,5 +84,24 @@ func TestASearchWithoutCapitalsMatchesBothCases(t *testing.T) {
 		if got := matcher(text).MatchString("a LINE"); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+func TestARepeatedSearchThatFindsNothingOrFailsIsNoError(t *testing.T) {
+	for name, answer := range map[string]searched{
+		"nothing": {}, "a failure": {hits: []hit{{"src/big.txt", 4, false}}, err: errors.New("the disk failed")},
+	} {
+		p, _ := open(t)
+		p.goTo("src/big.txt")
+		p.Press("/", "tab")
+		p.Type("line 4")
+		p.Press("enter", "N", "n", "N")
+		p.m.searchAgain()
+		p.m.search.awaited = true // its file was dropped from memory
+		p.Send(answer)
+		p.m.loader.Unload(p.m.diff.At)
+		p.Run(p.m.load())
+		p.Press("e", "n", "N")
+		p.Fits(name)
 	}
 }

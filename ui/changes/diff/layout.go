@@ -214,6 +214,9 @@ func (l *Layout) Above(row int) (old, fresh int) {
 // when none does.
 func (l *Layout) rowOf(line int, old bool) int {
 	for _, s := range l.sections {
+		if s.first.Kind == GapRow {
+			continue // it has the number of the first line that it hides
+		}
 		r, first := s.first, s.first.New
 		if old {
 			first = r.Old

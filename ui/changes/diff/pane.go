@@ -256,7 +256,7 @@ const besideMatch = 8
 
 // showMatch shifts lines that are cut until the first match in a row is shown.
 func (v *Pane) showMatch(r Row, old bool) {
-	if !v.unwrapped || v.Match == nil {
+	if !v.unwrapped || v.Match == nil || r.Kind != LineRow && r.Kind != pairRow {
 		return
 	}
 	p := v.painter()
@@ -266,6 +266,9 @@ func (v *Pane) showMatch(r Row, old bool) {
 		if !old {
 			line = r.right
 		}
+	}
+	if line < 0 {
+		return
 	}
 	text := p.f.line(r, line).Text
 	at := v.Match.FindIndex(text[:min(len(text), MaxShown)])
