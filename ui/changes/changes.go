@@ -70,8 +70,8 @@ type Model struct {
 	result        *resultDialog // nil unless work was delivered to a branch
 	lines         *lineMode     // nil unless the user accepts single lines
 	comment       *commentDialog
-	keeping       bool                        // a comment is being stored
-	unfinished    map[feedback.Comment]string // texts of comments that the user has left, by what they are on
+	keeping       bool                            // a comment is being stored
+	unfinished    map[feedback.Comment]unfinished // comments that the user has left, by what they are on
 	verify        *verification
 	conflict      *conflict
 	appeared      dialog.Appearance     // of the last dialog that a command brought

@@ -2,8 +2,10 @@ package changes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
@@ -77,6 +79,32 @@ func (d *commentDialog) View(t theme.Theme) string {
 		t.Key.Render("ctrl+s")+" keep · "+t.Key.Render("esc")+" back"), "\n"))
 }
 
+// unfinished is a comment that the user has left before it was kept.
+type unfinished struct{ about, text string }
+
+// askUnfinished does what ends the review. It asks first if a comment would be lost, and names it.
+func (m *Model) askUnfinished(yes string, do func() tea.Cmd) tea.Cmd {
+	switch {
+	case m.keeping:
+		m.note.Say("the last comment is still being kept; press the key again", nil)
+		return nil
+	case len(m.unfinished) == 0:
+		return do()
+	}
+	var about []string
+	for _, c := range m.unfinished {
+		about = append(about, "• on "+c.about)
+	}
+	slices.Sort(about)
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Go on without " + amount.Of(len(about), "unfinished comment") + "?",
+		Text:  strings.Join(about, "\n") + "\n\nThe agent does not receive it, and its text is lost when the review closes. To keep it, press c at the same place, then ctrl+s.",
+		Yes:   yes,
+		Do:    func() tea.Msg { return confirmed{do} },
+	}, m.now())
+	return nil
+}
+
 // openComment shows the field for a comment at the cursor. While the last comment is being stored
 // there is none, because a failure brings that one back.
 func (m *Model) openComment() {
@@ -85,7 +113,7 @@ func (m *Model) openComment() {
 		return
 	}
 	m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
-	m.comment.text.SetValue(m.unfinished[m.comment.on])
+	m.comment.text.SetValue(m.unfinished[m.comment.on].text)
 	delete(m.unfinished, m.comment.on)
 	m.comment.resize(m.width, m.height)
 }
@@ -127,9 +155,9 @@ func (m *Model) leaveComment() {
 		return
 	}
 	if m.unfinished == nil {
-		m.unfinished = map[feedback.Comment]string{}
+		m.unfinished = map[feedback.Comment]unfinished{}
 	}
-	m.unfinished[d.on] = d.text.Value()
+	m.unfinished[d.on] = unfinished{d.about, d.text.Value()}
 	m.note.Say("the comment is not kept yet; c on the same line opens it again", nil)
 }
 

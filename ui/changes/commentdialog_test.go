@@ -7,6 +7,7 @@ import (
 	"aibox/review"
 	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
+	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
@@ -90,5 +91,46 @@ func TestTheTextOfACommentThatTheUserLeavesIsShownAgain(t *testing.T) {
 	p.Sees("» why?")
 	if p.m.Leaving() != nil {
 		t.Error("the comment that was kept would be lost")
+	}
+}
+
+func TestAnUnfinishedCommentIsNamedBeforeTheReviewEnds(t *testing.T) {
+	for _, c := range []struct{ first, key string }{{"", "S"}, {"y", "S"}, {"A", "enter"}, {"x", "enter"}} {
+		p, services := open(t)
+		p.goTo("src/big.txt")
+		p.Press("down", "c")
+		p.Type("why?")
+		p.Press("esc")
+		if c.first != "" {
+			p.Press(c.first)
+		}
+		p.Press(c.key)
+		p.Sees("Go on without 1 unfinished comment?")
+		p.Sees("• on line 2 of src/big.txt")
+		if len(p.Asked) > 0 || len(services.accepts) > 0 || p.m.delivery.asks() {
+			t.Errorf("%s goes on: %v", c.key, p.Asked)
+		}
+		p.wait()
+		p.Press("esc", c.key)
+		p.wait()
+		p.Press("y")
+		if p.DoesNotSee("Go on without"); c.key == "S" && len(p.Asked) != 1 || c.first == "A" && !p.m.delivery.asks() || c.first == "x" && p.m.ask == nil {
+			t.Errorf("%v, then %s does not go on", c, c.key)
+		}
+		if len(p.m.unfinished) != 1 {
+			t.Error("the text is lost before the review closes")
+		}
+	}
+}
+
+func TestLeavingWithOnlyACommentSaysNothingAboutDecisions(t *testing.T) {
+	p, _ := open(t)
+	p.Press("c")
+	p.Type("why?")
+	p.Press("esc", "q")
+	p.wait()
+	p.Press("y")
+	if closed, ok := p.Asked[0].(page.Close); !ok || closed != (page.Close{}) {
+		t.Errorf("%+v", p.Asked)
 	}
 }

@@ -117,7 +117,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.comment):
 		m.openComment()
 	case key.Matches(msg, k.sendBack):
-		return m.sendBack()
+		return m.askUnfinished("send back", m.sendBack)
 	case key.Matches(msg, k.undo):
 		m.undo()
 		return m.load()
@@ -130,7 +130,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.target):
 		m.switchTarget()
 	case key.Matches(msg, k.deliver):
-		return m.deliver()
+		return m.askUnfinished("go on", m.deliver)
 	}
 	return nil
 }
@@ -169,12 +169,15 @@ func (m *Model) leave() tea.Cmd {
 		return page.Leave("", nil)
 	}
 	question.Yes = "leave"
-	store, id := m.saver.now(), m.session.ID
+	store, text := m.saver.now(), ""
+	if m.draft.Steps() > 0 {
+		text = "nothing of " + string(m.session.ID) + " is accepted yet; your decisions are kept"
+	}
 	question.Do = func() tea.Msg {
 		if err := store(); err != nil {
 			return page.Close{Err: err}
 		}
-		return page.Close{Text: "nothing of " + string(id) + " is accepted yet; your decisions are kept"}
+		return page.Close{Text: text}
 	}
 	m.ask = dialog.Ask(*question, m.now())
 	return nil
