@@ -17,6 +17,7 @@ import (
 	"aibox/session/process"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // lingerTime is how long a process of `aibox exec` lives after its aibox was killed.
@@ -25,6 +26,7 @@ const lingerTime = 10 * time.Second
 // execOptions are the flags of `aibox exec`.
 type execOptions struct {
 	*cli
+	showCode exitShown
 
 	stdin, tty, detach bool
 	env                []string
@@ -60,9 +62,12 @@ What a command changes in /workspace counts as the agent's change, and is in its
   aibox exec --connect 1 0dq4f`,
 		ValidArgsFunction: a.complete.running,
 		Args:              o.checkArgs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.showCode.print(o.console, o.run(cmd.Context(), args[0], args[1:]))
+		},
 	}
 	flags := cmd.Flags()
+	o.showCode.add(flags)
 	flags.BoolVarP(&o.stdin, "interactive", "i", false, "pass standard input to the command")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal, and show it on this one")
 	flags.BoolVarP(&o.detach, "detach", "d", false, "run the command in the background, and print its number")
@@ -248,6 +253,23 @@ type processExit struct {
 func (e *processExit) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
 func (e *processExit) Unwrap() error { return e.err }
+
+// exitShown is the hidden flag of the terminal UI, whose user sees no exit code otherwise.
+type exitShown bool
+
+func (e *exitShown) add(flags *pflag.FlagSet) {
+	flags.BoolVar((*bool)(e), "show-exit-code", false, "print the exit code of a program that failed")
+	_ = flags.MarkHidden("show-exit-code") // it exists
+}
+
+// print prints the exit code of a program that ran and failed, unless the reason is reported. The program may
+// have printed nothing. print returns err.
+func (e exitShown) print(c *console, err error) error {
+	if exit, ok := errors.AsType[*processExit](err); ok && exit.err == nil && bool(e) {
+		fmt.Fprintf(c.err, "\n%s exit code %d\n", c.errTerm.bad("✗"), exit.code)
+	}
+	return err
+}
 
 // exitCode returns the exit code of a command that ended with err, and what to report of it.
 func exitCode(err error) (int, error) {

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
+
+	"aibox/internal/fault"
 )
 
 // A reader that is not nil costs another connection to the session for each command.
@@ -14,5 +18,27 @@ func TestACommandHasNoInputWithoutTheFlag(t *testing.T) {
 	o.stdin = true
 	if o.input() != os.Stdin {
 		t.Error("-i passes nothing on")
+	}
+}
+
+func TestOnlyTheExitCodeOfAProgramThatRanIsShown(t *testing.T) {
+	for _, c := range []struct {
+		shown exitShown
+		err   error
+		want  string
+	}{
+		{true, &processExit{code: 3}, "exit code 3"},
+		{true, &processExit{127, errors.New("there is no such program")}, ""},
+		{true, fault.New(fault.Usage, "0a has ended"), ""},
+		{true, nil, ""},
+		{false, &processExit{code: 3}, ""},
+	} {
+		a, _, errOut := testApp(t)
+		if err := c.shown.print(a.console, c.err); !errors.Is(err, c.err) {
+			t.Errorf("%v became %v", c.err, err)
+		}
+		if got := errOut.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%v: it shows %q", c.err, got)
+		}
 	}
 }

@@ -17,6 +17,7 @@ var shells = []string{"bash", "sh"}
 // shellOptions are the flags of `aibox shell`.
 type shellOptions struct {
 	*cli
+	showCode exitShown
 
 	env       []string
 	dir, user string
@@ -37,9 +38,12 @@ use ` + "`aibox workspace`" + `.`,
 		Example:           "  aibox shell 0dq4f\n  aibox shell -u node 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.complete.running,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.showCode.print(o.console, o.run(cmd.Context(), args[0]))
+		},
 	}
 	flags := cmd.Flags()
+	o.showCode.add(flags)
 	flags.StringArrayVarP(&o.env, "env", "e", nil, "set `NAME=VALUE`, or pass on NAME, in the shell's environment (repeatable)")
 	flags.StringVarP(&o.dir, "workdir", "w", "", "start in this `FOLDER` of the sandbox")
 	flags.StringVarP(&o.user, "user", "u", "", "run as this `USER` of the sandbox, or USER:GROUP")

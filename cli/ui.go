@@ -83,8 +83,6 @@ func (a uiHost) handOver(ctx context.Context, command page.Command) error {
 		return err
 	case code == 0 && !command.Wait:
 		return nil
-	case code > 0 && command.Inside:
-		fmt.Fprintf(a.err, "\n%s exit code %d\n", a.errTerm.bad("✗"), code)
 	}
 	return a.read(ctx)
 }

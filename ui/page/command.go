@@ -15,20 +15,22 @@ type Command struct {
 	// Wait keeps the command's output on the screen until the user presses a key. The
 	// output of a failed command always stays.
 	Wait bool
-	// Inside means that the command's exit code is that of a program in a sandbox, which may have
-	// printed nothing: a failure shows the code.
-	Inside bool
 }
+
+// showExitCode is a flag of commands that run a program in a sandbox, which may fail and print nothing.
+const showExitCode = "--show-exit-code"
 
 // Attach shows the terminal of a session's agent.
 func Attach(id session.ID) Command { return Command{Args: []string{"attach", string(id)}} }
 
 // Shell opens a shell in a session's sandbox.
-func Shell(id session.ID) Command { return Command{Args: []string{"shell", string(id)}, Inside: true} }
+func Shell(id session.ID) Command {
+	return Command{Args: []string{"shell", showExitCode, string(id)}}
+}
 
 // RunInside runs a command line in a session's sandbox, on a terminal of its own.
 func RunInside(id session.ID, line string) Command {
-	return Command{Args: []string{"exec", "-it", string(id), "--", "sh", "-c", line}, Wait: true, Inside: true}
+	return Command{Args: []string{"exec", "-it", showExitCode, string(id), "--", "sh", "-c", line}, Wait: true}
 }
 
 // CopyOut copies a path of a session's sandbox to one of this machine.

@@ -20,7 +20,7 @@ func TestACommandOfTheUserRunsInTheSandboxOnTheWholeTerminal(t *testing.T) {
 	p.Send(tea.PasteMsg{Content: "status | cat"})
 	p.Sees("$ git status | cat")
 	p.Press("enter")
-	want := page.Command{Args: []string{"exec", "-it", string(id), "--", "sh", "-c", "git status | cat"}, Wait: true, Inside: true}
+	want := page.Command{Args: []string{"exec", "-it", "--show-exit-code", string(id), "--", "sh", "-c", "git status | cat"}, Wait: true}
 	if p.m.Typing() || len(p.Asked) != 1 || fmt.Sprintf("%#v", p.Asked[0]) != fmt.Sprintf("%#v", want) {
 		t.Errorf("it asks for %#v", p.Asked)
 	}

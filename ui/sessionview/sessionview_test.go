@@ -136,7 +136,7 @@ func TestEveryKeyOpensItsScreen(t *testing.T) {
 		{running(), "a", nil},
 		{running(), "b", nil},
 		{running(), "r", nil},
-		{running(), "$", page.Command{Args: []string{"shell", string(id)}, Inside: true}},
+		{running(), "$", page.Command{Args: []string{"shell", "--show-exit-code", string(id)}}},
 		{running(), "P", page.Ports{ID: id}},
 		{ended(), "x", nil},
 		{ended(), "c", nil},
