@@ -57,10 +57,10 @@ func (s *scanner) beginning() {
 	case len(rest) == 0:
 	case l.block[0] == "/*" && continuesComment(rest):
 		// The middle of a comment that starts above the shown lines, or an operator at the start of a
-		// line. The next lines do not continue it, because they would all be a comment then.
+		// line. The state stays zero: the next lines do not continue it, because they would all be a
+		// comment then.
 		s.at = start
 		s.comment()
-		s.state.comment = false
 	case l.hash && rest[0] == '#':
 		end := start + 1
 		for end < len(s.text) && letter(s.text[end]) {
