@@ -5,45 +5,96 @@ import (
 	"aibox/session"
 )
 
-// Need is what an action needs of a session, apart from the state of its work.
+// Need is what an action needs of a session.
 type Need int
 
-// The needs.
+// The needs. Each is that of the field of Actions with the same name, except for NeedsSandbox, which is that of
+// Enter, and NeedsEnd, which is only that the session has ended.
 const (
-	NeedsWork         Need = iota // only its work
-	NeedsSandbox                  // a running sandbox
-	NeedsConversation             // an agent whose conversation can continue
+	NeedsSandbox Need = iota
+	NeedsStop
+	NeedsSnapshot
+	NeedsEnd
+	NeedsDiff
+	NeedsReview
+	NeedsAccept
+	NeedsDiscard
+	NeedsRestore
+	NeedsRemove
+	NeedsWorkspace
+	NeedsSendBack
+	needs // their number
 )
 
-// Obstacle returns a clause that says why an action that Actions does not offer does not apply to the
-// session: "0dq4f-codex is still running".
+// meets reports whether the session offers an action with the need.
+func (b *Summary) meets(need Need) bool {
+	can := b.Actions()
+	return map[Need]bool{
+		NeedsSandbox: can.Enter, NeedsStop: can.Stop, NeedsSnapshot: can.Snapshot, NeedsEnd: b.Phase == session.Ended,
+		NeedsDiff: can.Diff, NeedsReview: can.Review, NeedsAccept: can.Accept, NeedsDiscard: can.Discard, NeedsRestore: can.Restore,
+		NeedsRemove: can.Remove, NeedsWorkspace: can.Workspace, NeedsSendBack: can.SendBack,
+	}[need]
+}
+
+// Obstacle returns a clause that says why an action does not apply to the session: "0dq4f-codex is still
+// running". It returns "" for an action that Actions offers.
 func (b *Summary) Obstacle(need Need) string {
 	id := string(b.ID)
+	if b.meets(need) {
+		return ""
+	}
+	switch need {
+	case NeedsSandbox, NeedsStop, NeedsRemove, NeedsEnd:
+	case NeedsSnapshot:
+		if b.Template == "" {
+			return id + " is the session of an agent"
+		}
+	default:
+		if b.Template != "" {
+			return id + " is a sandbox without an agent"
+		}
+	}
 	switch {
+	case b.Phase == session.Ended && need <= NeedsSnapshot:
+		return id + " has ended"
+	case b.Phase == session.Ended:
+		return b.obstacleAfterEnd(need)
 	case b.Phase == session.Queued, b.Phase == session.Preparing:
 		return id + " has not started yet"
-	case b.Phase == session.Ended && need == NeedsSandbox:
-		return id + " has ended"
-	case b.Phase != session.Ended && b.Phase != session.Running:
+	case b.Phase == session.Warm:
+		return id + " waits for its first user"
+	case b.Phase != session.Running:
 		return id + " is ending"
-	case b.Paused && need == NeedsSandbox:
+	case b.Paused:
 		return id + " is paused"
-	case b.Template != "":
-		return id + " is a sandbox without an agent"
-	case b.Phase == session.Running && need == NeedsSandbox:
-		return id + " is the session of an agent"
-	case b.Phase != session.Ended:
+	default:
 		return id + " is still running"
+	}
+}
+
+// obstacleAfterEnd is Obstacle for an ended session and an action on its work.
+func (b *Summary) obstacleAfterEnd(need Need) string {
+	id := string(b.ID)
+	unchanged := id + " changed nothing"
+	switch {
+	case need == NeedsRemove:
+		return "the work of " + id + " waits for a review"
+	case need == NeedsDiff, need == NeedsReview:
+		return unchanged
 	case b.ContinuedBy != "":
 		return id + " is continued by " + string(b.ContinuedBy)
+	case need == NeedsRestore && b.Review != session.Discarded:
+		return "the work of " + id + " is not discarded"
+	case need == NeedsRestore && b.Unknown:
+		return "the changes of " + id + " are unknown"
+	case need == NeedsRestore:
+		return unchanged
 	case b.Review == session.Discarded:
 		return "the work of " + id + " is discarded"
-	case need == NeedsConversation && b.Agent == (&agents.Shell{}).Info().Name:
+	case need == NeedsSendBack && b.Agent == (&agents.Shell{}).Info().Name:
 		return b.Agent + " has no conversation to continue"
 	case !b.Changed && !b.Unknown:
-		return id + " changed nothing"
-	case b.Open():
-		return "the work of " + id + " waits for a review"
+		return unchanged
 	default:
 		return "the work of " + id + " is accepted"
 	}

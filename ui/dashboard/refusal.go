@@ -9,20 +9,27 @@ import (
 
 // refuse says why a key that acts on sessions does nothing now. It ignores other keys.
 func (m *Model) refuse(msg tea.KeyPressMsg) {
-	b, k, need := m.list.current(), newKeys(), summary.NeedsWork
-	switch {
-	case b == nil:
-		return
-	case key.Matches(msg, k.stop, k.enter, k.ports, k.snapshot):
-		need = summary.NeedsSandbox
-	case key.Matches(msg, k.sendBack, k.fork):
-		need = summary.NeedsConversation
-	case !key.Matches(msg, k.review, k.diff, k.accept, k.discard, k.restore, k.remove, k.workspace):
+	b, k := m.list.current(), newKeys()
+	if b == nil {
 		return
 	}
-	why := b.Obstacle(need)
-	if len(m.list.marked) > 0 && key.Matches(msg, k.stop, k.discard, k.restore, k.remove) {
-		why = "it fits none of the marked sessions"
+	for _, c := range []struct {
+		key  key.Binding
+		need summary.Need
+	}{
+		{k.stop, summary.NeedsStop}, {k.enter, summary.NeedsSandbox}, {k.ports, summary.NeedsSandbox}, {k.snapshot, summary.NeedsSnapshot},
+		{k.sendBack, summary.NeedsSendBack}, {k.fork, summary.NeedsSendBack}, {k.review, summary.NeedsReview}, {k.diff, summary.NeedsDiff},
+		{k.accept, summary.NeedsAccept}, {k.discard, summary.NeedsDiscard}, {k.restore, summary.NeedsRestore},
+		{k.remove, summary.NeedsRemove}, {k.workspace, summary.NeedsWorkspace},
+	} {
+		if !key.Matches(msg, c.key) {
+			continue
+		}
+		why := b.Obstacle(c.need)
+		if len(m.list.marked) > 0 && key.Matches(msg, k.stop, k.discard, k.restore, k.remove) {
+			why = "it applies to none of the marked sessions"
+		}
+		m.note.Say(msg.String()+" does nothing: "+why, nil)
+		return
 	}
-	m.note.Say(msg.String()+" does nothing: "+why, nil)
 }

@@ -130,7 +130,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.output().Typing():
 		return m.output().Press(msg)
 	}
-	m.note.Say("", nil) // it was about the last key
+	if !m.note.Failed() || m.note.Text() == m.said {
+		m.note.Say("", nil) // it was about the last key
+	}
 	switch {
 	case key.Matches(msg, k.raw):
 		return m.toggleRaw()
@@ -200,23 +202,36 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 
 // refuse says why a key that acts on the session does nothing now. It reports whether it is such a key.
 func (m *Model) refuse(msg tea.KeyPressMsg) bool {
-	need := summary.NeedsWork
-	switch k := m.keys; {
-	case !m.loaded:
+	if !m.loaded {
 		return false
-	case key.Matches(msg, k.stop, k.interrupt, k.extend, k.shell, k.ports, k.exec, k.copy):
+	}
+	k := m.keys
+	var need summary.Need
+	switch {
+	case key.Matches(msg, k.interrupt, k.extend, k.shell, k.ports, k.exec, k.copy):
 		need = summary.NeedsSandbox
+	case key.Matches(msg, k.stop):
+		need = summary.NeedsStop
 	case key.Matches(msg, k.sendBack, k.fork):
-		need = summary.NeedsConversation
-	case !key.Matches(msg, k.review, k.diff, k.again):
+		need = summary.NeedsSendBack
+	case key.Matches(msg, k.review):
+		need = summary.NeedsReview
+	case key.Matches(msg, k.diff):
+		need = summary.NeedsDiff
+	case key.Matches(msg, k.again):
+		need = summary.NeedsEnd
+	default:
 		return false
 	}
 	b := summary.Of(&m.session)
 	why := b.Obstacle(need)
-	if key.Matches(msg, m.keys.extend) && b.Phase == session.Running {
+	switch {
+	case !m.session.Alive && b.Phase != session.Ended && need <= summary.NeedsStop:
+		why = "the supervisor of " + string(m.id) + " has died"
+	case key.Matches(msg, k.extend) && b.Phase == session.Running:
 		why = string(m.id) + " has no time limit"
 	}
-	m.note.Say(msg.String()+" does nothing: "+why, nil)
+	m.say(msg.String()+" does nothing: "+why, nil)
 	return true
 }
 

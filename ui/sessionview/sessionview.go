@@ -59,6 +59,7 @@ type Model struct {
 	ask    *dialog.Confirm
 	form   *form
 	note   frame.Note
+	said   string // the last note about what the user did, which the next key clears
 }
 
 // New makes the screen of a session. Its commands end with ctx.
@@ -144,10 +145,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case screenLoaded:
 		return m.takeScreen(msg)
 	case actionDone:
-		m.note.Say(msg.text, msg.err)
+		m.say(msg.text, msg.err)
 		return m.find()
 	case page.Returned:
-		m.note.Say(msg.Text, msg.Err)
+		m.say(msg.Text, msg.Err)
 		return m.find()
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -165,6 +166,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.log.Update(msg), m.conversation.Update(msg))
 	}
 	return nil
+}
+
+// say shows a note about what the user did.
+func (m *Model) say(text string, err error) {
+	m.note.Say(text, err)
+	m.said = m.note.Text()
 }
 
 // takeSession stores the session. The first time it also starts to read the output or the

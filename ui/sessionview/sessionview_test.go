@@ -122,6 +122,31 @@ func TestAKeyThatDoesNotApplySaysWhy(t *testing.T) {
 	p.Sees("c does nothing: 0abcd-codex has ended")
 }
 
+func TestAKeyOfASessionWhoseSupervisorDiedSaysSo(t *testing.T) {
+	s := running()
+	s.session.Alive = false
+	for _, k := range []string{"s", "i", "$", "P", "x", "c", "e"} {
+		p := open(t, s)
+		p.Press(k)
+		p.Sees(k + " does nothing: the supervisor of 0abcd-codex has died")
+	}
+}
+
+func TestTheNextKeyClearsOnlyANoteAboutAKey(t *testing.T) {
+	p := open(t, running())
+	p.Send(actionDone{err: errors.New("it would not")})
+	p.Sees("it would not")
+	p.Press("up")
+	p.DoesNotSee("it would not")
+	p.Send(found{err: errors.New("the record is damaged")})
+	p.Press("up", "down")
+	p.Sees("the record is damaged")
+	p.Press("r")
+	p.Sees("r does nothing")
+	p.Press("up")
+	p.DoesNotSee("does nothing")
+}
+
 func TestEveryKeyOpensItsScreen(t *testing.T) {
 	interactive := running()
 	interactive.session.Interactive, interactive.screenRows = true, "a prompt\n> \n"
