@@ -84,7 +84,7 @@ func TestOnlyPossibleActionsAreOffered(t *testing.T) {
 		p.Press("down")
 	}
 	p.Press("d", "o", "enter", "r", "R", "w", "n", "home", "enter", "l")
-	p.asked("[{[diff 0aaaa-codex] true false} {[workspace 0aaaa-codex] false false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex <nil> <nil>} {0aaaa-codex} {  <nil> <nil>} {[attach 0dddd-shell] false false} {0dddd-shell}]")
+	p.asked("[{[diff 0aaaa-codex] true} {[workspace 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex <nil> <nil>} {0aaaa-codex} {  <nil> <nil>} {[attach 0dddd-shell] false} {0dddd-shell}]")
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
@@ -104,7 +104,7 @@ func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
 	p.Sees("Accept 0aaaa-codex?")
 	p.wait()
 	p.Press("y")
-	p.asked("[{[accept 0aaaa-codex] true false}]")
+	p.asked("[{[accept 0aaaa-codex] true}]")
 }
 
 func TestAnActionAppliesToAllMarkedSessions(t *testing.T) {
