@@ -70,7 +70,7 @@ func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
 	if _, err := s.take(searched{hits: hits[:1], err: errors.New("the disk failed")}, files); err == nil || len(s.hits) != 3 || s.hit() != hits[2] || !s.awaited {
 		t.Errorf("a search that failed leaves %+v, %v", s, err)
 	}
-	if s.take(searched{hits: hits[:1]}, files); s.hit() != hits[0] || s.awaited {
+	if _, err := s.take(searched{hits: hits[:1]}, files); err != nil || s.hit() != hits[0] || s.awaited {
 		t.Errorf("%+v", s)
 	}
 	s.awaited = true

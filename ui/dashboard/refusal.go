@@ -17,10 +17,19 @@ func (m *Model) refuse(msg tea.KeyPressMsg) {
 		key  key.Binding
 		need summary.Need
 	}{
-		{k.stop, summary.NeedsStop}, {k.enter, summary.NeedsSandbox}, {k.ports, summary.NeedsSandbox}, {k.snapshot, summary.NeedsSnapshot},
-		{k.sendBack, summary.NeedsSendBack}, {k.fork, summary.NeedsSendBack}, {k.review, summary.NeedsReview}, {k.diff, summary.NeedsDiff},
-		{k.accept, summary.NeedsAccept}, {k.discard, summary.NeedsDiscard}, {k.restore, summary.NeedsRestore},
-		{k.remove, summary.NeedsRemove}, {k.workspace, summary.NeedsWorkspace},
+		{k.stop, summary.NeedsStop},
+		{k.enter, summary.NeedsSandbox},
+		{k.ports, summary.NeedsSandbox},
+		{k.snapshot, summary.NeedsSnapshot},
+		{k.sendBack, summary.NeedsSendBack},
+		{k.fork, summary.NeedsSendBack},
+		{k.review, summary.NeedsReview},
+		{k.diff, summary.NeedsDiff},
+		{k.accept, summary.NeedsAccept},
+		{k.discard, summary.NeedsDiscard},
+		{k.restore, summary.NeedsRestore},
+		{k.remove, summary.NeedsRemove},
+		{k.workspace, summary.NeedsWorkspace},
 	} {
 		if !key.Matches(msg, c.key) {
 			continue
