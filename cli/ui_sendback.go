@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"aibox/app/run"
@@ -40,12 +38,11 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	if err != nil {
 		return err
 	}
-	text, err := a.editFeedback(ctx, feedbackTemplate(found, given.Open(), asked.Fork, before))
+	text, err := kept.edit(feedbackTemplate(found, given.Open(), asked.Fork, before), func(path string) error { return a.edit(ctx, path) })
 	if err == nil && text == "" {
 		return errors.Join(nothingWritten(asked.Fork), kept.remove())
 	}
-	offered := aboveScissors(feedbackTemplate(found, given.Open(), asked.Fork, ""))
-	return kept.whileUnsent(text, offered, func() (started bool, _ error) {
+	return kept.untilSent(text, func() (started bool, _ error) {
 		switch {
 		case err != nil:
 			return false, err
@@ -60,25 +57,8 @@ func (a uiHost) sendBack(ctx context.Context, asked page.SendBack) error {
 	})
 }
 
-// editFeedback lets the user edit text, the feedback or the task of a fork, and returns what is above
-// the scissors, also if the editor fails.
-func (c *console) editFeedback(ctx context.Context, text string) (string, error) {
-	dir, err := os.MkdirTemp("", "aibox-feedback-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "FEEDBACK.md")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return "", err
-	}
-	editErr := c.edit(ctx, file)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		err = fmt.Errorf("reading the feedback: %w", err)
-	}
-	return aboveScissors(string(data)), errors.Join(editErr, err)
-}
+// offeredFeedback is the text that the editor offers if there are comments or rejected hunks.
+const offeredFeedback = "Address my comments and the rejected hunks."
 
 // feedbackTemplate returns what the editor shows first. text is what the user wrote the last time and
 // did not send, if anything.
@@ -99,7 +79,7 @@ func feedbackTemplate(of session.Session, open feedback.Feedback, fork bool, tex
 		below += "# This is your text from the last time, which was not sent.\n"
 	}
 	if len(given) > 0 {
-		text = cmp.Or(text, "Address my comments and the rejected hunks.")
+		text = cmp.Or(text, offeredFeedback)
 		below += "# It also gets your " + strings.Join(given, " and ") + ".\n"
 	}
 	return text + "\n" + scissors + "\n" + below + "# Everything from the line above is left out. An empty text sends nothing.\n"

@@ -31,30 +31,41 @@ func newUnsentText(of page.SendBack) (unsentText, error) {
 	return unsentText{filepath.Join(session.NewStore(dirs).Dir(of.ID), name), key}, nil
 }
 
-// read returns the text; empty if there is none.
+// read returns the text above the scissors; empty if there is none, or only what the editor offers.
 func (u unsentText) read() (string, error) {
 	data, err := os.ReadFile(u.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	return string(data), err
+	text := aboveScissors(string(data))
+	if text == offeredFeedback {
+		text = ""
+	}
+	return text, err
 }
 
-// whileUnsent keeps text until start has started a session with it. It does not keep the text that the
-// editor offers to everyone.
-func (u unsentText) whileUnsent(text, offered string, start func() (started bool, err error)) error {
-	own := text != offered && text != ""
-	var keepErr error
-	if own {
-		keepErr = paths.WriteFile(u.file, []byte(text))
+// edit lets the user edit the file, which holds template first, and returns the text above the
+// scissors, also if the editor fails.
+func (u unsentText) edit(template string, editor func(path string) error) (string, error) {
+	if err := paths.WriteFile(u.file, []byte(template)); err != nil {
+		return "", err
 	}
+	editErr := editor(u.file)
+	data, err := os.ReadFile(u.file)
+	if err != nil {
+		err = fmt.Errorf("reading the text: %w", err)
+	}
+	return aboveScissors(string(data)), errors.Join(editErr, err)
+}
+
+// untilSent removes the file when start has started a session. Otherwise the error says that the
+// user's own text is kept.
+func (u unsentText) untilSent(text string, start func() (started bool, err error)) error {
 	started, err := start()
 	switch {
 	case started:
 		return errors.Join(err, u.remove())
-	case err != nil && keepErr != nil:
-		return errors.Join(err, fmt.Errorf("your text is lost: %w", keepErr))
-	case err != nil && own:
+	case err != nil && text != "" && text != offeredFeedback:
 		return fmt.Errorf("%w; your text is kept, and %s opens it again", err, u.key)
 	}
 	return err

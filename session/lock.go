@@ -18,6 +18,10 @@ const LockFile = "lock"
 // ErrLocked reports that another process holds the lock of a session.
 var ErrLocked = errors.New("the session is in use by another process")
 
+// LaunchTimeout is how long a session's folder may have no spec before it counts as the
+// remains of a crash.
+const LaunchTimeout = 10 * time.Second
+
 // lock takes the lock of the session folder dir. IsLocked holds the lock for an instant, so
 // lock retries for a short time.
 func lock(dir string) (*flock.Lock, error) {

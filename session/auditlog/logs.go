@@ -110,13 +110,27 @@ func (s *Logs) AuditLogs(texts ...string) ([]Log, error) {
 // counts as damaged.
 func (s *Logs) VerifyAudit(log Log) (audit.Verified, error) {
 	verified, err := audit.Verify(log.Path)
-	if err == nil && verified.Events == 0 && session.IsLocked(s.store.Dir(log.Session)) {
-		verified.Damage = nil // the session is about to start
+	if err == nil && verified.Events == 0 && !log.Removed && s.hasNoEventsYet(log.Session) {
+		verified.Damage = nil
 	}
 	if owner := ownerOf(verified.First); owner != "" && owner != log.Session {
 		verified.Damage = append(verified.Damage, &audit.Damage{Line: 1, Problem: "belongs to the log of " + string(owner)})
 	}
 	return verified, err
+}
+
+// hasNoEventsYet reports whether a session is about to start, or was removed meanwhile.
+func (s *Logs) hasNoEventsYet(id session.ID) bool {
+	dir := s.store.Dir(id)
+	if session.IsLocked(dir) {
+		return true
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	_, specErr := os.Lstat(filepath.Join(dir, session.SpecFile))
+	return errors.Is(specErr, fs.ErrNotExist) && time.Since(info.ModTime()).Abs() < session.LaunchTimeout
 }
 
 // ownerOf returns the session in the first event of its log; "" if it has none, as in logs

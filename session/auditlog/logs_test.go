@@ -212,6 +212,53 @@ func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
 	}
 }
 
+// A log begins with the start of its session, so one without events was changed, unless its session is
+// about to start or was removed since the logs were listed.
+func TestALogWithoutEventsIsDamagedUnlessItsSessionStartsOrIsGone(t *testing.T) {
+	store := sessiontest.Store(t)
+	s := New(client.New(store), store)
+	id := past(t, store)
+	dir := store.Dir(id)
+	logs := []Log{{Session: id, Path: store.AuditPath(id)}}
+	damaged := func() bool {
+		t.Helper()
+		err := s.AuditEvents(logs, func(Event) error { return nil })
+		if err != nil && !errors.Is(err, audit.ErrBroken) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	change := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(os.RemoveAll(store.AuditPath(id)))
+	if !damaged() {
+		t.Error("an emptied log is no damage")
+	}
+	lock, err := store.Lock(id)
+	change(err)
+	if damaged() {
+		t.Error("a session that holds its lock is damaged")
+	}
+	change(lock.Close())
+	change(os.Rename(filepath.Join(dir, session.SpecFile), filepath.Join(dir, "spec")))
+	if damaged() {
+		t.Error("a session that is about to write its spec is damaged")
+	}
+	old := time.Now().Add(-2 * session.LaunchTimeout)
+	change(os.Chtimes(dir, old, old))
+	if !damaged() {
+		t.Error("a session that has not started for a long time is not damaged")
+	}
+	change(os.RemoveAll(dir))
+	if damaged() {
+		t.Error("a session that was removed meanwhile is damaged")
+	}
+}
+
 // A damaged log takes no last event, whose time would be that of the removal.
 func TestTheRetentionOfADamagedLogBeginsWithItsRemoval(t *testing.T) {
 	store := sessiontest.Store(t)

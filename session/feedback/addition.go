@@ -1,9 +1,9 @@
 package feedback
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -57,9 +57,19 @@ func (f Feedback) Clone() Feedback {
 	return Feedback{Comments: slices.Clone(f.Comments), Rejected: slices.Clone(f.Rejected)}
 }
 
-// Equal reports whether both are stored as the same text.
+// Equal reports whether both are the same after they were stored and read, which makes text that is
+// not UTF-8 valid.
 func (f Feedback) Equal(other Feedback) bool {
-	a, errA := json.Marshal(f)
-	b, errB := json.Marshal(other)
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	a, errA := f.reread()
+	b, errB := other.reread()
+	return errA == nil && errB == nil && reflect.DeepEqual(a, b)
+}
+
+// reread returns what is read after f was stored.
+func (f Feedback) reread() (read Feedback, err error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return read, err
+	}
+	return read, json.Unmarshal(data, &read)
 }

@@ -34,8 +34,7 @@ func (s *repairs) Abandon(ctx context.Context, id session.ID) error {
 			return ctx.Err()
 		}
 	}
-	_, err := s.endDead(ctx, id, fault.New(fault.Interrupted, abandoned))
-	return err
+	return s.endAwaited(ctx, id, fault.New(fault.Interrupted, abandoned))
 }
 
 // Settle waits for the end of a session's start whose client has died, and reports whether

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,11 @@ func (s *repairs) Kill(ctx context.Context, id session.ID, reason string) (sessi
 				return session.Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)
 			}
 		}
-		if err := s.awaitFree(ctx, id); err != nil {
-			return session.Session{}, err
+		freeing, cancel := context.WithTimeout(ctx, SandboxEndTimeout)
+		defer cancel()
+		if session.AwaitFree(freeing, s.store.Dir(id)) != nil {
+			named := inUse(id).Hint("`fuser %s/%s` names its process", s.store.Dir(id), session.LockFile)
+			return session.Session{}, cmp.Or[error](ctx.Err(), named)
 		}
 	}
 	err = s.endAwaited(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
@@ -47,10 +51,15 @@ func (s *repairs) Kill(ctx context.Context, id session.ID, reason string) (sessi
 	return ended, err
 }
 
+// endingTimeout is how long another command may take to end a session, on a slow Docker too.
+const endingTimeout = time.Minute
+
 // endAwaited is endDead for a caller that needs the end: another command may hold the session's lock,
 // for example to repair it, and fail. The error is nil if the session has ended or was removed.
 func (s *repairs) endAwaited(ctx context.Context, id session.ID, cause error) error {
-	for range 2 {
+	ending, cancel := context.WithTimeout(ctx, endingTimeout)
+	defer cancel()
+	for ending.Err() == nil {
 		if _, err := s.endDead(ctx, id, cause); err != nil {
 			return err
 		}
@@ -61,28 +70,14 @@ func (s *repairs) endAwaited(ctx context.Context, id session.ID, cause error) er
 		if err != nil {
 			return err
 		}
-		if err := s.awaitFree(ctx, id); err != nil {
-			return err
-		}
+		_ = session.AwaitFree(ending, s.store.Dir(id)) // if it is not free, the time is over
 	}
-	return s.inUse(id)
-}
-
-// awaitFree waits until no process holds the session's lock, for SandboxEndTimeout at most.
-func (s *repairs) awaitFree(ctx context.Context, id session.ID) error {
-	freeing, cancel := context.WithTimeout(ctx, SandboxEndTimeout)
-	defer cancel()
-	err := session.AwaitFree(freeing, s.store.Dir(id))
-	if err != nil && ctx.Err() == nil {
-		return s.inUse(id)
-	}
-	return err
+	return cmp.Or[error](ctx.Err(), inUse(id))
 }
 
 // inUse is the fault of a session whose lock another command holds for too long.
-func (s *repairs) inUse(id session.ID) error {
-	return fault.New(fault.Environment, "another aibox command is using %s", id).
-		Hint("`fuser %s/%s` names its process", s.store.Dir(id), session.LockFile)
+func inUse(id session.ID) *fault.Fault {
+	return fault.New(fault.Environment, "another aibox command is using %s", id)
 }
 
 // RemainsTimeout is how long the remaining processes of a dead sandbox may take to end.

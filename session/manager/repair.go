@@ -20,10 +20,6 @@ import (
 	"aibox/workspace"
 )
 
-// launchTimeout is how long a session's folder may have no spec before it counts as the
-// remains of a crash.
-const launchTimeout = 10 * time.Second
-
 // Repaired is a session that Repair has cleaned up.
 type Repaired struct {
 	ID session.ID
@@ -251,7 +247,7 @@ func (s *repairs) repairUnlaunched(ctx context.Context, id session.ID) (*Repaire
 	if err != nil || session.IsLocked(dir) {
 		return nil, nil // removed meanwhile, or in use
 	}
-	if age := time.Since(info.ModTime()).Abs(); logErr != nil && age < launchTimeout { // the clock may have been set back
+	if age := time.Since(info.ModTime()).Abs(); logErr != nil && age < session.LaunchTimeout { // the clock may have been set back
 		return nil, nil // a supervisor is about to use it
 	}
 	held, err := s.store.Lock(id) // IsLocked reports a lock that cannot be checked as free

@@ -51,8 +51,10 @@ func TestASessionThatAnotherCommandHoldsDoesNotCountAsEnded(t *testing.T) {
 	if err := d.EndDead(gone, id); !errors.Is(err, context.Canceled) {
 		t.Errorf("the session is held: %v", err)
 	}
-	d.must(lock.Close())
-	d.must(d.EndDead(t.Context(), id))
+	ended := make(chan error)
+	go func() { ended <- d.EndDead(t.Context(), id) }()
+	d.must(lock.Close()) // the other command has failed, before this one waits for it or later
+	d.must(<-ended)
 	if found, err := d.store.Load(id); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is left as %q, %v", found.State.Phase, err)
 	}
