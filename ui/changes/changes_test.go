@@ -167,7 +167,7 @@ func TestACommentIsStoredWithItsHunk(t *testing.T) {
 	sessions.fail = errors.New("the disk is full")
 	p.Press("c", "k", "ctrl+s")
 	p.Sees("the disk is full")
-	p.Sees("Comment on it once more")
+	p.Sees("Comment on line 2 of Makefile once more")
 	p.Press("esc")
 	if len(sessions.comments) != 3 {
 		t.Errorf("%+v", sessions.comments)

@@ -23,6 +23,7 @@ import (
 type commentDialog struct {
 	on    feedback.Comment // without its text
 	about string           // what the comment is about, escaped
+	again bool             // it could not be stored before
 	text  textarea.Model
 }
 
@@ -72,7 +73,11 @@ func (d *commentDialog) comment() feedback.Comment {
 // View returns the framed field.
 func (d *commentDialog) View(t theme.Theme) string {
 	var lines []string
-	for _, line := range frame.Wrap("Comment on "+d.about, d.text.Width()) {
+	title := "Comment on " + d.about
+	if d.again {
+		title += " once more"
+	}
+	for _, line := range frame.Wrap(title, d.text.Width()) {
 		lines = append(lines, t.Title.Render(line))
 	}
 	return t.Dialog.Render(strings.Join(append(lines, "", d.text.View(), "",
@@ -121,6 +126,7 @@ func (m *Model) openComment() {
 // commented brings a comment that was stored.
 type commented struct {
 	comment feedback.Comment
+	about   string // as in commentDialog
 	err     error
 }
 
@@ -142,7 +148,7 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 		if err != nil {
 			kept = comment
 		}
-		return commented{kept, err}
+		return commented{kept, d.about, err}
 	}
 }
 
@@ -168,7 +174,7 @@ func (m *Model) showComment(msg commented) {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		m.appeared.Start(m.now())
-		m.comment = &commentDialog{on: msg.comment, about: "it once more", text: newArea(msg.comment.Text)}
+		m.comment = &commentDialog{on: msg.comment, about: msg.about, again: true, text: newArea(msg.comment.Text)}
 		m.comment.on.Text = ""
 		m.comment.resize(m.width, m.height)
 		return

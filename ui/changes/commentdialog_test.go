@@ -60,9 +60,27 @@ func TestACommentThatCannotBeKeptReplacesNoOther(t *testing.T) {
 	if p.m.comment != nil {
 		t.Error("a second comment is written meanwhile")
 	}
-	p.Send(commented{feedback.Comment{Path: "a", Text: "first"}, errors.New("the disk is full")})
+	p.Send(commented{feedback.Comment{Path: "a", Text: "first"}, "a", errors.New("the disk is full")})
 	if p.m.comment == nil || p.m.comment.text.Value() != "first" || keep == nil {
 		t.Error("the comment is lost")
+	}
+}
+
+func TestACommentThatCannotBeKeptAndIsLeftIsStillNamed(t *testing.T) {
+	p, services := open(t)
+	p.goTo("src/big.txt")
+	p.Press("down", "c")
+	p.Type("why?")
+	services.fail = errors.New("the disk is full")
+	p.Press("ctrl+s")
+	p.Sees("Comment on line 2 of src/big.txt once more")
+	p.wait()
+	p.Press("esc", "S")
+	p.Sees("• on line 2 of src/big.txt")
+	p.wait()
+	p.Press("esc", "c")
+	if got := p.m.comment; got.text.Value() != "why?" || got.again {
+		t.Errorf("it opens %q, again %v", got.text.Value(), got.again)
 	}
 }
 
