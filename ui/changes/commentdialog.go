@@ -15,6 +15,8 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // commentDialog is the field for a comment. On the heading of a hunk or on a deleted line, the
@@ -87,8 +89,9 @@ func (d *commentDialog) View(t theme.Theme) string {
 // unfinished is a comment that the user has left before it was kept.
 type unfinished struct{ about, text string }
 
-// askUnfinished does what ends the review. It asks first if a comment would be lost, and names it.
-func (m *Model) askUnfinished(yes string, do func() tea.Cmd) tea.Cmd {
+// askUnfinished does what ends the review. It asks first if a comment would be lost, and names it. sends
+// means that the agent receives the comments that are kept.
+func (m *Model) askUnfinished(yes string, sends bool, do func() tea.Cmd) tea.Cmd {
 	switch {
 	case m.keeping:
 		m.note.Say("the last comment is still being kept; press the key again", nil)
@@ -96,18 +99,60 @@ func (m *Model) askUnfinished(yes string, do func() tea.Cmd) tea.Cmd {
 	case len(m.unfinished) == 0:
 		return do()
 	}
-	var about []string
-	for _, c := range m.unfinished {
-		about = append(about, "• on "+c.about)
-	}
-	slices.Sort(about)
-	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Go on without " + amount.Of(len(about), "unfinished comment") + "?",
-		Text:  strings.Join(about, "\n") + "\n\nThe agent does not receive it, and its text is lost when the review closes. To keep it, press c at the same place, then ctrl+s.",
+	asked := dialog.Confirm{
+		Title: "Go on without " + amount.Of(len(m.unfinished), "unfinished comment") + "?",
 		Yes:   yes,
 		Do:    func() tea.Msg { return confirmed{do} },
-	}, m.now())
+	}
+	for most := maxNamed; most >= 0; most-- {
+		asked.Text = m.withoutComments(sends, most)
+		if lipgloss.Height(asked.View(m.theme, m.width)) <= m.height {
+			break
+		}
+	}
+	m.ask = dialog.Ask(asked, m.now())
 	return nil
+}
+
+const (
+	maxNamed = 5   // unfinished comments that a question names
+	maxAbout = 110 // columns of each name: two rows
+)
+
+// withoutComments says what becomes of the unfinished comments, and names the first ones, at most most.
+func (m *Model) withoutComments(sends bool, most int) string {
+	var lines []string
+	for _, c := range m.unfinished {
+		lines = append(lines, "• on "+shortened(c.about))
+	}
+	slices.Sort(lines)
+	if n := len(lines) - most; n > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", n))
+	}
+	if most == 0 {
+		lines = nil // the title has their number
+	} else {
+		lines = append(lines, "")
+	}
+	them, texts, one := "it", "Its text is", "it"
+	if len(m.unfinished) > 1 {
+		them, texts, one = "them", "Their texts are", "one"
+	}
+	end := texts + " lost when the review closes. To keep " + one + ", press c at the same place, then ctrl+s."
+	if sends {
+		end = "The agent does not receive " + them + ". " + end
+	}
+	return strings.Join(append(lines, end), "\n")
+}
+
+// shortened cuts a long text in the middle, so that the kind of place and the file's name stay.
+func shortened(about string) string {
+	width := ansi.StringWidth(about)
+	if width <= maxAbout {
+		return about
+	}
+	const head = maxAbout / 2
+	return ansi.Truncate(about, head, "…") + ansi.TruncateLeft(about, width-(maxAbout-head), "")
 }
 
 // openComment shows the field for a comment at the cursor. While the last comment is being stored

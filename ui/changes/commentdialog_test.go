@@ -2,8 +2,11 @@ package changes
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/session/feedback"
 	"aibox/ui/changes/diff"
@@ -137,6 +140,39 @@ func TestAnUnfinishedCommentIsNamedBeforeTheReviewEnds(t *testing.T) {
 		}
 		if len(p.m.unfinished) != 1 {
 			t.Error("the text is lost before the review closes")
+		}
+	}
+}
+
+func TestTheQuestionAboutUnfinishedCommentsFitsAnyNumberOfThem(t *testing.T) {
+	for _, c := range []struct {
+		key         string
+		n, long     int
+		want, never string
+	}{
+		{"enter", 1, 0, "Its text is lost when the review closes. To keep it,", "The agent"},
+		{"S", 1, 0, "The agent does not receive it. Its text is lost", "more"},
+		{"enter", 2, 0, "Their texts are lost when the review closes. To keep one,", "The agent"},
+		{"S", 20, 0, "The agent does not receive them. Their texts are lost", ""},
+		{"S", 20, 0, "and 15 more", "on line 6 "},
+		{"S", 20, 80, "end", ""},
+		{"S", 20, 4000, "• on line 1 of ", ""},
+	} {
+		for _, height := range []int{12, 24} {
+			p := newUser(t, &recorded{set: worked(t)}, 80, height)
+			p.Press("A")
+			p.m.unfinished = map[feedback.Comment]unfinished{}
+			for i := 1; i <= c.n; i++ {
+				about := fmt.Sprintf("line %d of %send", i, strings.Repeat("x", c.long))
+				p.m.unfinished[feedback.Comment{Path: "a", Line: i}] = unfinished{about, "why?"}
+			}
+			p.Press(c.key)
+			p.Sees(fmt.Sprintf("Go on without %s?", amount.Of(c.n, "unfinished comment")))
+			p.Sees("cancel (n)")
+			p.Fits("the question")
+			if text := strings.Join(strings.Fields(p.m.ask.Text), " "); height > 12 && !strings.Contains(text, c.want) || c.never != "" && strings.Contains(text, c.never) {
+				t.Errorf("%d comments, %s at %d rows: %q", c.n, c.key, height, text)
+			}
 		}
 	}
 }

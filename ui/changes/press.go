@@ -117,7 +117,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.comment):
 		m.openComment()
 	case key.Matches(msg, k.sendBack):
-		return m.askUnfinished("send back", m.sendBack)
+		return m.askUnfinished("send back", true, m.sendBack)
 	case key.Matches(msg, k.undo):
 		m.undo()
 		return m.load()
@@ -130,7 +130,7 @@ func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.target):
 		m.switchTarget()
 	case key.Matches(msg, k.deliver):
-		return m.askUnfinished("go on", m.deliver)
+		return m.askUnfinished("go on", false, m.deliver)
 	}
 	return nil
 }
