@@ -121,7 +121,7 @@ func (m *Model) pressConflict(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, back):
 	case key.Matches(msg, asBranch):
 		m.switchTarget()
-		return m.askUnfinished("go on", false, m.deliver)
+		return m.deliver() // the accept that conflicted has asked about unfinished comments
 	case key.Matches(msg, leaveOut):
 		m.exclude(c.steps)
 	case key.Matches(msg, showFile):

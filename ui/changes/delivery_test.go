@@ -131,6 +131,23 @@ func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	}
 }
 
+func TestAConflictAsksNothingAgainAboutUnfinishedComments(t *testing.T) {
+	p, services := open(t)
+	p.Press("c")
+	p.Type("why?")
+	p.Press("esc", "T", "A", "enter")
+	p.Sees("Go on without 1 unfinished comment?")
+	p.wait()
+	p.Press("y")
+	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/r", Conflicts: []worktree.Step{{Path: "README.md", Action: worktree.ActionConflict, Reason: "r"}}})
+	p.accept()
+	p.Sees("Nothing was changed")
+	p.Press("b")
+	if p.m.ask != nil || p.m.draft.Target() != accept.ToBranch || !p.m.delivery.asks() {
+		t.Errorf("it does not go on to a branch: %s", p.View())
+	}
+}
+
 func TestTheLastQuestionIgnoresKeysTypedAhead(t *testing.T) {
 	p, services := open(t)
 	p.User.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
