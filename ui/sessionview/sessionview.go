@@ -60,6 +60,7 @@ type Model struct {
 	form   *form
 	note   frame.Note
 	said   string // the last note about what the user did, which the next key clears
+	unread string // the note about a record that could not be read, which reading it clears
 }
 
 // New makes the screen of a session. Its commands end with ctx.
@@ -179,8 +180,13 @@ func (m *Model) say(text string, err error) {
 func (m *Model) takeSession(msg found) tea.Cmd {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
+		m.unread = m.note.Text()
 		return nil
 	}
+	if m.unread != "" && m.note.Text() == m.unread {
+		m.note.Say("", nil)
+	}
+	m.unread = ""
 	first := !m.loaded
 	m.session, m.loaded = msg.session, true
 	m.log.SetOver(m.finished())
@@ -237,6 +243,7 @@ func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 	}
 	if msg.Err != nil {
 		m.note.Say("", msg.Err)
+		m.unread = "" // the error stays, as no more events follow
 	}
 	return m.find()
 }

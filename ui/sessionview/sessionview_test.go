@@ -15,6 +15,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/stream"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -145,6 +146,21 @@ func TestTheNextKeyClearsOnlyANoteAboutAKey(t *testing.T) {
 	p.Sees("r does nothing")
 	p.Press("up")
 	p.DoesNotSee("does nothing")
+}
+
+func TestOnlyAnErrorOfReadingTheSessionIsClearedOnceItIsRead(t *testing.T) {
+	p := open(t, running())
+	damaged := errors.New("the record is damaged")
+	p.Send(found{err: damaged})
+	p.Sees("the record is damaged")
+	p.Run(p.m.find())
+	p.DoesNotSee("the record is damaged")
+	p.Send(found{err: damaged})
+	p.Send(actionDone{err: errors.New("it would not")})
+	p.Sees("it would not")
+	p.Send(found{err: damaged})
+	p.Send(stream.Batch[audit.Event]{Err: damaged})
+	p.Sees("the record is damaged")
 }
 
 func TestEveryKeyOpensItsScreen(t *testing.T) {
