@@ -36,6 +36,22 @@ func (b *Summary) meets(need Need) bool {
 	}[need]
 }
 
+// beforeEnd reports whether the action is one on a session that has not ended.
+func (n Need) beforeEnd() bool { return n == NeedsSandbox || n == NeedsStop || n == NeedsSnapshot }
+
+// Obstacle returns what Summary.Obstacle does, or that the supervisor of a session that has not ended has died. A
+// summary does not show that. It returns the latter also for an action that Actions offers.
+func Obstacle(s *session.Session, need Need) string {
+	b := Of(s)
+	if why := b.obstacleOfKind(need); why != "" {
+		return why
+	}
+	if !s.Alive && b.Phase != session.Ended {
+		return "the supervisor of " + string(b.ID) + " has died"
+	}
+	return b.Obstacle(need)
+}
+
 // Obstacle returns a clause that says why an action does not apply to the session: "0dq4f-codex is still
 // running". It returns "" for an action that Actions offers.
 func (b *Summary) Obstacle(need Need) string {
@@ -43,19 +59,11 @@ func (b *Summary) Obstacle(need Need) string {
 	if b.meets(need) {
 		return ""
 	}
-	switch need {
-	case NeedsSandbox, NeedsStop, NeedsRemove, NeedsEnd:
-	case NeedsSnapshot:
-		if b.Template == "" {
-			return id + " is the session of an agent"
-		}
-	default:
-		if b.Template != "" {
-			return id + " is a sandbox without an agent"
-		}
+	if why := b.obstacleOfKind(need); why != "" {
+		return why
 	}
 	switch {
-	case b.Phase == session.Ended && need <= NeedsSnapshot:
+	case b.Phase == session.Ended && need.beforeEnd():
 		return id + " has ended"
 	case b.Phase == session.Ended:
 		return b.obstacleAfterEnd(need)
@@ -70,6 +78,22 @@ func (b *Summary) Obstacle(need Need) string {
 	default:
 		return id + " is still running"
 	}
+}
+
+// obstacleOfKind is Obstacle for an action that never applies to this kind of session.
+func (b *Summary) obstacleOfKind(need Need) string {
+	switch need {
+	case NeedsSandbox, NeedsStop, NeedsRemove, NeedsEnd:
+	case NeedsSnapshot:
+		if b.Template == "" {
+			return string(b.ID) + " is the session of an agent"
+		}
+	default:
+		if b.Template != "" {
+			return string(b.ID) + " is a sandbox without an agent"
+		}
+	}
+	return ""
 }
 
 // obstacleAfterEnd is Obstacle for an ended session and an action on its work.

@@ -43,6 +43,25 @@ func TestAnObstacleSaysWhyAnActionDoesNotApply(t *testing.T) {
 	}
 }
 
+func TestAnObstacleOfASessionNamesADeadSupervisor(t *testing.T) {
+	for _, phase := range []session.Phase{session.Queued, session.Running, session.Ending, session.Ended} {
+		for need := range needs {
+			s := session.Session{Spec: session.Spec{ID: "0a", Agent: "codex"}, State: session.State{Phase: phase}, Alive: true}
+			b := Of(&s)
+			want := b.Obstacle(need)
+			if got := Obstacle(&s, need); got != want {
+				t.Errorf("%s, alive: %q, not %q", phase, got, want)
+			}
+			if s.Alive = false; phase != session.Ended && need != NeedsSnapshot {
+				want = "the supervisor of 0a has died"
+			}
+			if got := Obstacle(&s, need); got != want {
+				t.Errorf("%s, dead: %q, not %q", phase, got, want)
+			}
+		}
+	}
+}
+
 // truths are the ends of all clauses, with what makes each one true.
 var truths = map[string]func(Summary) bool{
 	"has not started yet":      func(b Summary) bool { return b.Phase == session.Queued || b.Phase == session.Preparing },

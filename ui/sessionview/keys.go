@@ -223,14 +223,8 @@ func (m *Model) refuse(msg tea.KeyPressMsg) bool {
 	default:
 		return false
 	}
-	b := summary.Of(&m.session)
-	why := b.Obstacle(need)
-	switch {
-	case !m.session.Alive && b.Phase != session.Ended && need <= summary.NeedsStop:
-		why = "the supervisor of " + string(m.id) + " has died"
-	case key.Matches(msg, k.extend) && b.Phase == session.Running:
-		why = string(m.id) + " has no time limit"
-	}
+	// The session meets the need of a key that is disabled only if the key is extend.
+	why := cmp.Or(summary.Obstacle(&m.session, need), string(m.id)+" has no time limit")
 	m.say(msg.String()+" does nothing: "+why, nil)
 	return true
 }

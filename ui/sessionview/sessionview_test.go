@@ -126,10 +126,20 @@ func TestAKeyThatDoesNotApplySaysWhy(t *testing.T) {
 func TestAKeyOfASessionWhoseSupervisorDiedSaysSo(t *testing.T) {
 	s := running()
 	s.session.Alive = false
-	for _, k := range []string{"s", "i", "$", "P", "x", "c", "e"} {
+	for _, k := range []string{"s", "i", "$", "P", "x", "c", "e", "r", "S", "F", "R"} {
 		p := open(t, s)
 		p.Press(k)
 		p.Sees(k + " does nothing: the supervisor of 0abcd-codex has died")
+	}
+}
+
+func TestOnlyTheKeyForMoreTimeNeedsATimeLimit(t *testing.T) {
+	s := running()
+	s.session.Timeout = 0
+	for key, want := range map[string]string{"e": "has no time limit", "R": "is still running", "F": "is still running"} {
+		p := open(t, s)
+		p.Press(key)
+		p.Sees(key + " does nothing: 0abcd-codex " + want)
 	}
 }
 
