@@ -216,7 +216,7 @@ func (b *browser) showHits(msg searched) tea.Cmd {
 	if again {
 		current = b.search.hit()
 	}
-	note, err := b.search.take(msg, b.diff.Files)
+	note, err := b.search.take(msg, b.diff.Files, b.diff.File())
 	b.diff.Match = b.search.match
 	if note != "" || err != nil {
 		b.note.Say(note, err)

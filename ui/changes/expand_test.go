@@ -303,17 +303,32 @@ func TestASearchOfOneFileStaysInItWhenLinesOfAnotherAreShown(t *testing.T) {
 	p.Sees("new line: 1 of 1 in this file")
 	for _, keys := range [][]string{{"tab", "e"}, {"E"}, {"z"}, {"E"}} {
 		p.Press(keys...)
-		p.Sees("new line: 1 of 1 in this file")
+		p.Sees("new line: 1 of 1 in a")
 	}
-	p.Press("shift+tab")
+	p.Press("/")
+	p.Sees("search this file: ")
+	p.Press("esc", "shift+tab")
+	p.Sees("new line: 1 of 1 in this file")
 	late := p.m.Update(keymap.Press("e"))
 	p.Press("tab")
 	p.Run(late)
-	p.Sees("new line: 1 of 1 in this file")
+	p.Sees("new line: 1 of 1 in a")
 	p.Press("n")
 	if path := p.m.diff.File().Change.Path; path != "a" {
 		t.Errorf("the hit is in %s", path)
 	}
+}
+
+func TestASearchOfAFileThatIsNoLongerShownNamesIt(t *testing.T) {
+	set := reviewtest.ChangeSet(t, map[string]string{"a": "old\n", "b": "old\n"}, map[string]string{"a": "new\n", "b": "new\n"})
+	p := newUser(t, &recorded{set: set}, 100, 40)
+	p.Press("/", "tab")
+	p.Type("nothing")
+	hits := p.m.Update(keymap.Press("enter"))
+	p.Press("tab")
+	p.Sees("searching a…")
+	p.Run(hits)
+	p.Sees("no match for nothing in a")
 }
 
 func TestARepeatedSearchCountsNoLinesOfItsFileThatWereHidden(t *testing.T) {

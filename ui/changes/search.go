@@ -189,8 +189,11 @@ func appendHits(hits []hit, path review.Path, hunks []review.Hunk, match *regexp
 
 // take keeps the hits, in the order of the files, and makes the first one current. It returns an
 // error or a note when there is nothing to go to. After an error, the search keeps its earlier hits.
-func (s *search) take(msg searched, files []*diff.File) (note string, err error) {
-	again := s.again
+func (s *search) take(msg searched, files []*diff.File, shown *diff.File) (note string, err error) {
+	again, where := s.again, "any file"
+	if !s.all {
+		where = s.where(shown)
+	}
 	s.running, s.again = false, false
 	if msg.err != nil {
 		if len(s.hits) == 0 {
@@ -207,7 +210,7 @@ func (s *search) take(msg searched, files []*diff.File) (note string, err error)
 	if len(s.hits) > 0 {
 		return "", nil
 	}
-	note = fmt.Sprintf("no match for %s in %s", termtext.Escape(s.text), map[bool]string{false: "this file", true: "any file"}[s.all])
+	note = fmt.Sprintf("no match for %s in %s", termtext.Escape(s.text), where)
 	if again {
 		note = fmt.Sprintf("no line with %s is shown anymore", termtext.Escape(s.text))
 	}
@@ -250,21 +253,26 @@ func (s *search) step(n int) bool {
 	return true
 }
 
-func (s *search) where() string {
-	if s.all {
+// where says which files are searched, or will be after the text is typed, while a file is shown.
+func (s *search) where(shown *diff.File) string {
+	switch {
+	case s.all:
 		return "all files"
+	case s.field == nil && s.in != shown:
+		return s.in.Change.Path.String()
+	default:
+		return "this file"
 	}
-	return "this file"
 }
 
-// View returns the field, or which hit is the current one.
-func (s *search) View(t theme.Theme) string {
+// View returns the field, or which hit is the current one, while a file is shown.
+func (s *search) View(t theme.Theme, shown *diff.File) string {
 	switch {
 	case s.field != nil:
 		other := map[bool]string{false: "all files", true: "this file only"}[s.all]
-		return t.Title.Render("search "+s.where()+": ") + s.field.View() + t.Faint.Render("tab: "+other)
+		return t.Title.Render("search "+s.where(shown)+": ") + s.field.View() + t.Faint.Render("tab: "+other)
 	case s.running:
-		return t.Faint.Render("searching " + s.where() + "…")
+		return t.Faint.Render("searching " + s.where(shown) + "…")
 	case s.text != "":
 		more := ""
 		if s.more {
@@ -274,7 +282,7 @@ func (s *search) View(t theme.Theme) string {
 		if s.names > 0 {
 			names = " (" + amount.Of(s.names, "file name") + ")"
 		}
-		return fmt.Sprintf("%s: %d of %d%s in %s%s", termtext.Escape(s.text), s.at+1, len(s.hits), more, s.where(), names)
+		return fmt.Sprintf("%s: %d of %d%s in %s%s", termtext.Escape(s.text), s.at+1, len(s.hits), more, s.where(shown), names)
 	default:
 		return ""
 	}

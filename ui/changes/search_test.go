@@ -38,7 +38,7 @@ func TestASearchHasAFieldThatCanBeLeft(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	s.end()
-	if s.text != "" || s.match != nil || !s.all || s.View(theme.New(true)) != "" {
+	if s.text != "" || s.match != nil || !s.all || s.View(theme.New(true), nil) != "" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -50,7 +50,7 @@ func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
 		t.Error("there is a hit already")
 	}
 	hits := []hit{{path: "a", line: 1}, {path: "b", line: 7}, {path: "a", line: 5}}
-	if note, err := s.take(searched{hits: hits}, files); note != "" || err != nil || s.running {
+	if note, err := s.take(searched{hits: hits}, files, nil); note != "" || err != nil || s.running {
 		t.Fatalf("%q, %v", note, err)
 	}
 	if want := []hit{hits[1], hits[0], hits[2]}; !slices.Equal(s.hits, want) {
@@ -67,14 +67,14 @@ func TestASearchStepsThroughItsHitsAroundTheEnds(t *testing.T) {
 	}
 	s.step(-1)
 	s.awaited = true
-	if _, err := s.take(searched{hits: hits[:1], err: errors.New("the disk failed")}, files); err == nil || len(s.hits) != 3 || s.hit() != hits[2] || !s.awaited {
+	if _, err := s.take(searched{hits: hits[:1], err: errors.New("the disk failed")}, files, nil); err == nil || len(s.hits) != 3 || s.hit() != hits[2] || !s.awaited {
 		t.Errorf("a search that failed leaves %+v, %v", s, err)
 	}
-	if _, err := s.take(searched{hits: hits[:1]}, files); err != nil || s.hit() != hits[0] || s.awaited {
+	if _, err := s.take(searched{hits: hits[:1]}, files, nil); err != nil || s.hit() != hits[0] || s.awaited {
 		t.Errorf("%+v", s)
 	}
 	s.awaited = true
-	if note, _ := s.take(searched{}, files); s.awaited || note != "no match for x in this file" || s.match != nil {
+	if note, _ := s.take(searched{}, files, nil); s.awaited || note != "no match for x in this file" || s.match != nil {
 		t.Errorf("%q", note)
 	}
 }

@@ -87,7 +87,7 @@ func (m *Model) foot() []string {
 		total = draftSummary(m.draft, m.theme, m.width)
 	}
 	note := m.note.Lines(m.theme, m.width, noteRows)
-	switch text := m.search.View(m.theme); {
+	switch text := m.search.View(m.theme, m.diff.File()); {
 	case m.busy != "":
 		note = []string{m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))}
 	case m.note.Text() == "" && text != "":
