@@ -15,6 +15,7 @@ import (
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/process"
+	"aibox/ui/page"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -258,8 +259,8 @@ func (e *processExit) Unwrap() error { return e.err }
 type exitShown bool
 
 func (e *exitShown) add(flags *pflag.FlagSet) {
-	flags.BoolVar((*bool)(e), "show-exit-code", false, "print the exit code of a program that failed")
-	_ = flags.MarkHidden("show-exit-code") // it exists
+	flags.BoolVar((*bool)(e), page.ShowExitCode, false, "print the exit code of a program that failed")
+	_ = flags.MarkHidden(page.ShowExitCode) // it exists
 }
 
 // print prints the exit code of a program that ran and failed, unless the reason is reported. The program may

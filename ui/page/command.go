@@ -17,20 +17,21 @@ type Command struct {
 	Wait bool
 }
 
-// showExitCode is a flag of commands that run a program in a sandbox, which may fail and print nothing.
-const showExitCode = "--show-exit-code"
+// ShowExitCode is the name of a hidden flag of the commands that run a program in a sandbox, which may fail and
+// print nothing.
+const ShowExitCode = "show-exit-code"
 
 // Attach shows the terminal of a session's agent.
 func Attach(id session.ID) Command { return Command{Args: []string{"attach", string(id)}} }
 
 // Shell opens a shell in a session's sandbox.
 func Shell(id session.ID) Command {
-	return Command{Args: []string{"shell", showExitCode, string(id)}}
+	return Command{Args: []string{"shell", "--" + ShowExitCode, string(id)}}
 }
 
 // RunInside runs a command line in a session's sandbox, on a terminal of its own.
 func RunInside(id session.ID, line string) Command {
-	return Command{Args: []string{"exec", "-it", showExitCode, string(id), "--", "sh", "-c", line}, Wait: true}
+	return Command{Args: []string{"exec", "-it", "--" + ShowExitCode, string(id), "--", "sh", "-c", line}, Wait: true}
 }
 
 // CopyOut copies a path of a session's sandbox to one of this machine.
