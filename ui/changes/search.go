@@ -38,6 +38,7 @@ type hit struct {
 type search struct {
 	field   *textinput.Model // while it is typed; nil otherwise
 	all     bool             // in all files
+	wasAll  bool             // all before the field was opened
 	in      *diff.File       // the file that is searched, unless all are
 	text    string           // empty when there is no search
 	match   *regexp.Regexp
@@ -67,7 +68,7 @@ func (s *search) open(width int) {
 	field.SetValue(s.text)
 	field.CursorEnd()
 	field.Focus()
-	s.field = &field
+	s.field, s.wasAll = &field, s.all
 	s.resize(width)
 }
 
@@ -86,7 +87,7 @@ func (s *search) Update(msg tea.Msg) (begins bool) {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		switch press.String() {
 		case "esc", "ctrl+c":
-			s.field = nil
+			s.field, s.all = nil, s.wasAll
 			return false
 		case "tab":
 			s.all = !s.all

@@ -37,6 +37,11 @@ func TestASearchHasAFieldThatCanBeLeft(t *testing.T) {
 	if !s.Update(keymap.Press("enter")) || s.text != "one" || !s.all || !s.running {
 		t.Fatalf("%+v", s)
 	}
+	s.open(80)
+	s.Update(keymap.Press("tab"))
+	if s.Update(keymap.Press("esc")); !s.all || s.text != "one" {
+		t.Errorf("a field that is left changes the search to %+v", s)
+	}
 	s.end()
 	if s.text != "" || s.match != nil || !s.all || s.View(theme.New(true), nil) != "" {
 		t.Errorf("%+v", s)
