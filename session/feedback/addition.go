@@ -65,7 +65,7 @@ func (f Feedback) Equal(other Feedback) bool {
 	return errA == nil && errB == nil && reflect.DeepEqual(a, b)
 }
 
-// reread returns what is read after f was stored.
+// reread returns the feedback that a reader gets after f was stored.
 func (f Feedback) reread() (read Feedback, err error) {
 	data, err := json.Marshal(f)
 	if err != nil {
