@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -214,12 +215,15 @@ func TestResultIsDeliveredWhileAnotherProbeRuns(t *testing.T) {
 		{Name: "slow", Kind: HTTP, Target: "http://" + listener.Addr().String(), Want: Refused, Timeout: 60_000},
 		{Name: "quick", Kind: TCP, Target: closed(t), Want: Refused},
 	}}
+	var mu sync.Mutex
 	var order []string
 	Run(t.Context(), plan, func(place int, r Result) {
 		if plan.Probes[place].Name != r.Name {
 			t.Errorf("%q is at place %d", r.Name, place)
 		}
+		mu.Lock()
 		order = append(order, r.Name)
+		mu.Unlock()
 		if r.Name == "quick" {
 			close(quickEnded)
 		}
