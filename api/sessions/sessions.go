@@ -4,6 +4,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/api/creation"
+	"aibox/api/eventstream"
 	"aibox/api/setting"
 	"aibox/app/agentsession"
 	"aibox/audit"
@@ -151,9 +153,6 @@ func matches(filter *aiboxv1.ListSessionsRequest, metadata map[string]string, s 
 	return len(states) == 0 && (filter.GetAgent() == "" || filter.GetAgent() == s.GetAgent())
 }
 
-// alive is the time between keep-alive events.
-const alive = 15 * time.Second
-
 // Events streams the events of a session.
 func (h *Handler) Events(ctx context.Context, r *connect.Request[aiboxv1.SessionEventsRequest], stream *connect.ServerStream[aiboxv1.SessionEvent]) error {
 	if r.Msg.GetFromSeq() < 0 {
@@ -164,42 +163,18 @@ func (h *Handler) Events(ctx context.Context, r *connect.Request[aiboxv1.Session
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	events, ended := make(chan *aiboxv1.SessionEvent), make(chan error, 1)
-	go func() {
-		defer close(events)
-		ended <- cases.Events(ctx, session.ID(r.Msg.GetSessionId()), int(max(r.Msg.GetFromSeq()-1, 0)), func(e audit.Event) error {
-			if e.Seq < 0 { // for the counters, which are not in the log
-				return nil
-			}
-			select {
-			case events <- toEvent(&e):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
-	}()
-	defer func() {
-		cancel()
-		for range events { // until the reader has ended
-		}
-	}()
-	tick := time.NewTicker(alive)
-	defer tick.Stop()
-	for {
-		event := &aiboxv1.SessionEvent{Time: timestamppb.Now(), Kind: "alive"}
-		select {
-		case next, more := <-events:
-			if !more {
-				return <-ended
-			}
-			event = next
-		case <-tick.C:
-		}
-		if err := stream.Send(event); err != nil {
-			return err
-		}
+	defer cancel()
+	alive := func() *aiboxv1.SessionEvent {
+		return &aiboxv1.SessionEvent{Time: timestamppb.Now(), Kind: "alive"}
 	}
+	sending := eventstream.NewSender(stream.Send, alive, cancel, eventstream.Alive)
+	err = cases.Events(ctx, session.ID(r.Msg.GetSessionId()), int(max(r.Msg.GetFromSeq()-1, 0)), func(e audit.Event) error {
+		if e.Seq < 0 { // for the counters, which are not in the log
+			return nil
+		}
+		return sending.Send(toEvent(&e))
+	})
+	return cmp.Or(sending.End(), err)
 }
 
 // toEvent returns an event of the schema, whose numbers begin with 1.
