@@ -26,10 +26,10 @@ const (
 	needs // their number
 )
 
-// meets reports whether the session offers an action with the need.
-func (b *Summary) meets(need Need) bool {
+// Meets reports whether the session offers an action with the need.
+func (b *Summary) Meets(need Need) bool {
 	can := b.Actions()
-	return map[Need]bool{
+	return [needs]bool{
 		NeedsSandbox: can.Enter, NeedsStop: can.Stop, NeedsSnapshot: can.Snapshot, NeedsEnd: b.Phase == session.Ended,
 		NeedsDiff: can.Diff, NeedsReview: can.Review, NeedsAccept: can.Accept, NeedsDiscard: can.Discard, NeedsRestore: can.Restore,
 		NeedsRemove: can.Remove, NeedsWorkspace: can.Workspace, NeedsSendBack: can.SendBack,
@@ -56,7 +56,7 @@ func Obstacle(s *session.Session, need Need) string {
 // running". It returns "" for an action that Actions offers.
 func (b *Summary) Obstacle(need Need) string {
 	id := string(b.ID)
-	if b.meets(need) {
+	if b.Meets(need) {
 		return ""
 	}
 	if why := b.obstacleOfKind(need); why != "" {

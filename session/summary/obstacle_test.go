@@ -88,7 +88,7 @@ func TestEveryObstacleIsTrueAndNoOfferedActionHasOne(t *testing.T) {
 	for _, b := range possible() {
 		for need := range needs {
 			why := b.Obstacle(need)
-			if b.meets(need) != (why == "") {
+			if b.Meets(need) != (why == "") {
 				t.Fatalf("%+v: the obstacle to %d is %q", b, need, why)
 			}
 			if why == "" {

@@ -22,13 +22,13 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.stop):
-		m.askStop(m.list.able(canStop))
+		m.askStop(m.list.able(summary.NeedsStop))
 	case key.Matches(msg, k.discard):
-		m.askDiscard(m.list.able(canDiscard))
+		m.askDiscard(m.list.able(summary.NeedsDiscard))
 	case key.Matches(msg, k.restore):
-		m.askRestore(m.list.able(canRestore))
+		m.askRestore(m.list.able(summary.NeedsRestore))
 	case key.Matches(msg, k.remove):
-		m.askRemove(m.list.able(canRemove))
+		m.askRemove(m.list.able(summary.NeedsRemove))
 	case key.Matches(msg, k.compare):
 		return page.Ask(m.compared())
 	case key.Matches(msg, k.newRun):

@@ -42,10 +42,35 @@ func newKeys() keys {
 	}
 }
 
+// conditional is a key that applies only to sessions that meet a need.
+type conditional struct {
+	key     *key.Binding
+	need    summary.Need
+	several bool // it acts on the marked sessions, if there are any
+}
+
+func (k *keys) conditional() []conditional {
+	return []conditional{
+		{&k.stop, summary.NeedsStop, true},
+		{&k.discard, summary.NeedsDiscard, true},
+		{&k.restore, summary.NeedsRestore, true},
+		{&k.remove, summary.NeedsRemove, true},
+		{&k.enter, summary.NeedsSandbox, false},
+		{&k.ports, summary.NeedsSandbox, false},
+		{&k.snapshot, summary.NeedsSnapshot, false},
+		{&k.sendBack, summary.NeedsSendBack, false},
+		{&k.fork, summary.NeedsSendBack, false},
+		{&k.review, summary.NeedsReview, false},
+		{&k.diff, summary.NeedsDiff, false},
+		{&k.accept, summary.NeedsAccept, false},
+		{&k.workspace, summary.NeedsWorkspace, false},
+	}
+}
+
 // enableKeys enables the keys that can do something now.
 func (m *Model) enableKeys() {
 	k, b := &m.keys, m.list.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.sendBack, &k.fork, &k.network, &k.workspace, &k.copy, &k.enter, &k.ports, &k.snapshot, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.open, &k.read, &k.again, &k.network, &k.copy, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
@@ -53,20 +78,14 @@ func (m *Model) enableKeys() {
 		k.attach.SetEnabled(can.Attach)
 		k.open.SetEnabled(!can.Attach)
 		k.read.SetEnabled(can.Attach)
-		k.review.SetEnabled(can.Review)
-		k.diff.SetEnabled(can.Diff)
-		k.accept.SetEnabled(can.Accept)
-		k.workspace.SetEnabled(can.Workspace)
-		k.enter.SetEnabled(can.Enter)
-		k.ports.SetEnabled(can.Enter)
-		k.snapshot.SetEnabled(can.Snapshot)
-		k.sendBack.SetEnabled(can.SendBack)
-		k.fork.SetEnabled(can.SendBack)
 	}
-	k.stop.SetEnabled(len(m.list.able(canStop)) > 0)
-	k.discard.SetEnabled(len(m.list.able(canDiscard)) > 0)
-	k.restore.SetEnabled(len(m.list.able(canRestore)) > 0)
-	k.remove.SetEnabled(len(m.list.able(canRemove)) > 0)
+	for _, c := range k.conditional() {
+		if c.several {
+			c.key.SetEnabled(len(m.list.able(c.need)) > 0)
+		} else {
+			c.key.SetEnabled(b != nil && b.Meets(c.need))
+		}
+	}
 	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.reverse, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
 	}

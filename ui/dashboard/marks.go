@@ -71,17 +71,12 @@ func (l *list) chosen() []*summary.Summary {
 }
 
 // able returns the chosen sessions that allow an action.
-func (l *list) able(can func(summary.Actions) bool) []*summary.Summary {
+func (l *list) able(need summary.Need) []*summary.Summary {
 	var able []*summary.Summary
 	for _, b := range l.chosen() {
-		if can(b.Actions()) {
+		if b.Meets(need) {
 			able = append(able, b)
 		}
 	}
 	return able
 }
-
-func canStop(o summary.Actions) bool    { return o.Stop }
-func canDiscard(o summary.Actions) bool { return o.Discard }
-func canRestore(o summary.Actions) bool { return o.Restore }
-func canRemove(o summary.Actions) bool  { return o.Remove }

@@ -1,41 +1,22 @@
 package dashboard
 
 import (
-	"aibox/session/summary"
-
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
 // refuse says why a key that acts on sessions does nothing now. It ignores other keys.
 func (m *Model) refuse(msg tea.KeyPressMsg) {
-	b, k := m.list.current(), newKeys()
+	b, k := m.list.current(), newKeys() // the keys of m are disabled
 	if b == nil {
 		return
 	}
-	for _, c := range []struct {
-		key  key.Binding
-		need summary.Need
-	}{
-		{k.stop, summary.NeedsStop},
-		{k.enter, summary.NeedsSandbox},
-		{k.ports, summary.NeedsSandbox},
-		{k.snapshot, summary.NeedsSnapshot},
-		{k.sendBack, summary.NeedsSendBack},
-		{k.fork, summary.NeedsSendBack},
-		{k.review, summary.NeedsReview},
-		{k.diff, summary.NeedsDiff},
-		{k.accept, summary.NeedsAccept},
-		{k.discard, summary.NeedsDiscard},
-		{k.restore, summary.NeedsRestore},
-		{k.remove, summary.NeedsRemove},
-		{k.workspace, summary.NeedsWorkspace},
-	} {
-		if !key.Matches(msg, c.key) {
+	for _, c := range k.conditional() {
+		if !key.Matches(msg, *c.key) {
 			continue
 		}
 		why := b.Obstacle(c.need)
-		if len(m.list.marked) > 0 && key.Matches(msg, k.stop, k.discard, k.restore, k.remove) {
+		if c.several && len(m.list.marked) > 0 {
 			why = "it applies to none of the marked sessions"
 		}
 		m.note.Say(msg.String()+" does nothing: "+why, nil)
