@@ -162,7 +162,7 @@ func (m *Model) pressForm(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, takeForm):
 		command, complete, err := f.take()
 		if err != nil {
-			m.say("", err)
+			m.say(aboutAction, "", err)
 		}
 		if !complete {
 			return nil

@@ -130,8 +130,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.output().Typing():
 		return m.output().Press(msg)
 	}
-	if !m.note.Failed() || m.note.Text() == m.said {
-		m.note.Say("", nil) // it was about the last key
+	if m.about == aboutAction {
+		m.note.Say("", nil)
 	}
 	switch {
 	case key.Matches(msg, k.raw):
@@ -225,7 +225,7 @@ func (m *Model) refuse(msg tea.KeyPressMsg) bool {
 	}
 	// The session meets the need of a key that is disabled only if the key is extend.
 	why := cmp.Or(summary.Obstacle(&m.session, need), string(m.id)+" has no time limit")
-	m.say(msg.String()+" does nothing: "+why, nil)
+	m.say(aboutAction, msg.String()+" does nothing: "+why, nil)
 	return true
 }
 

@@ -59,9 +59,17 @@ type Model struct {
 	ask    *dialog.Confirm
 	form   *form
 	note   frame.Note
-	said   string // the last note about what the user did, which the next key clears
-	unread string // the note about a record that could not be read, which reading it clears
+	about  noteAbout
 }
+
+// noteAbout is what the note is about, which decides when it goes away.
+type noteAbout int
+
+const (
+	aboutAction noteAbout = iota // the next key clears it
+	aboutRecord                  // an error; reading the record clears it
+	aboutEvents                  // an error that stays, as no more events follow
+)
 
 // New makes the screen of a session. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
@@ -146,10 +154,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case screenLoaded:
 		return m.takeScreen(msg)
 	case actionDone:
-		m.say(msg.text, msg.err)
+		m.say(aboutAction, msg.text, msg.err)
 		return m.find()
 	case page.Returned:
-		m.say(msg.Text, msg.Err)
+		m.say(aboutAction, msg.Text, msg.Err)
 		return m.find()
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -169,24 +177,22 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// say shows a note about what the user did.
-func (m *Model) say(text string, err error) {
+// say shows a note.
+func (m *Model) say(about noteAbout, text string, err error) {
 	m.note.Say(text, err)
-	m.said = m.note.Text()
+	m.about = about
 }
 
 // takeSession stores the session. The first time it also starts to read the output or the
 // terminal's screen.
 func (m *Model) takeSession(msg found) tea.Cmd {
 	if msg.err != nil {
-		m.note.Say("", msg.err)
-		m.unread = m.note.Text()
+		m.say(aboutRecord, "", msg.err)
 		return nil
 	}
-	if m.unread != "" && m.note.Text() == m.unread {
-		m.note.Say("", nil)
+	if m.about == aboutRecord {
+		m.say(aboutAction, "", nil)
 	}
-	m.unread = ""
 	first := !m.loaded
 	m.session, m.loaded = msg.session, true
 	m.log.SetOver(m.finished())
@@ -242,8 +248,7 @@ func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
 		return tea.Batch(find, m.awaitEvents())
 	}
 	if msg.Err != nil {
-		m.note.Say("", msg.Err)
-		m.unread = "" // the error stays, as no more events follow
+		m.say(aboutEvents, "", msg.Err)
 	}
 	return m.find()
 }

@@ -136,9 +136,6 @@ func (n *Note) Say(text string, err error) {
 // Text returns the note without styles; empty for none.
 func (n Note) Text() string { return n.text }
 
-// Failed reports whether the note is an error.
-func (n Note) Failed() bool { return n.failed }
-
 // View returns the note in one line of at most width columns.
 func (n Note) View(t theme.Theme, width int) string { return n.Lines(t, width, 1)[0] }
 
