@@ -17,6 +17,7 @@ type Queue struct {
 	stop  context.CancelFunc
 	open  func(ctx context.Context, rebuild bool) (*Bakery, error)
 	slots chan struct{} // one for each job that may run
+	base  chan struct{} // held by the job that finds out whether the base has to be baked
 	wait  sync.WaitGroup
 	now   func() time.Time
 
@@ -31,7 +32,8 @@ type Queue struct {
 func NewQueue(ctx context.Context, width int, open func(ctx context.Context, rebuild bool) (*Bakery, error)) *Queue {
 	ctx, stop := context.WithCancel(ctx)
 	return &Queue{
-		ctx: ctx, stop: stop, open: open, slots: make(chan struct{}, max(1, width)), now: time.Now,
+		ctx: ctx, stop: stop, open: open, slots: make(chan struct{}, max(1, width)),
+		base: make(chan struct{}, 1), now: time.Now,
 		watchers: map[chan struct{}]bool{},
 	}
 }
@@ -190,8 +192,15 @@ func (q *Queue) ensureBase(ctx context.Context, builder *Bakery) error {
 	return fault.New(fault.Environment, "the base image was not baked").Hint("aibox bake %s", Base)
 }
 
-// baseJob returns the job that makes the base, or nil if the base is up to date.
+// baseJob returns the job that makes the base, or nil if the base is up to date. One job
+// asks at a time: an answer from before another one's base was baked would bake it again.
 func (q *Queue) baseJob(ctx context.Context, builder *Bakery) (*job, error) {
+	select {
+	case q.base <- struct{}{}:
+		defer func() { <-q.base }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	q.mu.Lock()
 	for _, j := range q.jobs {
 		if j.Name == Base && !j.State.Over() {

@@ -104,6 +104,41 @@ func TestImagesAreBuiltInParallelOnOneBase(t *testing.T) {
 	}
 }
 
+// lateAnswer is a Builder whose first list of images arrives an hour after it was made.
+type lateAnswer struct {
+	*bakerytest.Fake
+	asked atomic.Bool
+}
+
+func (b *lateAnswer) Labeled(ctx context.Context, label string) ([]bakery.Image, error) {
+	images, err := b.Fake.Labeled(ctx, label)
+	if b.asked.CompareAndSwap(false, true) {
+		time.Sleep(time.Hour) // of the synctest bubble
+	}
+	return images, err
+}
+
+func TestABaseIsNotBakedAgainForAnImageThatAskedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		builder := &lateAnswer{Fake: reachable()}
+		q := bakery.NewQueue(t.Context(), 2, func(context.Context, bool) (*bakery.Bakery, error) {
+			return bakery.New(builder, three(), bakery.Options{})
+		})
+		defer q.Close()
+		q.Add(false, "agent")
+		synctest.Wait() // the answer for this image is on its way
+		q.Add(false, "second")
+		for range q.Changed(t.Context()) {
+			if over(q.Jobs()) {
+				break
+			}
+		}
+		if got := states(q.Jobs()); !slices.Equal(got, []string{"agent done", "base done", "second done"}) {
+			t.Errorf("jobs %v", got)
+		}
+	})
+}
+
 func TestQueueLimitsConcurrentBuilds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := reachable()
