@@ -185,7 +185,7 @@ func (b *bench) remove(ctx context.Context, ids ...string) error {
 // disk caches are ready.
 func (b *bench) warm() error {
 	ctx := context.Background()
-	needs := []string{"cold run", "side by side", "stop", "gateway throughput", "gateway throughput beside its model server", "egress proxy from a sandbox", "probes"}
+	needs := []string{"cold run", "side by side", "stop", "gateway throughput", "gateway throughput beside its model server", "gateway requests", "egress proxy from a sandbox", "probes"}
 	if !slices.ContainsFunc(needs, func(name string) bool { return wanted(name, b.only) }) {
 		return nil
 	}

@@ -84,6 +84,69 @@ func gatewayBulk(ctx context.Context, b *bench) (_ []Row, err error) {
 	return []Row{row}, nil
 }
 
+// uploadRequests sends long requests to a model through the gateway and to a plain server, in
+// turns, each time on one connection, and prints the way and the seconds of each.
+const uploadRequests = `
+import http.client, sys, time
+address, gateway, sink, key, length, requests, pairs = sys.argv[1:]
+ports = {"gateway": int(gateway), "direct": int(sink)}
+body = b'{"model":"m","messages":[{"role":"user","content":"' + b"word " * (int(length) // 5) + b'"}]}'
+def send(way):
+    c, begin = http.client.HTTPConnection(address, ports[way]), time.monotonic()
+    for _ in range(int(requests)):
+        c.request("POST", "/v1/chat/completions", body, {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+        r = c.getresponse()
+        if r.status != 200:
+            sys.exit(f"the {way} answered {r.status}: {r.read()}")
+        r.read()
+    print(way, time.monotonic() - begin, flush=True)
+    c.close()
+for i in range(int(pairs)):
+    for way in ("gateway", "direct") if i % 2 == 0 else ("direct", "gateway"):
+        send(way)
+`
+
+// gatewayRequests compares long requests through the gateway with the same requests to a
+// server that reads and forgets them, both by one sandbox on sockets of its session.
+func gatewayRequests(ctx context.Context, b *bench) (_ []Row, err error) {
+	length, requests := int64(1<<20), int64(1<<10)
+	if b.quick {
+		requests = 32
+	}
+	upstream, stop, err := serveLong("127.0.0.1", 1<<10)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	proxy, err := newGateway(upstream)
+	if err != nil {
+		return nil, err
+	}
+	network, sockets, release, err := b.guardedNetwork(ctx, rules.GuardRequest{TCP: []int{netguard.PortProxy, netguard.PortGateway}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	go func() { _ = proxy.Serve(sockets.TCP[netguard.PortGateway]) }()
+	defer proxy.Close()
+	sink := &http.Server{Handler: longAnswer(1 << 10), ReadHeaderTimeout: time.Minute}
+	go func() { _ = sink.Serve(sockets.TCP[netguard.PortProxy]) }()
+	defer sink.Close()
+
+	out, err := b.quiet(ctx, "docker", "run", "--rm", "--runtime=runsc", "--network="+network, b.image, "python3", "-c", uploadRequests,
+		netguard.Address().String(), strconv.Itoa(netguard.PortGateway), strconv.Itoa(netguard.PortProxy), serverKey,
+		strconv.FormatInt(length, 10), strconv.FormatInt(requests, 10), strconv.Itoa(b.pairs))
+	if err != nil {
+		return nil, err
+	}
+	rates, err := readRates(out, length*requests, b.pairs, "gateway", "direct")
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("gateway, %d MB out of a sandbox in requests of %d MB", length*requests>>20, length>>20)
+	return []Row{versus(what, "the same sandbox to a server that forgets them, by a socket of its session", "MB/s", rates["gateway"], rates["direct"], target{least: 0.9})}, nil
+}
+
 // relayTo passes each connection on to the server at base. The kernel moves the bytes.
 func relayTo(listener net.Listener, base string) {
 	server, err := url.Parse(base)

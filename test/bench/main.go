@@ -84,6 +84,7 @@ func suite() []plan {
 		{"api crowd", crowded},
 		{"gateway throughput", throughput},
 		{"gateway throughput beside its model server", gatewayBulk},
+		{"gateway requests", gatewayRequests},
 		{"gateway latency", latency},
 		{"egress proxy", egressProxy},
 		{"egress proxy from a sandbox", sandboxBulk},
