@@ -212,13 +212,13 @@ func TestNoBodyIsReadWithoutAValidToken(t *testing.T) {
 
 func TestRequestsOfATenantAreLimitedWhileTheyMakeNoCall(t *testing.T) {
 	_, front := attached(t, server.Limits{Stall: time.Hour, TenantCalls: 1})
-	begin(t, front, "POST /e2b/sandboxes", "Host", "127.0.0.1", "X-API-KEY", "token-a")
-	status, body := 0, ""
-	for range 1000 { // until the server has the first request
-		if status, body = call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-a"); status != http.StatusOK {
-			break
-		}
+	first := begin(t, front, "POST /e2b/sandboxes", "Host", "127.0.0.1", "X-API-KEY", "token-a", "Expect", "100-continue")
+	_ = first.SetReadDeadline(time.Now().Add(time.Minute))
+	reads, err := bufio.NewReader(first).ReadString('\n') // once it has admitted the request
+	if err != nil || !strings.Contains(reads, "100 Continue") {
+		t.Fatalf("%q, %v", reads, err)
 	}
+	status, body := call(t, front, "GET", "/e2b/v2/sandboxes", "", "X-API-KEY", "token-a")
 	if status != http.StatusTooManyRequests || !strings.Contains(body, "calls at once") {
 		t.Errorf("%d %s", status, body)
 	}
