@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aibox/netguard/gateway/modelserver"
@@ -282,6 +284,59 @@ func TestRefusedKeyIsRenewedOnce(t *testing.T) {
 				t.Error("the command runs again for the next request")
 			}
 		})
+	}
+}
+
+// Otherwise their bodies would fill the memory that a session's requests may hold.
+func TestRequestsWithARefusedKeyFreeTheirMemory(t *testing.T) {
+	b, _ := newCloud(t, modelserver.Provider{Name: "mine", KeyCommand: keyScript(t, "key-one-0123456789", "key-one-0123456789")}, nil,
+		func(w http.ResponseWriter, _ cloudRequest) { w.WriteHeader(http.StatusUnauthorized) })
+	body := ask(heldLimit / 8)
+	for i := range 10 {
+		if answer := b.send(t, "POST", chat, body); answer.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("request %d: %d %s", i, answer.StatusCode, text(t, answer))
+		}
+	}
+}
+
+// A password manager asks its user, which takes longer than some agents wait.
+func TestAKeyCommandOutlivesTheRequestThatNeedsIt(t *testing.T) {
+	script := keyScript(t, "key-one-0123456789", "key-one-0123456789")
+	pipes := map[string]*os.File{}
+	for _, name := range []string{"asked", "answer"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pipe, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pipe.Close()
+		pipes[name] = pipe
+	}
+	slow := []string{"sh", "-c", `key=$("$0"); echo >"$1"; read answer <"$2"; echo "$key"`, script[0], pipes["asked"].Name(), pipes["answer"].Name()}
+	b, _ := newCloud(t, modelserver.Provider{Name: "mine", KeyCommand: slow}, nil, fine)
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+chat, strings.NewReader(ask(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+placeholder)
+	go func() {
+		_, _ = pipes["asked"].Read(make([]byte, 1))
+		giveUp()
+	}()
+	if response, err := http.DefaultClient.Do(r); err == nil {
+		response.Body.Close()
+		t.Fatal(response.Status)
+	}
+	if _, err := io.WriteString(pipes["answer"], "yes\n"); err != nil {
+		t.Fatal(err)
+	}
+	if second := b.send(t, "POST", chat, ask(1)); second.StatusCode != http.StatusOK || runs(t, script) != 1 {
+		t.Errorf("%d %s after %d runs", second.StatusCode, text(t, second), runs(t, script))
 	}
 }
 

@@ -38,8 +38,11 @@ func (t authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	fresh, ok := t.server.keys.renew(r.Context(), credential)
-	again, rewound := rewind(out)
-	if !ok || !rewound {
+	if !ok {
+		return response, nil
+	}
+	again, ok := rewind(out) // now it has to be sent or closed, or else it keeps its memory
+	if !ok {
 		return response, nil
 	}
 	if err := t.server.authorize(again, c, fresh); err != nil {

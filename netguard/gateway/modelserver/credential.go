@@ -79,8 +79,11 @@ func (k *keySource) renew(ctx context.Context, refused Credential) (Credential, 
 	return k.current, err == nil && fresh != refused
 }
 
+// reload gets a credential for the session. It does not end with the request that needs it first: an
+// agent that gives up would cancel the question of a password manager, and its next request would ask
+// again.
 func (k *keySource) reload(ctx context.Context) (Credential, error) {
-	c, err := k.load(ctx)
+	c, err := k.load(context.WithoutCancel(ctx))
 	if err != nil {
 		return Credential{}, err
 	}
