@@ -46,8 +46,10 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 			return body, &problem{status: http.StatusTooManyRequests, message: errStalled.Error()}, nil
 		case errors.As(err, &timeout) && timeout.Timeout():
 			return body, &problem{status: http.StatusRequestTimeout, message: "the request's body did not come in time"}, nil
-		default:
+		case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(*net.OpError)):
 			return body, nil, errGone
+		default: // such as a chunk without a length
+			return body, &problem{status: http.StatusBadRequest, message: "the request's body is not valid HTTP"}, nil
 		}
 	}
 }

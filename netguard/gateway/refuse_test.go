@@ -77,6 +77,7 @@ func TestSmuggledAndProxyRequestsAreRejected(t *testing.T) {
 		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nabc",
 		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
 		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
 		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Host: y\r\n\r\n",
 		"POST http://169.254.169.254/v1/chat/completions HTTP/1.1\r\n" + auth + "Content-Length: 0\r\n\r\n",
 		"CONNECT 169.254.169.254:80 HTTP/1.1\r\n" + auth + "\r\n",

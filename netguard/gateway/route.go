@@ -101,21 +101,21 @@ func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoin
 }
 
 // modelInPath returns the model that a path names: a Gemini call's, and that of a question
-// about one model. It is empty for all others.
+// about one model. It is empty for all others. A model's name may have slashes, so what follows
+// the first "/models/" or "/tunedModels/" is all of it.
 func modelInPath(dialect schema.Dialect, path string) string {
-	_, model, ok := strings.Cut(path, "/models/")
+	before, model, ok := strings.Cut(path, "/models/")
 	if dialect != schema.Gemini {
 		return model
 	}
-	if !ok {
-		_, model, ok = strings.Cut(path, "/tunedModels/")
-		model = "tunedModels/" + model
-	}
-	if at := strings.LastIndex(model, ":"); at >= 0 {
-		model = model[:at]
+	if _, tuned, found := strings.Cut(path, "/tunedModels/"); found && (!ok || strings.Contains(before+"/", "/tunedModels/")) {
+		model, ok = "tunedModels/"+tuned, true
 	}
 	if !ok {
 		return ""
+	}
+	if at := strings.LastIndex(model, ":"); at >= 0 {
+		model = model[:at]
 	}
 	return model
 }

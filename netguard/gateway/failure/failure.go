@@ -27,7 +27,7 @@ type Failure struct {
 	Kind    string // the server's own name for the kind of failure, raw
 }
 
-// Reason returns the reason in the body of a failed answer: one line of at most reasonLimit
+// Reason returns the reason in the body of a failed answer: one line of at most lineLimit
 // bytes that is safe for a terminal, without the key; "" if it has no readable reason.
 func Reason(body io.Reader, secrets *redact.Set) string {
 	data, _ := io.ReadAll(io.LimitReader(body, Limit))

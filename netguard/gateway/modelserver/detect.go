@@ -35,9 +35,9 @@ func localServers() []localServer {
 	}
 }
 
-// Detect is ParseUpstream for "auto" (or ""): the first of Local; else a *Loading if a
+// Detect is Parse for "auto" (or ""): the first of Local; else a *Loading if a
 // server is running but not ready; else the first hosted vendor that env has a key for;
-// else a fault with hints. Any other value goes to ParseUpstream. admits is the upstream's
+// else a fault with hints. Any other value goes to Parse. admits is the upstream's
 // Admits. It takes at most half a second.
 func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool, providers ...Provider) (Server, error) {
 	if value != "auto" && value != "" {

@@ -70,7 +70,7 @@ func (e entry) generates() bool {
 	return e.Type != "embeddings" && (e.Methods == nil || slices.Contains(e.Methods, "generateContent"))
 }
 
-// server is a program that serves models.
+// program is a program that serves models.
 type program uint8
 
 const (
@@ -79,7 +79,7 @@ const (
 	llamaCpp
 )
 
-// server returns the program that lists its models this way.
+// program returns the program that lists its models this way.
 func (e entry) program() program {
 	switch e.OwnedBy {
 	case "organization_owner":

@@ -122,7 +122,7 @@ func (u Server) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil || u.AnyOwner || !peer.Local(conn) {
 		return conn, err
 	}
-	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u.Base()})
+	proxy, err := u.findProxy(&http.Request{URL: u.Base()})
 	if err == nil && proxy != nil {
 		return conn, nil
 	}

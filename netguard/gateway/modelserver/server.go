@@ -80,7 +80,7 @@ type Vendor struct {
 	Name     string // the value of --inference
 	Title    string // for users
 	Dialects []schema.Dialect
-	KeyNames []string // the variables with its key, of which variables with the key, of which the first one that is set is used counts
+	KeyNames []string // variables with the key, of which the first one that is set is used
 }
 
 // Vendors returns the hosted model servers.
@@ -97,7 +97,7 @@ const keyOfURL = "AIBOX_INFERENCE_KEY"
 
 const ollamaRoot = "http://127.0.0.1:11434"
 
-// KeyNames returns the environment variables that ParseUpstream looks up.
+// KeyNames returns the environment variables that Parse looks up.
 func KeyNames() []string {
 	names := []string{keyOfURL, "OLLAMA_HOST"}
 	for _, v := range vendors() {
@@ -143,6 +143,11 @@ func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.D
 // StreamsUsage reports whether the server accepts OpenAI's stream_options. Mistral's
 // refuses them, and reports its usage without them.
 func (u Server) StreamsUsage() bool { return u.Base().Hostname() != "api.mistral.ai" }
+
+// HostsShells reports whether the server executes the commands of every shell tool itself.
+func (u Server) HostsShells() bool {
+	return u.vendor() == "openrouter" || strings.HasSuffix(u.Base().Hostname(), ".openrouter.ai")
+}
 
 // DialectNames lists the dialects for a sentence.
 func (u Server) DialectNames() string {

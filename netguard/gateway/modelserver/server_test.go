@@ -204,3 +204,15 @@ func TestAMisspelledModelServerIsSuggested(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerThatHostsEveryShellIsKnown(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://openrouter.ai/api": true, "https://eu.openrouter.ai/api/v1": true,
+		"https://api.openai.com": false, "https://openrouter.ai.example.com": false, "http://127.0.0.1:11434": false,
+	} {
+		u, err := Parse(address, func(string) (string, bool) { return "", false })
+		if err != nil || u.HostsShells() != want {
+			t.Errorf("%s: %t, %v", address, u.HostsShells(), err)
+		}
+	}
+}

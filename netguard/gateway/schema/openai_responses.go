@@ -57,7 +57,7 @@ func responseTool() tagged {
 		"function":    responseFunction(),
 		"custom":      responseCustomTool(),
 		"local_shell": typed(fields{}),
-		"shell":       typed(fields{"environment": tagged{key: "type", of: map[string]rule{"local": typed(fields{})}}}),
+		"shell":       shellTool{},
 		"apply_patch": typed(fields{}),
 		"tool_search": typed(fields{"execution": scalar{}, "description": scalar{}, "parameters": jsonSchema{}}),
 		"namespace": typed(fields{"name": scalar{}, "description": scalar{}, "tools": list{tagged{key: "type", of: map[string]rule{
@@ -81,6 +81,26 @@ func responseTool() tagged {
 		"x_search":             offeredTool{netguard.WebSearch, anything{}}, // xAI
 		"code_execution":       offeredTool{netguard.CodeExecution, typed(fields{})},
 	}}
+}
+
+// shellTool is a shell of the agent, or one in a container of the model's server: "environment"
+// chooses. A closed tool is written as the agent's own, so that a server which has another default
+// does not choose. Some servers have only containers of their own.
+// https://developers.openai.com/api/docs/guides/tools-shell
+type shellTool struct{}
+
+func (shellTool) apply(w *walk) (bool, error) {
+	environment, ok := w.tag("environment", "type")
+	switch {
+	case w.policy.opens(netguard.CodeExecution):
+		return typed(fields{"environment": tagged{key: "type", of: map[string]rule{
+			"local": typed(fields{}), "container_auto": typed(fields{"memory_limit": scalar{}}),
+		}}}).apply(w)
+	case w.policy.HostsShells, ok && environment != "local":
+		return offeredTool{kind: netguard.CodeExecution}.apply(w)
+	default:
+		return object{fields: typed(fields{}), force: map[string]string{"environment": `{"type":"local"}`}}.apply(w)
+	}
 }
 
 func webSearchTool() fields {

@@ -116,6 +116,10 @@ type Policy struct {
 	// and the version of the API from the body: Vertex AI.
 	// https://docs.anthropic.com/en/api/claude-on-vertex-ai
 	ModelInPath bool
+	// HostsShells is for a server that executes the commands of every shell tool itself, whatever
+	// the request says: OpenRouter.
+	// https://openrouter.ai/docs/guides/features/server-tools/shell
+	HostsShells bool
 }
 
 func (p Policy) opens(tool netguard.ServerTool) bool { return slices.Contains(p.Open, tool) }

@@ -92,6 +92,9 @@ func TestBodyIsRebuiltFromItsListedParts(t *testing.T) {
 		"an answer of the session":     {Responses, `{"model":"m","previous_response_id":"resp_own"}`, `{"model":"m","previous_response_id":"resp_own","store":false}`},
 		"nothing that is refused":      {Responses, `{"model":"m","conversation":null,"background":false,"prompt":{}}`, `{"model":"m","store":false}`},
 		"a tool beside another":        {Responses, `{"model":"m","tools":[{"type":"web_search"},{"type":"local_shell"}]}`, `{"model":"m","tools":[{"type":"local_shell"}],"store":false}`},
+		"a shell of the agent":         {Responses, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local","skills":[]}}]}`, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}}],"store":false}`},
+		"a shell without a place":      {Responses, `{"model":"m","tools":[{"type":"shell"}]}`, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}}],"store":false}`},
+		"a shell in no known place":    {Responses, `{"model":"m","tools":[{"environment":null,"type":"shell"}]}`, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}}],"store":false}`},
 		"long text":                    {ChatCompletions, `{"model":"m","messages":[{"role":"user","content":"` + long + `"},{"x":"` + long + `"}],"y":"` + long + `","seed":1}`, `{"model":"m","messages":[{"role":"user","content":"` + long + `"}],"seed":1}`},
 		"a schema's own definitions":   {ChatCompletions, `{"model":"m","functions":[{"name":"f","parameters":{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/$defs/a","$defs":{"a":{"properties":{"$ref":{"type":"string"}}}}}}]}`, `{"model":"m","functions":[{"name":"f","parameters":{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/$defs/a","$defs":{"a":{"properties":{"$ref":{"type":"string"}}}}}}]}`},
 	} {
@@ -115,11 +118,31 @@ func TestWhatReachesBeyondTheModelIsRefusedOrLeftOut(t *testing.T) {
 		"a stored conversation":         {Responses, `{"model":"m","conversation":"conv_1"}`, "refused: aibox refused the request because of conversation: "},
 		"servers of MCP":                {Messages, `{"model":"m","mcp_servers":[{"type":"url","url":"http://127.0.0.1/"}]}`, "refused: aibox refused the request because mcp_servers asks the model's server for "},
 		"nothing but a closed tool":     {Messages, `{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search"}]}`, "refused: aibox refused the request because tools"},
+		"a shell in a container":        {Responses, `{"model":"m","tools":[{"environment":{"x":{},"type":"container_auto"},"type":"shell"}]}`, "refused: aibox refused the request because tools"},
 		"the result of a closed tool":   {GenerateContent, `{"contents":[{"parts":[{"text":"a"},{"executableCode":{"code":"x"}}]}]}`, `{"contents":[{"parts":[{"text":"a"}]}]}`},
 		"a part of an unlisted kind":    {Messages, `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"unknown","url":"http://127.0.0.1/"}]}]}`, `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`},
 	} {
 		if got := filtered(t, c.endpoint, c.body); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestAShellToolRunsWhereTheSettingsAllow(t *testing.T) {
+	const hosted = `{"model":"m","tools":[{"type":"shell","environment":{"type":"container_auto","memory_limit":"4g","file_ids":["x"]}}]}`
+	const bare = `{"model":"m","tools":[{"type":"shell"},{"type":"local_shell"}]}`
+	for name, c := range map[string]struct {
+		body   string
+		policy Policy
+		want   string
+	}{
+		"a container that is open":            {hosted, policyOfTests(netguard.CodeExecution), `{"model":"m","tools":[{"type":"shell","environment":{"type":"container_auto","memory_limit":"4g"}}],"store":false}`},
+		"a server with only containers":       {bare, Policy{Model: policyOfTests().Model, HostsShells: true}, `{"model":"m","tools":[{"type":"local_shell"}],"store":false}`},
+		"a server with only containers, open": {bare, Policy{Model: policyOfTests().Model, HostsShells: true, Open: []netguard.ServerTool{netguard.CodeExecution}}, `{"model":"m","tools":[{"type":"shell"},{"type":"local_shell"}],"store":false}`},
+	} {
+		result, err := Filter(Responses, []byte(c.body), c.policy)
+		if got := string(bytes.Join(result.Body, nil)); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 }
@@ -147,6 +170,11 @@ func TestInlinePictureIsValidated(t *testing.T) {
 		`data:image\/png;base64,iVBOR\/w0KGgo=`:        true,
 		"data:application/pdf;base64,JVBERi0=":         true,
 		"data:image/jpeg;name=a.jpg;base64,AAAA":       true,
+		"data:audio/x-wav;base64,UklGRg==":             true,
+		"data:video/quicktime;base64,AAAA":             true,
+		"data:audio/mpegurl;base64,I0VYVE0zVQo=":       false,
+		"data:video/x-mpegurl;base64,I0VYVE0zVQo=":     false,
+		"data:video/vnd.mpeg.dash.mpd;base64,PE1QRD4=": false,
 		"data:image/svg+xml;base64,PHN2Zz4=":           false,
 		"data:text/html;base64,PHN2Zz4=":               false,
 		"data:image/png,http://127.0.0.1/":             false,

@@ -129,8 +129,11 @@ func (itemID) apply(w *walk) (bool, error) {
 }
 
 // mediaType matches types of inline data: formats that cannot refer to anything outside
-// themselves, unlike SVG, HTML and XML.
-const mediaType = `(?:image/(?:png|jpe?g|gif|webp|bmp|tiff|heic|heif|avif)|(?:audio|video)/[A-Za-z0-9.+-]+|application/(?:pdf|json|octet-stream)|text/(?:plain|markdown|csv))`
+// themselves, unlike SVG, HTML, XML and playlists.
+const mediaType = `(?:image/(?:png|jpe?g|gif|webp|bmp|tiff|heic|heif|avif)` +
+	`|audio/(?:(?:x-|vnd\.)?wave?|x-pn-wav|mpeg|mpga|mp[234]|(?:x-)?m4a|(?:x-)?aac|ogg|opus|(?:x-)?flac|webm|(?:x-)?aiff?|pcm|L16|basic|3gpp2?|amr)` +
+	`|video/(?:mp4|(?:x-)?m4v|mpe?g|mpegps|mov|quicktime|avi|x-msvideo|(?:x-)?flv|webm|ogg|(?:x-ms-)?wmv|3gpp2?|x-matroska)` +
+	`|application/(?:pdf|json|octet-stream)|text/(?:plain|markdown|csv))`
 
 var (
 	dataHead  = lazyregexp.New(`^data:` + mediaType + `(?:;[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*;base64$`)

@@ -159,8 +159,9 @@ func (w *walk) read(n int) []byte {
 }
 
 // tag looks ahead into the object that dec is about to read, and returns the string in the
-// member key. It returns false if there is none, or if it is not a string.
-func (w *walk) tag(key string) (string, bool) {
+// member key, or in a member of that member. It returns false if there is none, or if it is not a
+// string.
+func (w *walk) tag(key string, inner ...string) (string, bool) {
 	rest := w.body[w.dec.InputOffset():]
 	at := bytes.IndexByte(rest, '{') // only a comma or colon and white space precede it
 	if at < 0 {
@@ -176,9 +177,16 @@ func (w *walk) tag(key string) (string, bool) {
 			return "", false
 		}
 		found := name.String() == key
-		if found && w.ahead.PeekKind() == '"' {
+		switch kind := w.ahead.PeekKind(); {
+		case found && len(inner) == 0 && kind == '"':
 			value, err := w.ahead.ReadToken()
 			return value.String(), err == nil
+		case found && len(inner) > 0 && kind == '{':
+			if _, err := w.ahead.ReadToken(); err != nil {
+				return "", false
+			}
+			key, inner = inner[0], inner[1:]
+			continue
 		}
 		if err := w.ahead.SkipValue(); found || err != nil {
 			return "", false
