@@ -85,9 +85,13 @@ func Open(path string) (*Log, error) {
 	l := &Log{file: file, grown: make(chan struct{})}
 	cut, err := l.load(recorded)
 	if err == nil {
-		l.last, err = openLast(path, mark{l.next - 1, l.prev})
+		l.last, err = openLast(path)
 	}
-	if err == nil && cut != nil {
+	switch {
+	case err != nil:
+	case cut == nil:
+		err = mark{l.next - 1, l.prev}.write(l.last)
+	default: // the record shows the cut until this event is in the log
 		_, err = l.Append(LogCut, cut)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,5 +56,26 @@ func TestShortWriteIsTruncatedFromTheLog(t *testing.T) {
 	var types []Type
 	if err := Read(path, func(e Event) error { types = append(types, e.Type); return nil }); err != nil || len(types) != 2 || types[1] != AgentEnded {
 		t.Errorf("the log holds %v, %v", types, err)
+	}
+}
+
+// A cut is only forgotten once it is an event.
+func TestACutStaysVisibleIfItsEventFindsNoSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 4)
+	lines := bytes.SplitAfter(read(t, path), []byte("\n"))
+	write(t, path, bytes.Join(lines[:2], nil))
+	within(t, int64(len(lines[0])+len(lines[1])), func() {
+		if log, err := Open(path); err == nil {
+			_ = log.Close()
+			t.Error("a log was opened that has no space for its cut")
+		}
+	})
+	if got := problems(t, path); got != "the log was cut after line 2: 4 lines were written" {
+		t.Error(got)
+	}
+	fill(t, path, 1)
+	if got := problems(t, path); got != "line 3 follows a cut: 2 of 4 lines were left" {
+		t.Error(got)
 	}
 }

@@ -81,14 +81,7 @@ func LastHash(path string) (string, error) {
 	return last.hash, err
 }
 
-// openLast opens the file that records the end of the log at path, and writes m.
-func openLast(path string, m mark) (*os.File, error) {
-	file, err := os.OpenFile(LastPath(path), os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.write(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
+// openLast opens the file that records the end of the log at path.
+func openLast(path string) (*os.File, error) {
+	return os.OpenFile(LastPath(path), os.O_WRONLY|os.O_CREATE, 0o600)
 }
