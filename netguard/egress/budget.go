@@ -146,14 +146,12 @@ type meteredConn struct {
 // Read charges the bytes that it has read. Bytes beyond the budget do not reach the sandbox.
 func (c *meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 {
-		granted, problem := c.budget.reserve(c.host, down, int64(n))
-		if granted < int64(n) {
-			if problem == nil {
-				_, problem = c.budget.reserve(c.host, down, 1)
-			}
-			return int(granted), problem
+	for charged := 0; charged < n; {
+		granted, problem := c.budget.reserve(c.host, down, int64(n-charged))
+		if problem != nil {
+			return charged, problem
 		}
+		charged += int(granted) // less than the rest only if another connection uses up the budget
 	}
 	return n, err
 }

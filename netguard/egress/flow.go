@@ -20,6 +20,10 @@ type flow struct {
 	rule   string
 	// request is the request that the policy decides about; nil for a tunnel.
 	request *netguard.Request
+	// outer is the tunnel that the request came through, or nil.
+	outer *flow
+	// counted reports that the flow takes one of its host's places. It belongs to proxy.mu.
+	counted bool
 	// opaque reports that the tunnel is relayed without reading its requests. It belongs to
 	// proxy.mu.
 	opaque bool
@@ -43,7 +47,7 @@ type flow struct {
 // begin decides about a request, waits for the user if necessary, and registers the flow.
 // The returned context ends with the flow. The caller calls end. header is nil for CONNECT.
 func (p *Proxy) begin(ctx context.Context, s *stream, h head, path string, header http.Header, to netguard.Destination) (context.Context, *flow, *refusal) {
-	f := &flow{proxy: p, to: to, method: h.method, path: path, began: time.Now(), once: s.once}
+	f := &flow{proxy: p, to: to, method: h.method, path: path, outer: flowOf(ctx), began: time.Now(), once: s.once}
 	if header != nil {
 		f.request = &netguard.Request{Destination: to, TLS: s.https, Method: h.method, Path: path, Header: header}
 	}
@@ -85,6 +89,9 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 		return verdict, problem
 	}
 	f.forward = path
+	if f.outer != nil {
+		f.outer.uncount() // from now on its requests take places, and they use its connection
+	}
 	if n := p.perHost[f.to.Host]; n >= p.limits.PerHost {
 		return netguard.Verdict{}, limited("host-connections", "there are %d connections to this host already, the limit", n)
 	}
@@ -92,6 +99,7 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 		return netguard.Verdict{}, problem
 	}
 	p.perHost[f.to.Host]++
+	f.counted = true
 	p.flows[f] = struct{}{}
 	f.rule = verdict.Rule.String()
 	if f.once {
@@ -194,15 +202,25 @@ func (f *flow) event(kind EventKind) Event {
 	}
 }
 
+// uncount frees the place of the flow, if it has one. The caller holds proxy.mu.
+func (f *flow) uncount() {
+	if !f.counted {
+		return
+	}
+	f.counted = false
+	perHost := f.proxy.perHost
+	if perHost[f.to.Host]--; perHost[f.to.Host] == 0 {
+		delete(perHost, f.to.Host)
+	}
+}
+
 // end removes the flow and records its end. why is the reason why the proxy ended it, or nil.
 func (f *flow) end(why *refusal) {
 	f.cancel(nil)
 	p := f.proxy
 	p.mu.Lock()
 	delete(p.flows, f)
-	if p.perHost[f.to.Host]--; p.perHost[f.to.Host] == 0 {
-		delete(p.perHost, f.to.Host)
-	}
+	f.uncount()
 	p.mu.Unlock()
 	f.note()
 	event := f.event(Closed)

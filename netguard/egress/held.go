@@ -65,7 +65,9 @@ func (p *Proxy) hold(q Question) (*heldRequests, bool) {
 		p.asking.Go(func() {
 			defer cancel()
 			h.answer = p.config.Ask(ctx, q)
+			p.mu.Lock()
 			p.forget(q.Destination, h)
+			p.mu.Unlock()
 			close(h.done)
 		})
 	}
@@ -73,23 +75,24 @@ func (p *Proxy) hold(q Question) (*heldRequests, bool) {
 	return h, true
 }
 
-// release removes one request from the held ones.
+// release removes one request from the held ones. The next request after the last one asks again: it
+// must not join the question that is withdrawn here.
 func (p *Proxy) release(d netguard.Destination, h *heldRequests) {
 	p.mu.Lock()
 	p.waiting--
 	h.waiting--
 	last := h.waiting == 0
-	p.mu.Unlock()
 	if last {
 		p.forget(d, h)
+	}
+	p.mu.Unlock()
+	if last {
 		h.cancel()
 	}
 }
 
-// forget lets the next request for a destination ask again.
+// forget lets the next request for a destination ask again. The caller holds p.mu.
 func (p *Proxy) forget(d netguard.Destination, h *heldRequests) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.held[d] == h {
 		delete(p.held, d)
 	}

@@ -1,10 +1,12 @@
 package egress
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -230,6 +232,84 @@ func TestConnectionsToAHostAreBounded(t *testing.T) {
 	w.connect("ok.wild.example.org:443")
 }
 
+func TestARequestReplacesItsTunnelInTheCountOfItsHost(t *testing.T) {
+	w, server := tunnelWorld(t, func(c *Config) { c.Limits = Limits{PerHost: 1} })
+	conn := w.connect("good.example.org:80")
+	_, _ = conn.Write([]byte(plainGet))
+	for deadline := time.Now().Add(time.Minute); len(server.received()) == 0; time.Sleep(time.Millisecond) {
+		if len(w.recorded(Refused)) > 0 || time.Now().After(deadline) {
+			t.Fatalf("the server has nothing: %+v", w.recorded(Refused))
+		}
+	}
+	if responses := w.say("CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", 1); len(responses) != 1 || responses[0].StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a second connection to the host: %v", responses)
+	}
+}
+
+// endlessConn is a connection whose reads never end.
+type endlessConn struct{ net.Conn }
+
+func (endlessConn) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestAReadEndsBeforeItsBytesOnlyWithARefusal(t *testing.T) {
+	const size = 8
+	b := newBudget(netguard.Traffic{Download: size})
+	conn := &meteredConn{Conn: endlessConn{}, budget: b}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // another connection that takes a part and gives it back
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			granted, _ := b.reserve(netguard.Host{}, down, 1)
+			b.refund(netguard.Host{}, down, granted)
+		}
+	}()
+	for range 1_000_000 {
+		n, err := conn.Read(make([]byte, size))
+		b.refund(netguard.Host{}, down, int64(n))
+		if problem, ok := err.(*refusal); n < size && err == nil || ok && problem == nil {
+			t.Fatalf("%d bytes, %#v", n, err)
+		}
+	}
+	close(stop)
+	<-stopped
+}
+
+func TestAQuestionThatIsWithdrawnIsNotJoined(t *testing.T) {
+	p := &Proxy{
+		held: map[netguard.Destination]*heldRequests{}, limits: Limits{Held: 2},
+		config: Config{Ask: func(ctx context.Context, _ Question) Answer { <-ctx.Done(); return Answer{} }},
+	}
+	var q Question
+	first, _ := p.hold(q)
+	for range 100_000 {
+		released := make(chan struct{})
+		begin := make(chan struct{})
+		go func() {
+			defer close(released)
+			<-begin
+			p.release(q.Destination, first)
+		}()
+		close(begin)
+		runtime.Gosched()
+		second, _ := p.hold(q)
+		<-released
+		p.mu.Lock()
+		open := p.held[q.Destination] == second
+		p.mu.Unlock()
+		if !open {
+			t.Fatal("a request waits for the answer to a question that was withdrawn")
+		}
+		first = second
+	}
+	p.release(q.Destination, first)
+	p.asking.Wait()
+}
+
 // TestSlowClientsAreCut sends an incomplete beginning and then nothing. What it sends arrives at
 // once, so that a busy machine does not make it late.
 func TestSlowClientsAreCut(t *testing.T) {
@@ -302,7 +382,7 @@ func TestATunnelToARestrictedHostCarriesNothingThatCannotBeRead(t *testing.T) {
 }
 
 func TestIdleTunnelsAndOldTunnelsAreClosed(t *testing.T) {
-	for code, limits := range map[string]Limits{"idle": {Idle: 50 * time.Millisecond}, "lifetime": {Lifetime: 500 * time.Millisecond}} { // its life begins before the tunnel is open
+	for code, limits := range map[string]Limits{"idle": {Idle: 50 * time.Millisecond}, "lifetime": {Lifetime: 3 * time.Second}} { // its life begins before the tunnel is open
 		w, _ := tunnelWorld(t, func(c *Config) { c.Limits = limits })
 		conn := w.connect("good.example.org:443")
 		_, _ = conn.Write(goodTLS)
