@@ -38,15 +38,16 @@ var errFound = errors.New("a hidden file was found")
 type hiddenSearch struct {
 	format  git.Format
 	hide    *Globs
-	partial bool // trees may be missing
+	partial bool // objects may be missing
 	seen    map[folderTree]bool
+	files   map[string]bool       // blobs that were asked for, by id
 	asked   []*askedTree          // in the order of git's answers
 	waiting map[string]*askedTree // by id
 	last    map[string][]byte     // the last tree that was read at the path of a folder
 	left    pathLimit
 }
 
-// askedTree is a tree that git was asked for, and the folders that it is.
+// askedTree is a tree that git was asked for, and the folders that it is; none for a blob.
 type askedTree struct {
 	id   string
 	dirs []string
@@ -60,14 +61,14 @@ func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, commits [
 	}
 	s := &hiddenSearch{
 		format: format, hide: hide, partial: partial, left: pathLimit{maxSearched, maxFolderBytes},
-		seen: map[folderTree]bool{}, waiting: map[string]*askedTree{}, last: map[string][]byte{},
+		seen: map[folderTree]bool{}, files: map[string]bool{}, waiting: map[string]*askedTree{}, last: map[string][]byte{},
 	}
 	first := make([]string, len(commits))
 	for i, id := range commits {
 		first[i] = id + "^{tree}"
 		s.asked = append(s.asked, &askedTree{first[i], []string{""}})
 	}
-	err := repo.EachObject(ctx, first, s.read)
+	err := repo.EachObject(ctx, first, largestKey, s.read)
 	if errors.Is(err, errFound) || errors.Is(err, errTooLong) {
 		return true, nil
 	}
@@ -77,16 +78,22 @@ func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, commits [
 	return false, nil
 }
 
-// read looks for hidden files in a tree, and asks for the trees in it that are new.
+// read looks for hidden files in a tree, and asks for the trees in it that are new, and for the files
+// that can be private keys.
 func (s *hiddenSearch) read(o git.Object, ask func(id string)) error {
 	tree := s.asked[0]
 	s.asked = s.asked[1:]
 	delete(s.waiting, tree.id)
-	if o.Kind != "tree" {
-		if s.partial && o.Kind == git.Missing {
-			return nil
+	switch isFile := tree.dirs == nil; {
+	case s.partial && o.Kind == git.Missing:
+		return nil
+	case isFile && o.Kind == "blob":
+		if isPrivateKey(o.Content) {
+			return errFound
 		}
-		return fmt.Errorf("git has no tree %s", tree.id)
+		return nil
+	case isFile || o.Kind != "tree":
+		return fmt.Errorf("git has no object %s of the right kind", tree.id)
 	}
 	for _, dir := range tree.dirs {
 		err := eachNewEntry(s.last[dir], o.Content, s.format, func(e treeEntry) error { return s.look(e, dir, ask) })
@@ -105,6 +112,11 @@ func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error 
 		return errFound
 	}
 	if !e.folder {
+		if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) {
+			s.files[id] = true
+			s.asked = append(s.asked, &askedTree{id, nil})
+			ask(id)
+		}
 		return nil
 	}
 	next := folderTree{e.id(), path + "/"}

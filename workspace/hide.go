@@ -48,14 +48,12 @@ type Globs struct {
 	patterns []gitignore.Pattern
 	list     gitignore.List
 	builtIn  int // how many of the first globs are DefaultHide; with them, keys are hidden by content
+	recorded bool
 }
 
 // ParseGlobs checks the globs that a user gave.
 func ParseGlobs(words []string) (*Globs, error) {
-	g := &Globs{}
-	if _, ok := cutPrefix(words, DefaultHide()); ok {
-		g.builtIn = len(DefaultHide())
-	}
+	g := &Globs{builtIn: countBuiltIn(words)}
 	for _, word := range words {
 		p, err := gitignore.ParseWord(word)
 		if err != nil {
@@ -66,10 +64,18 @@ func ParseGlobs(words []string) (*Globs, error) {
 	return g, nil
 }
 
+// countBuiltIn returns how many of the globs are DefaultHide: all of it or nothing.
+func countBuiltIn(words []string) int {
+	if _, ok := cutPrefix(words, DefaultHide()); ok {
+		return len(DefaultHide())
+	}
+	return 0
+}
+
 // recordedGlobs parses the globs of a record. It skips globs that only earlier versions
 // accepted; they matched no name. Each private key has its own glob there.
 func recordedGlobs(words []string) *Globs {
-	g := &Globs{}
+	g := &Globs{builtIn: countBuiltIn(words), recorded: true}
 	for _, word := range words {
 		if p, err := gitignore.ParseWord(word); err == nil {
 			g.add(word, p)
@@ -104,8 +110,12 @@ func (g *Globs) Matcher() func(file string) bool {
 }
 
 // hidesKeys reports whether a file is hidden if it turns out to be a private key: the
-// built-in globs are in force, and no glob of the user shows the file.
-func (g *Globs) hidesKeys(file string) bool {
+// built-in globs are in force, and no glob of the user shows the file. In a record, each key of
+// the user's files has its own glob, and other keys are the agent's.
+func (g *Globs) hidesKeys(file string) bool { return !g.recorded && g.hidesFormerKeys(file) }
+
+// hidesFormerKeys is hidesKeys for a file of the history.
+func (g *Globs) hidesFormerKeys(file string) bool {
 	if g.builtIn == 0 {
 		return false
 	}

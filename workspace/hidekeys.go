@@ -19,15 +19,9 @@ func (p *preparation) hideKeys(root int) error {
 			visible = append(visible, f)
 			continue
 		}
-		word := gitignore.Literal(p.src.prefix + f.Path)
-		pattern, err := gitignore.ParseWord(word)
-		if err != nil {
+		if err := p.hidePath(f.Path); err != nil {
 			return err
 		}
-		p.hide.add(word, pattern)
-		p.ws.Hide = append(slices.Clip(p.ws.Hide), word)
-		p.list.hidden = append(p.list.hidden, f.Path)
-		p.list.absent[f.Path] = true
 		p.keys++
 		if err := removeWithFolders(root, f.Path); err != nil {
 			return err
@@ -36,6 +30,20 @@ func (p *preparation) hideKeys(root int) error {
 	p.files = visible
 	slices.Sort(p.list.hidden)
 	p.list.visible = slices.DeleteFunc(p.list.visible, func(path string) bool { return p.list.absent[path] })
+	return nil
+}
+
+// hidePath hides one more file, with a glob of its own.
+func (p *preparation) hidePath(path string) error {
+	word := gitignore.Literal(p.src.prefix + path)
+	pattern, err := gitignore.ParseWord(word)
+	if err != nil {
+		return err
+	}
+	p.hide.add(word, pattern)
+	p.ws.Hide = append(slices.Clip(p.ws.Hide), word)
+	p.list.hidden = append(p.list.hidden, path)
+	p.list.absent[path] = true
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package workspace_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,6 +35,55 @@ func TestAHiddenFileOfTheHistoryStaysHiddenWhateverItWasRenamedTo(t *testing.T) 
 			commit(t, repo, map[string]string{change[1]: "KEY=\n"})
 			ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), "vault/") })
 			noObjectHas(t, ws, "canary")
+		})
+	}
+}
+
+// A key that was committed by mistake and removed later is found by its content.
+func TestAPrivateKeyThatWasRemovedIsNotInTheHistory(t *testing.T) {
+	const key = "-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----\n"
+	for name, c := range map[string]struct {
+		file   string
+		change func(t *testing.T, repo string)
+		hide   []string
+		there  bool
+	}{
+		"removed": {"deploy/server.pem", func(t *testing.T, repo string) {
+			gitIn(t, repo, "rm", "-q", "deploy/server.pem")
+			gitIn(t, repo, "commit", "-qm", "remove")
+		}, nil, false},
+		"without an extension": {"ops/deploy_key", func(t *testing.T, repo string) {
+			gitIn(t, repo, "rm", "-q", "ops/deploy_key")
+			gitIn(t, repo, "commit", "-qm", "remove")
+		}, nil, false},
+		"renamed": {"server.KEY", func(t *testing.T, repo string) {
+			gitIn(t, repo, "mv", "server.KEY", "a.go")
+			gitIn(t, repo, "commit", "-qm", "rename")
+			commit(t, repo, map[string]string{"a.go": "package a\n"})
+		}, nil, false},
+		"replaced": {"server.pem", func(t *testing.T, repo string) {
+			commit(t, repo, map[string]string{"server.pem": "-----BEGIN CERTIFICATE-----\n"})
+		}, nil, false},
+		"removed in the files": {"server.pem", func(t *testing.T, repo string) { must(t, os.Remove(filepath.Join(repo, "server.pem"))) }, nil, false},
+		"a program":            {"test.go", func(t *testing.T, repo string) { commit(t, repo, map[string]string{"test.go": "package a\n"}) }, nil, true},
+		"unhidden":             {"server.pem", func(t *testing.T, repo string) { commit(t, repo, map[string]string{"server.pem": "x\n"}) }, []string{"!server.pem"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := repository(t)
+			commit(t, repo, map[string]string{c.file: key, "see.txt": "see\n"})
+			c.change(t, repo)
+			ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), c.hide...) })
+			there := false
+			for _, content := range objectsIn(t, ws.Path) {
+				there = there || strings.Contains(content, "canary")
+			}
+			if there != c.there {
+				t.Errorf("the agent's repository has it: %t", there)
+			}
+			gitIn(t, ws.Path, "fsck", "--connectivity-only")
+			if got := gitIn(t, ws.Path, "show", "HEAD:see.txt"); got != "see" {
+				t.Errorf("another file is %q", got)
+			}
 		})
 	}
 }

@@ -205,6 +205,12 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 			return fmt.Errorf("taking hidden files out of the history: %w", err)
 		}
 		p.agent.head, p.agent.shallow, p.history = commit, h.shallow, h
+		for _, path := range h.keys {
+			if err := p.hidePath(path); err != nil {
+				return err
+			}
+		}
+		slices.Sort(p.list.hidden)
 		switch {
 		case h.alone:
 			p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it is too large to take hidden files out of it")

@@ -2,6 +2,9 @@ package workspace
 
 import (
 	"bytes"
+	"path"
+	"slices"
+	"strings"
 
 	"aibox/internal/lazyregexp"
 )
@@ -11,6 +14,19 @@ const largestKey = 64 << 10
 
 // pemKey is the first line of a private key as OpenSSL, OpenSSH, PuTTY and GnuPG write it.
 var pemKey = lazyregexp.New(`(?m)^-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
+
+// keyExtensions are the extensions of files that programs write private keys to, and of copies.
+var keyExtensions = []string{
+	".asc", ".bak", ".cer", ".cert", ".crt", ".dsa", ".ec", ".ecdsa", ".ed25519", ".gpg", ".key", ".old", ".openssh", ".orig", ".p8", ".pem",
+	".pgp", ".pk8", ".ppk", ".priv", ".private", ".rsa", ".sec", ".ssh", ".txt",
+}
+
+// isKeyName reports whether a file has a name that is usual for private keys: without an extension, or
+// with one of theirs. Checking every file of a long history would take too long.
+func isKeyName(file string) bool {
+	extension := path.Ext(path.Base(file))
+	return extension == "" || slices.Contains(keyExtensions, strings.ToLower(extension))
+}
 
 // isPrivateKey reports whether content begins like a private key file. A program that
 // contains a test key does not count; a certificate chain that ends with a key does.

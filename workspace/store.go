@@ -142,6 +142,7 @@ type history struct {
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
 	alone   bool                // only the last commit, because more would take too long
+	keys    []string            // paths of private keys that the last commit had and the user's files do not have
 }
 
 // copyHistory packs the last depth commits up to head, from the user's repository into the

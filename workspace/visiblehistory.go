@@ -43,6 +43,9 @@ type visibleHistory struct {
 	held   int                  // bytes of raw
 	left   pathLimit            // of the first pass, which reads every tree that the next ones do
 	bound  bool                 // whether the limits hold
+	keys   map[string]bool      // whether a blob that was checked is a private key
+	lost   []string             // paths of private keys in the last commit
+	lacks  bool                 // objects may be missing
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
 	keep   map[string]bool      // unchanged objects
@@ -77,7 +80,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 		format: src.format, hide: hide, objects: s.git.Blobs(ctx), made: git.NewPack(src.format),
 		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1, left: pathLimit{maxTrees, maxFolderBytes},
 		trees: map[[2]string]string{}, seen: map[[2]string]bool{}, raw: map[string][]byte{},
-		secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
+		keys: map[string]bool{}, lacks: h.partial, secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
 	}
 	defer func() { err = errors.Join(err, v.objects.Close()) }()
 	for _, id := range h.shallow {
@@ -98,7 +101,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 	if head, err = v.rewrite(src.head); err != nil {
 		return nil, "", err
 	}
-	made := &history{cut: h.cut, partial: h.partial, hidden: true}
+	made := &history{cut: h.cut, partial: h.partial, hidden: true, keys: v.lost}
 	for _, id := range h.shallow {
 		if v.commits[id] == id {
 			made.shallow = append(made.shallow, id)
@@ -146,17 +149,42 @@ func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
 	if err := v.left.take(dir); v.bound && err != nil {
 		return err
 	}
-	return v.entries(tree, func(e treeEntry) error {
+	return v.entries(tree, func(e treeEntry) (err error) {
 		path := dir + string(e.name)
 		inside := hidden || v.hide.list.Entry(path, e.folder)
 		switch {
 		case e.folder:
 			return v.findSecrets(e.id(), path+"/", inside)
-		case inside && !e.submodule:
+		case e.submodule:
+			return nil
+		case !inside:
+			if inside, err = v.hidesKey(path, e.id()); err != nil {
+				return err
+			}
+		}
+		if inside {
 			v.secret[e.id()] = true
 		}
 		return nil
 	})
+}
+
+// hidesKey reports whether a file is hidden because it is a private key. Only files with the usual
+// names are checked.
+func (v *visibleHistory) hidesKey(path, id string) (bool, error) {
+	if !isKeyName(path) || !v.hide.hidesFormerKeys(path) {
+		return false, nil
+	}
+	isKey, checked := v.keys[id]
+	if checked {
+		return isKey, nil
+	}
+	content, _, err := v.objects.ReadWithin(id, largestKey)
+	if errors.Is(err, git.ErrNoObject) && v.lacks {
+		err = nil // the agent does not get it either
+	}
+	v.keys[id] = isPrivateKey(content)
+	return v.keys[id], err
 }
 
 // collectShown collects the blobs of visible files in a tree.
@@ -167,8 +195,16 @@ func (v *visibleHistory) collectShown(tree, dir string) error {
 		case v.hide.list.Entry(path, e.folder):
 		case e.folder:
 			return v.collectShown(e.id(), path+"/")
-		default:
-			v.shown[e.id()] = true
+		case !e.submodule:
+			isKey, err := v.hidesKey(path, e.id())
+			if err != nil {
+				return err
+			}
+			if isKey {
+				v.lost = append(v.lost, path)
+			} else {
+				v.shown[e.id()] = true
+			}
 		}
 		return nil
 	})

@@ -22,8 +22,8 @@ type Object struct {
 
 // EachObject calls each with the objects of the first names, which contain no space, and then with
 // those that it asks for, in this order. One process reads them; it is asked while its answers are
-// read. An error of each ends the call.
-func (r *Repo) EachObject(ctx context.Context, first []string, each func(o Object, ask func(name string)) error) error {
+// read. A blob with more than largest bytes has no Content. An error of each ends the call.
+func (r *Repo) EachObject(ctx context.Context, first []string, largest int64, each func(o Object, ask func(name string)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	questions, asked := io.Pipe()
 	read, write := io.Pipe()
@@ -47,7 +47,7 @@ func (r *Repo) EachObject(ctx context.Context, first []string, each func(o Objec
 		ask(name)
 	}
 	for in := bufio.NewReaderSize(read, 256<<10); open > 0; open-- {
-		object, err := readObject(in)
+		object, err := readObject(in, largest)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,19 @@ func (l *lines) copyTo(w io.Writer) error {
 	}
 }
 
-// readObject reads an answer of `git cat-file --batch`.
-func readObject(in *bufio.Reader) (Object, error) {
+// readObject reads an answer of `git cat-file --batch`, without the content of a blob with more than
+// largest bytes.
+func readObject(in *bufio.Reader, largest int64) (Object, error) {
 	id, kind, size, err := readHeader(in)
 	if err != nil {
 		return Object{}, fmt.Errorf("reading objects: %w", err)
 	}
 	if kind == Missing {
 		return Object{ID: id, Kind: Missing}, nil
+	}
+	if kind == "blob" && size > largest {
+		_, err := io.CopyN(io.Discard, in, size+1)
+		return Object{ID: id, Kind: kind}, err
 	}
 	content, err := readContent(in, id, size)
 	return Object{ID: id, Kind: kind, Content: content}, err
