@@ -48,7 +48,7 @@ func (r *HostReader) Read() Host {
 }
 
 func (r *HostReader) read(root fs.FS, env func(string) string, home string) Host {
-	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
+	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root, r.HasSecret)}
 	tools := toolconfig.Source{Root: root, Env: env, Home: home}
 	var left int
 	if h.Certs, left = r.certs.read(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")}); left > 0 {

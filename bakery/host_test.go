@@ -116,7 +116,10 @@ func TestNpmRegistryComesFromNpmSettings(t *testing.T) {
 
 // Build arguments are in an image's history, and in the output of a build that fails.
 func TestARegistryWithASecretInItsAddressIsNotPassed(t *testing.T) {
-	root := fstest.MapFS{}
+	root := fstest.MapFS{
+		"etc/os-release":       {Data: []byte("ID=debian\nVERSION_CODENAME=trixie\n")},
+		"etc/apt/sources.list": {Data: []byte("deb https://e.example/token/debian trixie main\ndeb https://f.example/debian trixie-security main\n")},
+	}
 	env := map[string]string{
 		"npm_config_registry": "https://a.example/token/npm/", "PIP_INDEX_URL": "https://b.example/simple",
 		"PIP_EXTRA_INDEX_URL": "https://c.example/token/simple https://d.example/simple",
@@ -126,6 +129,9 @@ func TestARegistryWithASecretInItsAddressIsNotPassed(t *testing.T) {
 	want := map[string]string{"PIP_INDEX_URL": "https://b.example/simple", "PIP_EXTRA_INDEX_URL": "https://d.example/simple"}
 	if diff := cmp.Diff(want, h.Pip); diff != "" || h.Registry != "" {
 		t.Errorf("npm's registry is %q, pip's settings differ:\n%s", h.Registry, diff)
+	}
+	if want := (bakery.Mirror{Security: "https://f.example/debian"}); h.Mirror != want {
+		t.Errorf("Debian's mirrors are %+v", h.Mirror)
 	}
 	if notes := strings.Join(h.Notes, "\n"); len(h.Notes) != 2 || strings.Contains(notes, "token/") {
 		t.Errorf("notes: %q", h.Notes)

@@ -17,8 +17,9 @@ type Mirror struct {
 
 // readMirror takes the mirrors from the apt sources of a Debian host, so that a
 // machine behind a company's mirror bootstraps from it. A host of another
-// family (Ubuntu) has no Debian mirror.
-func readMirror(root fs.FS) Mirror {
+// family (Ubuntu) has no Debian mirror. hasSecret refuses addresses, which images would show; nil
+// refuses none.
+func readMirror(root fs.FS, hasSecret func(url string) bool) Mirror {
 	release := osRelease(root)
 	code := release["VERSION_CODENAME"]
 	if release["ID"] != "debian" || code == "" {
@@ -27,7 +28,7 @@ func readMirror(root fs.FS) Mirror {
 	var m Mirror
 	for _, s := range aptSources(root) {
 		switch {
-		case !s.usable():
+		case !s.usable(), hasSecret != nil && hasSecret(s.uri):
 		case m.Main == "" && s.suite == code:
 			m.Main = s.uri
 		case m.Security == "" && s.suite == code+"-security":

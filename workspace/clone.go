@@ -28,6 +28,10 @@ import (
 // scp is git's short form of an SSH address, user@host:path.
 var scp = lazyregexp.New(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]`)
 
+// token matches a user name that is a token of a git server: GitHub's, GitLab's, Bitbucket's, or 40
+// hexadecimal digits.
+var token = lazyregexp.New(`^(?:gh[a-z]_|github_pat_|gl[a-z]{1,6}-|ATBB|ATCTT|[0-9a-f]{40}$)`)
+
 // IsURL reports whether repo is an address rather than a path.
 func IsURL(repo string) bool {
 	return strings.Contains(repo, "://") || strings.Contains(repo, "::") || scp.MatchString(repo)
@@ -52,8 +56,8 @@ func CheckURL(address string) error {
 	if strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.HasPrefix(u.Path, "/-") {
 		return fault.New(fault.Usage, "%s is not an address that aibox clones: a part of it starts with a dash", shown)
 	}
-	if _, secret := u.User.Password(); secret {
-		return fault.New(fault.Usage, "the address of the repository contains a password").
+	if _, secret := u.User.Password(); secret || token.MatchString(u.User.Username()) {
+		return fault.New(fault.Usage, "the address of the repository contains a password or a token").
 			Hint("leave it out and let git ask your credential helper, or clone by ssh")
 	}
 	return nil
