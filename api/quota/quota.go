@@ -254,27 +254,36 @@ func (e *Enforcer) SnapshotRoom(ctx context.Context, tenant session.Tenant) (mos
 func check(quota, used, wanted store.Quota) error {
 	bounds := []struct {
 		bound, used, wanted float64
-		of                  string
+		one, several        string // what is bounded
 		setting             string // that limits a sandbox; empty: none
 	}{
-		{float64(quota.Sandboxes), float64(used.Sandboxes), float64(wanted.Sandboxes), "sandboxes at once", ""},
-		{float64(quota.Memory), float64(used.Memory), float64(wanted.Memory), "MiB of memory", "memory"},
-		{quota.CPUs, used.CPUs, wanted.CPUs, "processors", "cpus"},
-		{float64(quota.Processes), float64(used.Processes), float64(wanted.Processes), "processes", "processes"},
-		{float64(quota.Disk), float64(used.Disk), float64(wanted.Disk), "MiB of disk", "disk"},
+		{float64(quota.Sandboxes), float64(used.Sandboxes), float64(wanted.Sandboxes), "sandbox at once", "sandboxes at once", ""},
+		{float64(quota.Memory), float64(used.Memory), float64(wanted.Memory), "MiB of memory", "MiB of memory", "memory"},
+		{quota.CPUs, used.CPUs, wanted.CPUs, "processor", "processors", "cpus"},
+		{float64(quota.Processes), float64(used.Processes), float64(wanted.Processes), "process", "processes", "processes"},
+		{float64(quota.Disk), float64(used.Disk), float64(wanted.Disk), "MiB of disk", "MiB of disk", "disk"},
 	}
 	for _, b := range bounds {
 		switch {
 		case b.bound == 0:
 		case b.setting != "" && b.wanted == 0:
-			return fault.New(fault.Limit, "the tenant's quota is %v %s, and a sandbox without a limit could use more", b.bound, b.of).
+			return fault.New(fault.Limit, "the tenant's quota is %s, and a sandbox without a limit could use more", counted(b.bound, b.one, b.several)).
 				Hint("give the sandbox the limit %s", b.setting)
 		case rounded(b.used+b.wanted) > rounded(b.bound):
-			return fault.New(fault.Limit, "the tenant's quota is %v %s, of which %s", b.bound, b.of, fmt.Sprintf("%v are in use", rounded(b.used))).
+			return fault.New(fault.Limit, "the tenant's quota is %s, of which %s in use", counted(b.bound, b.one, b.several), counted(b.used, "is", "are")).
 				Hint("destroy a sandbox, or ask for less")
 		}
 	}
 	return nil
+}
+
+// counted returns a number with the word for one or for several.
+func counted(n float64, one, several string) string {
+	n = rounded(n)
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%v %s", n, several)
 }
 
 // rounded returns a number without the error of a sum of fractions: 0.4 + 0.4 + 0.4 exceeds 1.2.

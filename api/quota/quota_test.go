@@ -329,3 +329,19 @@ func TestFractionsOfProcessorsAddUpToTheQuota(t *testing.T) {
 		t.Errorf("a fourth one: %v", err)
 	}
 }
+
+func TestAQuotaOfOneIsInTheSingular(t *testing.T) {
+	for want, q := range map[string]struct{ quota, used, wanted store.Quota }{
+		"is 1 sandbox at once, of which 1 is in use":    {store.Quota{Sandboxes: 1}, store.Quota{Sandboxes: 1}, store.Quota{Sandboxes: 1}},
+		"is 2 sandboxes at once, of which 2 are in use": {store.Quota{Sandboxes: 2}, store.Quota{Sandboxes: 2}, store.Quota{Sandboxes: 1}},
+		"is 1 processor, of which 0.5 are in use":       {store.Quota{CPUs: 1}, store.Quota{CPUs: 0.5}, store.Quota{CPUs: 1}},
+		"is 1.5 processors, of which 1 is in use":       {store.Quota{CPUs: 1.5}, store.Quota{CPUs: 1}, store.Quota{CPUs: 1}},
+		"is 1 process, of which 0 are in use":           {store.Quota{Processes: 1}, store.Quota{}, store.Quota{Processes: 2}},
+		"is 1 process, and a sandbox without":           {store.Quota{Processes: 1}, store.Quota{}, store.Quota{}},
+		"is 1 MiB of memory, of which 1 is in use":      {store.Quota{Memory: 1}, store.Quota{Memory: 1}, store.Quota{Memory: 1}},
+	} {
+		if err := check(q.quota, q.used, q.wanted); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, without %q", err, want)
+		}
+	}
+}

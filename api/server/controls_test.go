@@ -236,7 +236,7 @@ func TestTheServerHasALimitOfCallsOverAllTenants(t *testing.T) {
 // A quota applies to the machine's tenants in every protocol.
 func TestARefusalByAQuotaReachesTheCaller(t *testing.T) {
 	s := newSite(t, nil)
-	s.m.fail = fault.New(fault.Limit, "the tenant's quota is 1 sandboxes at once")
+	s.m.fail = fault.New(fault.Limit, "the tenant's quota is 1 sandbox at once")
 	for _, path := range []string{"/v1/sandboxes", "/aibox.v1.Sandboxes/Create"} {
 		got := s.request("POST", path, "{}", bearer(s.token("a")))
 		if got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "the tenant's quota is 1") {
