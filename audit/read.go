@@ -167,10 +167,13 @@ type Verified struct {
 	// a cut there cannot be detected.
 	EndUnknown bool
 	Damage     []*Damage // in the order of lines; empty if the log is as it was written
+	// Tail is the part of a line at the end of a log that is whole up to there; nil if there is none.
+	// It is damage unless a process was writing the log.
+	Tail *Damage
 }
 
 // Verify reads the log at path and reports every damage up to the first line that does not
-// continue the chain. The log may be in use.
+// continue the chain. The log may be in use: only the caller knows whether a Tail is damage.
 func Verify(path string) (Verified, error) {
 	recorded, err := readLast(path)
 	for err == nil {
@@ -221,6 +224,8 @@ func verify(path string, recorded mark) (Verified, error) {
 		v.Damage = append(v.Damage, &Damage{Problem: "the log is empty"})
 	case cut != nil:
 		v.Damage = append(v.Damage, &Damage{Problem: c.cutText(*cut)})
+	case c.torn:
+		v.Tail = &Damage{c.next + 1, "has no end: it was cut, or bytes were appended"}
 	}
 	v.EndUnknown = recorded == unknown && c.format < endRecorded
 	return v, err

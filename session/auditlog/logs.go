@@ -107,9 +107,14 @@ func (s *Logs) AuditLogs(texts ...string) ([]Log, error) {
 }
 
 // VerifyAudit verifies a log; see audit.Verify. A log that belongs to another session
-// counts as damaged.
+// counts as damaged, and so does one that ends within a line, unless a process may be writing it.
 func (s *Logs) VerifyAudit(log Log) (audit.Verified, error) {
+	written := s.mayBeWritten(log)
 	verified, err := audit.Verify(log.Path)
+	// A process that began to write meanwhile is noticed afterwards.
+	if verified.Tail != nil && !written && !s.mayBeWritten(log) {
+		verified.Damage = append(verified.Damage, verified.Tail)
+	}
 	if err == nil && verified.Events == 0 && !log.Removed && s.hasNoEventsYet(log.Session) {
 		verified.Damage = nil
 	}
@@ -117,6 +122,11 @@ func (s *Logs) VerifyAudit(log Log) (audit.Verified, error) {
 		verified.Damage = append(verified.Damage, &audit.Damage{Line: 1, Problem: "belongs to the log of " + string(owner)})
 	}
 	return verified, err
+}
+
+// mayBeWritten reports whether a process holds the session of a log: no other one writes it.
+func (s *Logs) mayBeWritten(log Log) bool {
+	return !log.Removed && session.IsLocked(s.store.Dir(log.Session))
 }
 
 // hasNoEventsYet reports whether a session is about to start, or was removed meanwhile.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/flock"
 	"aibox/internal/usercommand"
 	"aibox/session"
 	"aibox/session/client"
@@ -210,6 +211,49 @@ func TestTheLogOfAnotherSessionIsDetected(t *testing.T) {
 	if err != nil || len(v.Damage) != 1 || v.Damage[0].String() != "line 1 belongs to the log of "+string(a) {
 		t.Errorf("%+v, %v", v, err)
 	}
+}
+
+// Bytes without a newline at the end of a log are damage, unless a process holds the session: it may
+// be writing them.
+func TestALogThatEndsWithinALineIsDamagedUnlessItsSessionIsInUse(t *testing.T) {
+	store := sessiontest.Store(t)
+	s := New(client.New(store), store)
+	id := past(t, store)
+	if err := (Command{}).Append(store, id, audit.SessionStarted, map[string]session.ID{"session": id}); err != nil {
+		t.Fatal(err)
+	}
+	log := Log{Session: id, Path: store.AuditPath(id)}
+	whole, err := os.ReadFile(log.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail := `{"seq":1`
+	if err := os.WriteFile(log.Path, append(whole, tail...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(log Log, want string) {
+		t.Helper()
+		got := ""
+		v, err := s.VerifyAudit(log)
+		for _, damage := range v.Damage {
+			got += damage.String()
+		}
+		if err != nil || got != want || v.Events != 1 {
+			t.Errorf("%q after %d events, %v", got, v.Events, err)
+		}
+	}
+	const damage = "line 2 has no end: it was cut, or bytes were appended"
+	verify(log, damage)
+	lock, err := flock.Try(filepath.Join(store.Dir(id), session.LockFile), flock.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify(log, "")
+	verify(Log{Session: id, Path: log.Path, Removed: true}, damage)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verify(log, damage)
 }
 
 // A log begins with the start of its session, so one without events was changed, unless its session is
