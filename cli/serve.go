@@ -241,8 +241,11 @@ func (o *serveOptions) certificate() (*tls.Config, []string, error) {
 	if o.cert == "" && o.key == "" {
 		return nil, nil, nil
 	}
-	if o.cert == "" || o.key == "" {
-		return nil, nil, fault.New(fault.Usage, "--cert and --key need each other")
+	if o.key == "" {
+		return nil, nil, fault.New(fault.Usage, "--cert needs --key").Hint("add `--key FILE`, the file with the certificate's private key")
+	}
+	if o.cert == "" {
+		return nil, nil, fault.New(fault.Usage, "--key needs --cert").Hint("add `--cert FILE`, the file with the key's certificate")
 	}
 	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
 	if err != nil {

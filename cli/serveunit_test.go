@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aibox/internal/fault"
 )
 
 func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
@@ -40,5 +42,17 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	}
 	if strings.Contains(string(data), "sk-a-secret") {
 		t.Errorf("the unit has a secret:\n%s", data)
+	}
+}
+
+func TestACertificateNeedsItsKey(t *testing.T) {
+	for want, o := range map[string]serveOptions{
+		"add `--key FILE`":  {cert: "server.pem"},
+		"add `--cert FILE`": {key: "server.key"},
+	} {
+		_, _, err := o.certificate()
+		if hints := fault.Hints(err); fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(hints, " "), want) {
+			t.Errorf("%v with the hints %q", err, hints)
+		}
 	}
 }

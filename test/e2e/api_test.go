@@ -404,6 +404,6 @@ func TestAServerRefusesToListenWhereTokensCouldBeRead(t *testing.T) {
 	m.fails(2, "tokens could be read on the network", "serve", "--listen", ":0")
 	m.fails(2, "tokens could be read on the network", "serve", "--listen", "localhost:0")
 	m.fails(2, "there is no valid token", "serve", "--listen", "127.0.0.1:0")
-	m.fails(2, "need each other", "serve", "--cert", "x")
+	m.fails(2, "--cert needs --key", "serve", "--cert", "x")
 	m.fails(2, "takes ADDRESS:PORT", "serve", "--listen", "8800")
 }
