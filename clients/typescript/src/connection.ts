@@ -32,7 +32,7 @@ export const MAX_SILENCE = 60;
 
 /** Makes calls by Connect's protocol: a POST with JSON, and streams of envelopes. */
 export class Connection {
-  readonly #address: string;
+  #address: string;
   readonly #headers: Record<string, string>;
   #transport: Promise<Transport> | undefined;
 
@@ -108,7 +108,7 @@ export class Connection {
 
   /** Sends a request. The server may be restarting, so it tries to connect several times. */
   async #send(outgoing: Outgoing): Promise<Answer> {
-    this.#transport ??= open(this.#address);
+    this.#transport ??= this.#open();
     const transport = await this.#transport;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -119,6 +119,15 @@ export class Connection {
         await sleep(delay);
       }
     }
+  }
+
+  /** Returns the transport. From then on, the address has the path of the user's own socket, which errors name. */
+  async #open(): Promise<Transport> {
+    if (this.#address === "unix:" && isNode()) {
+      const { defaultSocket } = await import("./node.ts");
+      this.#address = `unix:${await defaultSocket(globalThis.process.env)}`;
+    }
+    return open(this.#address);
   }
 
   /** Returns the documents of a stream, and throws the error that its end may hold. */
@@ -243,17 +252,19 @@ function parseAddress(address: string): string {
   return url.origin;
 }
 
+function isNode(): boolean {
+  return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+}
+
 /** Returns a transport: Node's own HTTP where there is one, and fetch elsewhere. */
 async function open(address: string): Promise<Transport> {
-  const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
-  if (!isNode) {
+  if (!isNode()) {
     if (address.startsWith("unix:")) throw new InvalidError("invalid", "a browser cannot use a Unix socket", { hints: ["give an address"] });
     return new FetchTransport(address);
   }
-  const { NodeTransport, defaultSocket } = await import("./node.ts");
+  const { NodeTransport } = await import("./node.ts");
   if (!address.startsWith("unix:")) return new NodeTransport({ baseURL: address });
-  const path = address.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
-  return new NodeTransport({ socket: path || (await defaultSocket(globalThis.process.env)) });
+  return new NodeTransport({ socket: address.slice("unix:".length).replace(/^\/\/(?=\/)/, "") });
 }
 
 const encoder = new TextEncoder();

@@ -242,3 +242,19 @@ test("a connection that is not made in time is lost", async () => {
     silent.close();
   }
 });
+
+test("an error names the socket that cannot be reached", async () => {
+  const { XDG_RUNTIME_DIR: before, AIBOX_URL: url } = process.env;
+  process.env["XDG_RUNTIME_DIR"] = "/nonexistent";
+  delete process.env["AIBOX_URL"];
+  const client = new aibox.Client();
+  try {
+    await assert.rejects(client.info(), (err: Error) => err instanceof aibox.ConnectionLostError && /unix:\/nonexistent\/aibox\/api\/aibox.*\.sock: ENOENT/.test(err.message));
+  } finally {
+    await client.close();
+    for (const [name, value] of Object.entries({ XDG_RUNTIME_DIR: before, AIBOX_URL: url })) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+});
