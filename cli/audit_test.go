@@ -149,6 +149,11 @@ func TestAuditFindsAnEventByItsID(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, out)
 		}
 	}
+	storedSession(t, "0dq6b-shell", time.Now())
+	logged(t, "0dq6b-shell", logEntry{audit.SessionStarted, map[string]string{"session": "0dq6b-shell", "agent": "shell"}})
+	if out := audited(t, "0dq6b/0", 0); strings.Count(out, "0dq6b-shell") != 1 {
+		t.Errorf("its session is not there once:\n%s", out)
+	}
 	var line auditlog.Line
 	if err := json.Unmarshal([]byte(audited(t, "--json 0dq4f/2", 0)), &line); err != nil || line.ID != "0dq4f/2" || !line.Denied || line.Kind != "egress" {
 		t.Errorf("%+v, %v", line, err)

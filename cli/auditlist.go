@@ -172,6 +172,10 @@ func (o *auditOptions) showEvent(service *manager.Manager, text string) error {
 		{"time", found.Time.Local().Format(time.DateTime)},
 		{"type", termtext.Escape(string(found.Type))},
 	}
-	rows = append(rows, auditFields(found.Event)...)
+	for _, field := range auditFields(found.Event) {
+		if field[0] != "session" || field[1] != string(found.Session) { // the start of a session names it, too
+			rows = append(rows, field)
+		}
+	}
 	return o.explained(append(rows, []string{"hash", found.Hash}))
 }
