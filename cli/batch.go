@@ -285,7 +285,7 @@ func (b *batchRun) result(i int) runResult {
 // one with the highest exit code.
 func (b *batchRun) failure() error {
 	var worst fault.Kind
-	failed := 0
+	failed, started := 0, 0 // started are those that failed later
 	for i := range b.runs {
 		err := b.memberFailure(i)
 		if err == nil {
@@ -295,6 +295,9 @@ func (b *batchRun) failure() error {
 		if failed++; failed == 1 || kind.ExitCode() > worst.ExitCode() {
 			worst = kind
 		}
+		if b.runs[i].id != "" {
+			started++
+		}
 	}
 	if failed == 0 {
 		return nil
@@ -302,7 +305,11 @@ func (b *batchRun) failure() error {
 	if _, _, err := b.service.Batch(string(b.batch.ID)); fault.KindOf(err) == fault.Usage { // no session has a record
 		return fault.New(worst, "none of the %d sessions started", len(b.runs))
 	}
-	return fault.New(worst, "%d of %d sessions failed", failed, len(b.runs)).Hint("`aibox compare %s` shows how each ended", b.batch.ID)
+	what := "failed"
+	if started == 0 {
+		what = "did not start"
+	}
+	return fault.New(worst, "%d of %d sessions %s", failed, len(b.runs), what).Hint("`aibox compare %s` shows how each ended", b.batch.ID)
 }
 
 // memberFailure returns why a session failed, or nil.

@@ -33,4 +33,12 @@ func TestABatchWithoutASessionIsNotNamedForAComparison(t *testing.T) {
 	if hints := fault.Hints(b.failure()); len(hints) != 1 || !strings.Contains(hints[0], "aibox compare b-0dq4f") {
 		t.Errorf("with a session the hints are %q", hints)
 	}
+	b.runs = append(b.runs, memberRun{id: "0dq4f-shell"})
+	if err := b.failure(); err.Error() != "2 of 3 sessions did not start" {
+		t.Error(err)
+	}
+	b.runs[2].err = fault.New(fault.Environment, "its supervisor died")
+	if err := b.failure(); err.Error() != "3 of 3 sessions failed" {
+		t.Error(err)
+	}
 }

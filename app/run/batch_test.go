@@ -1,11 +1,17 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"aibox/bakery"
 	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session/manager"
 )
 
 // batchOf returns a request with agents, models and times.
@@ -77,5 +83,50 @@ func TestABatchThatCannotWorkIsRefusedWithASentence(t *testing.T) {
 	r.Interactive, r.Detached = true, true
 	if _, err := r.Members(); err != nil {
 		t.Errorf("detached terminals: %v", err)
+	}
+}
+
+// interrupting is a world in which the user presses ctrl-c while the first session of a batch starts.
+type interrupting struct {
+	*world
+	interrupt context.CancelFunc
+}
+
+func (w interrupting) Spawn() (*manager.Launcher, error) {
+	w.interrupt()
+	return nil, context.Canceled
+}
+
+func (w interrupting) NamedImage(context.Context, string) (runtime.ImageID, error) {
+	return "sha256:1", nil
+}
+func (w interrupting) Builder(context.Context) (*bakery.Bakery, error) {
+	return nil, errors.New("no builder")
+}
+func (w interrupting) DaemonFault(_ context.Context, err error) error { return err }
+
+func TestAnInterruptedBatchReportsEachSessionThatDidNotStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := interrupting{&world{}, cancel}
+	r := &Runner{Sessions: w, User: w.world, Images: w}
+	batch := Batch{Plans: make([]Plan, 3*startsAtOnce())}
+	for i := range batch.Plans {
+		batch.Plans[i].Launch.Spec.Image = "image"
+	}
+	var mu sync.Mutex
+	reported := map[int]string{}
+	_, err := r.StartBatch(ctx, batch, Callbacks{}, func(i int, start BatchStart) {
+		mu.Lock()
+		defer mu.Unlock()
+		reported[i] = start.Err.Error()
+	})
+	if err != nil || len(reported) != len(batch.Plans) {
+		t.Errorf("%d of %d are reported, %v", len(reported), len(batch.Plans), err)
+	}
+	for i, text := range reported {
+		if text != "interrupted; it was not started" {
+			t.Errorf("%d: %s", i, text)
+		}
 	}
 }

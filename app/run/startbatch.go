@@ -80,22 +80,28 @@ func (r *Runner) StartBatch(ctx context.Context, batch Batch, with Callbacks, st
 		}
 	}
 	results := make([]BatchStart, len(batch.Plans))
+	report := func(i int, id session.ID, err error) {
+		if err != nil && fault.KindOf(err) == fault.Interrupted { // others may have started
+			err = fault.New(fault.Interrupted, "interrupted; it was not started")
+		}
+		results[i] = BatchStart{id, err}
+		if started != nil {
+			started(i, results[i])
+		}
+	}
 	places := make(chan struct{}, startsAtOnce())
 	var starting sync.WaitGroup
 	for i := range batch.Plans {
 		select {
 		case places <- struct{}{}:
 		case <-ctx.Done():
-			results[i].Err = fault.New(fault.Interrupted, "interrupted; it was not started")
+			report(i, "", ctx.Err())
 			continue
 		}
 		starting.Go(func() {
 			defer func() { <-places }()
 			id, err := r.Start(ctx, batch.Plans[i], Callbacks{Repair: func(context.Context) {}})
-			results[i] = BatchStart{id, err}
-			if started != nil {
-				started(i, results[i])
-			}
+			report(i, id, err)
 		})
 	}
 	starting.Wait()
