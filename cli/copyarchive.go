@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 
 	"aibox/internal/amount"
 	"aibox/internal/archive"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/pipe"
 )
@@ -46,7 +48,11 @@ func (c *console) unpack(ctx context.Context, sandbox, source, dest string, o ar
 	case readErr != nil && !errors.Is(readErr, err):
 		return readErr
 	case err != nil:
-		return fault.New(fault.AgentFailed, "copying from %s to %s: %s", sandbox, dest, safe(err.Error()))
+		kind := fault.AgentFailed // the archive is wrong
+		if errors.Is(err, fs.ErrPermission) || diskerr.Is(err) {
+			kind = fault.Environment
+		}
+		return fault.New(kind, "copying from %s to %s: %s", sandbox, safe(dest), safe(err.Error()))
 	}
 	return c.reportCopy(result, dest)
 }

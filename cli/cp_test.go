@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"aibox/internal/archive"
 	"aibox/internal/fault"
 )
 
@@ -32,6 +37,23 @@ func TestWrongEndsOfACopyAreRefusedWithWhatToWrite(t *testing.T) {
 		_, err := parseCopy("aibox sandbox cp", c.source, c.dest)
 		if fault.KindOf(err) != fault.Usage || err.Error() != c.text || !slices.Contains(fault.Hints(err), c.hint) {
 			t.Errorf("%s %s: %v, %q", c.source, c.dest, err, fault.Hints(err))
+		}
+	}
+}
+
+func TestACopyThatThisMachineDoesNotTakeIsAnErrorOfTheMachine(t *testing.T) {
+	a, _, _ := testApp(t)
+	source, dest := filepath.Join(t.TempDir(), "a"), t.TempDir()
+	if err := errors.Join(os.WriteFile(source, []byte("text"), 0o600), os.Chmod(dest, 0o500)); err != nil {
+		t.Fatal(err)
+	}
+	for read, want := range map[*func(io.Writer) error]fault.Kind{
+		new(func(w io.Writer) error { return archive.Pack(w, source, nil) }):                   fault.Environment,
+		new(func(w io.Writer) error { _, err := io.WriteString(w, "no archive"); return err }): fault.AgentFailed,
+	} {
+		err := a.unpack(t.Context(), "0dq4f-shell", "/a", dest, archive.Options{Git: true}, *read)
+		if fault.KindOf(err) != want {
+			t.Errorf("%v is %s, not %s", err, fault.KindOf(err), want)
 		}
 	}
 }

@@ -297,6 +297,32 @@ func TestAFileOfProcIsCopiedWithItsContent(t *testing.T) {
 	}
 }
 
+func TestFilesOfProcInAFolderAreCopiedWithTheirContent(t *testing.T) {
+	dest := t.TempDir()
+	if _, err := Extract(packed(t, "/proc/sys/kernel/random/"), dest, Contents, Options{IsGit: isGit}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dest, "boot_id")); err != nil || len(data) < 36 {
+		t.Errorf("%q is copied, %v", data, err)
+	}
+}
+
+// A file is first written under another name, which means nothing to the user.
+func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
+	for name, entry := range map[string]tar.Header{
+		"a": {Typeflag: tar.TypeReg, Name: "a"}, "b": {Typeflag: tar.TypeDir, Name: "b/"}, "c": {Typeflag: tar.TypeSymlink, Name: "c", Linkname: "a"},
+	} {
+		dest := t.TempDir()
+		if err := os.Chmod(dest, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Extract(made(t, entry), dest, name, Options{IsGit: isGit})
+		if want := "writing " + filepath.Join(dest, name) + ": permission denied"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+}
+
 func TestAMissingFileIsNamedWithoutTheSystemCall(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nope")
 	if err := Pack(io.Discard, missing, nil); err == nil || err.Error() != "there is no file or folder "+missing {

@@ -290,6 +290,8 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 		if info, err = x.root.Lstat(name); err == nil && !info.IsDir() {
 			err = fmt.Errorf("%s is in the way of a folder: it is a file or a link", filepath.Join(x.base, name))
 		}
+	} else if err != nil {
+		err = x.unwritten(name, err)
 	}
 	if err == nil && len(x.folders) < 100_000 {
 		x.folders[name] = true
@@ -325,7 +327,7 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 	temporary := path.Join(path.Dir(name), ".aibox-"+rand.Text())
 	f, err := x.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode).Perm()|0o600)
 	if err != nil {
-		return err
+		return x.unwritten(name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -333,18 +335,34 @@ func (x *extraction) file(name string, h *tar.Header, in io.Reader) (err error) 
 		}
 	}()
 	n, err := x.copy(f, in, h.Size)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.Join(x.base, name), err)
+	if err := errors.Join(bare(err), bare(f.Close())); err != nil {
+		return x.unwritten(name, err)
 	}
 	if !h.ModTime.IsZero() {
 		_ = x.root.Chtimes(temporary, h.ModTime, h.ModTime) // the copy is usable without the time
 	}
 	if err := x.root.Rename(temporary, name); err != nil {
-		return fmt.Errorf("replacing %s: %w", filepath.Join(x.base, name), err)
+		return fmt.Errorf("replacing %s: %w", filepath.Join(x.base, name), bare(err))
 	}
 	x.result.Files++
 	x.result.Bytes += n
 	return nil
+}
+
+// unwritten returns the error for an entry that could not be written.
+func (x *extraction) unwritten(name string, err error) error {
+	return fmt.Errorf("writing %s: %w", filepath.Join(x.base, name), bare(err))
+}
+
+// bare returns an error of a system call without the name of the file, which may be a temporary one.
+func bare(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return at.Err
+	}
+	return err
 }
 
 // link creates a symlink. It replaces a file or a link, but not a folder.
@@ -357,14 +375,17 @@ func (x *extraction) link(name, target string) error {
 			return fmt.Errorf("%s is in the way of a link: it is a folder", filepath.Join(x.base, name))
 		}
 		if err := x.root.Remove(name); err != nil {
-			return err
+			return x.unwritten(name, err)
 		}
 	}
 	if err := x.reserve(0); err != nil {
 		return err
 	}
+	if err := x.root.Symlink(target, name); err != nil {
+		return x.unwritten(name, err)
+	}
 	x.result.Files++
-	return x.root.Symlink(target, name)
+	return nil
 }
 
 // block is the disk space that an entry takes in addition to its content: for its inode and its
@@ -380,7 +401,7 @@ func (x *extraction) reserve(size int64) error {
 	return x.Reserve(x.space)
 }
 
-// checkSpace refuses to fill the disk.
+// checkSpace refuses to fill the disk, with ENOSPC.
 func (x *extraction) checkSpace(size int64) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(x.base, &disk); err != nil {
@@ -388,10 +409,10 @@ func (x *extraction) checkSpace(size int64) error {
 	}
 	free := int64(min(disk.Bavail, 1<<50)) * disk.Bsize
 	if size > free-min(reservedSpace, free/10) {
-		return fmt.Errorf("the disk of %s has no room for %d bytes more", x.base, size)
+		return fmt.Errorf("the disk of %s has no room for %d bytes more: %w", x.base, size, unix.ENOSPC)
 	}
 	if disk.Files > 0 && disk.Ffree < reservedInodes {
-		return fmt.Errorf("the disk of %s has no room for more files", x.base)
+		return fmt.Errorf("the disk of %s has no room for more files: %w", x.base, unix.ENOSPC)
 	}
 	return nil
 }

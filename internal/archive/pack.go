@@ -71,9 +71,6 @@ func (p *packer) single(file, name string) error {
 		return err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		return p.unsized(f, info, name)
-	}
 	return p.regular(f, name)
 }
 
@@ -167,6 +164,9 @@ func (p *packer) regular(f *os.File, name string) error {
 			p.skipped(name)
 		}
 		return nil
+	}
+	if info.Size() == 0 {
+		return p.unsized(f, info, name)
 	}
 	h := header(info, name, tar.TypeReg)
 	h.Size = info.Size()
