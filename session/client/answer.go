@@ -43,7 +43,7 @@ func (s *Client) send(id session.ID, send func(control.Client) error) error {
 	switch {
 	case errors.As(err, &refused):
 		failed := refusal(refused)
-		if len(failed.Hints) == 0 {
+		if len(failed.Hints) == 0 && failed.Kind != fault.Refused { // no status explains a refusal
 			failed = failed.Hint("`aibox ls` shows the status of %s", id)
 		}
 		return failed

@@ -115,3 +115,13 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalHasNoHintAtTheStatus(t *testing.T) {
+	s, id, _ := supervised(t)
+	for status, hints := range map[int]int{http.StatusForbidden: 0, http.StatusConflict: 1} {
+		err := s.send(id, func(control.Client) error { return &control.RefusedError{Status: status, Message: "no"} })
+		if len(fault.Hints(err)) != hints {
+			t.Errorf("%v of the kind %s has the hints %q", err, fault.KindOf(err), fault.Hints(err))
+		}
+	}
+}

@@ -182,13 +182,17 @@ func Storable(spec *session.Spec) error {
 	case spec.Sandbox == nil:
 		return fault.New(fault.Usage, "the state of a session with an agent cannot be stored")
 	case len(spec.Sandbox.Volumes) > 0:
-		return fault.New(fault.Refused, "a snapshot would not hold the files of the sandbox's volumes, which processes may have open")
+		return fault.New(fault.Refused, "a snapshot would not hold the files of the sandbox's volumes, which processes may have open").
+			Hint("take snapshots of a sandbox without volumes; the files in a volume outlive their sandbox anyway")
 	case len(spec.Inspect) > 0:
-		return fault.New(fault.Refused, "the sandbox trusts the certificate authority of its own session for inspected hosts, which a snapshot must not hold")
+		return fault.New(fault.Refused, "the sandbox trusts the certificate authority of its own session for inspected hosts, which a snapshot must not hold").
+			Hint("take snapshots of a sandbox without the setting inspect")
 	case len(spec.SSHAgent) > 0:
-		return fault.New(fault.Refused, "the sandbox has access to the ssh-agent of its own session, which a snapshot must not hold")
+		return fault.New(fault.Refused, "the sandbox has access to the ssh-agent of its own session, which a snapshot must not hold").
+			Hint("take snapshots of a sandbox without the setting ssh-agent")
 	case len(spec.Secret) > 0:
-		return fault.New(fault.Refused, "the sandbox uses secrets of its session, and its programs may hold answers to them")
+		return fault.New(fault.Refused, "the sandbox uses secrets of its session, and its programs may hold answers to them").
+			Hint("take snapshots of a sandbox without the setting secret")
 	default:
 		return nil
 	}

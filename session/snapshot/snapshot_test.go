@@ -247,6 +247,21 @@ func TestOnlyTheSameKindOfSandboxContinuesFromASnapshot(t *testing.T) {
 	}
 }
 
+func TestARefusalToStoreASandboxSaysWhichOneCanBeStored(t *testing.T) {
+	for hint, change := range map[string]func(*session.Spec){
+		"without volumes":               func(s *session.Spec) { s.Sandbox.Volumes = make([]session.VolumeMount, 1) },
+		"without the setting inspect":   func(s *session.Spec) { s.Inspect = []string{"a.example"} },
+		"without the setting ssh-agent": func(s *session.Spec) { s.SSHAgent = []string{"git@a.example"} },
+		"without the setting secret":    func(s *session.Spec) { s.Secret = []string{"K=a.example"} },
+	} {
+		spec := session.Spec{Sandbox: &session.SandboxSpec{}}
+		change(&spec)
+		if err := Storable(&spec); fault.KindOf(err) != fault.Refused || !strings.Contains(strings.Join(fault.Hints(err), ""), hint) {
+			t.Errorf("%v has the hints %q", err, fault.Hints(err))
+		}
+	}
+}
+
 func TestHostsThatToolsInASandboxPrintAreNotAllowedInOneFromASnapshot(t *testing.T) {
 	s := newStore(t)
 	m := taken(t, s)
