@@ -87,9 +87,16 @@ func newSandboxGetCommand(a *cli) *cobra.Command {
 
 // printSandbox prints what users want to know about a sandbox.
 func printSandbox(c *console, s *aiboxv1.Sandbox) error {
-	rows := [][]string{
-		{"id", s.GetSandboxId()},
-		{"name", safe(s.GetName())},
+	rows := [][]string{{"id", s.GetSandboxId()}}
+	if s.GetName() != "" {
+		rows = append(rows, []string{"name", safe(s.GetName())})
+	}
+	limits := s.GetLimits()
+	memory := bound(limits.GetMemoryMib())
+	if limits.GetMemoryMib() > 0 {
+		memory = amount.Bytes(limits.GetMemoryMib() << 20)
+	}
+	rows = append(rows, [][]string{
 		{"state", stateName(s.GetState())},
 		{"template", safe(s.GetTemplate())},
 		{"image", safe(s.GetImage())},
@@ -97,10 +104,10 @@ func printSandbox(c *console, s *aiboxv1.Sandbox) error {
 		{"created", s.GetCreateTime().AsTime().Local().Format(time.DateTime)},
 		{"time left", leftOf(s)},
 		{"network", networkLine(s.GetNetwork())},
-		{"memory", fmt.Sprintf("%d MiB", s.GetLimits().GetMemoryMib())},
-		{"processors", fmt.Sprint(s.GetLimits().GetCpus())},
-		{"processes", fmt.Sprint(s.GetLimits().GetProcesses())},
-	}
+		{"memory", memory},
+		{"processors", bound(limits.GetCpus())},
+		{"processes", bound(int64(limits.GetProcesses()))},
+	}...)
 	rows = append(rows, permissionRows(s.GetPermissions())...)
 	if s.GetParentId() != "" {
 		rows = append(rows, []string{"parent", safe(s.GetParentId())})

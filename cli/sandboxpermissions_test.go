@@ -98,3 +98,25 @@ func TestASandboxIsShownWithItsPermissions(t *testing.T) {
 		t.Errorf("shown as %s", got)
 	}
 }
+
+func TestASandboxIsShownWithItsLimitsAsUsersReadThem(t *testing.T) {
+	for want, s := range map[string]*aiboxv1.Sandbox{
+		"id 0dq4f | memory 5.9 GiB | processors 1.5 | processes 1":                         {SandboxId: "0dq4f", Limits: &aiboxv1.Limits{MemoryMib: proto.Int64(6026), Cpus: proto.Float64(1.5), Processes: proto.Int32(1)}},
+		"id 0dq4f | name job | memory no limit | processors no limit | processes no limit": {SandboxId: "0dq4f", Name: "job"},
+	} {
+		a, out, _ := testApp(t)
+		if err := printSandbox(a.console, s); err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for line := range strings.Lines(out.String()) {
+			fields := strings.Fields(line)
+			if slices.Contains([]string{"id", "name", "memory", "processors", "processes"}, fields[0]) {
+				lines = append(lines, strings.Join(fields, " "))
+			}
+		}
+		if got := strings.Join(lines, " | "); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}
