@@ -120,5 +120,6 @@ func causeOf(r *http.Request, code connect.Code, message string) error {
 	if found == failLimit { // only the size of a message is limited before a call
 		found = failTooLarge
 	}
-	return &failed{failure: found, message: strings.ToValidUTF8(message, "\uFFFD")} // it can quote the request
+	sentence, hints := readable(strings.ToValidUTF8(message, "\uFFFD")) // it can quote the request
+	return &failed{found, sentence, hints}
 }

@@ -151,7 +151,8 @@ func toError(ctx context.Context, err error) (*aiboxv1.Error, failure) {
 	case found == failNotFound && errors.Is(err, fs.ErrNotExist) && fault.KindOf(err) != fault.NotFound:
 		shown.Message = "it does not exist" // the error names a path of the host
 	case errors.As(err, &known):
-		shown.Message = known.Message()
+		sentence, hints := readable(known.Message())
+		shown.Message, shown.Hints = sentence, append(shown.Hints, hints...)
 	case found == failTimeout && fault.KindOf(err) == fault.Limit:
 		shown.Message = "the call did not end within the time that it was given"
 	}

@@ -103,7 +103,8 @@ func shape(status int, body []byte) (*aiboxv1.Error, int) {
 	if i >= 0 {
 		found = failures[i]
 	}
-	shown := &aiboxv1.Error{Kind: found.kind, Message: given.Message}
+	shown := &aiboxv1.Error{Kind: found.kind}
+	shown.Message, shown.Hints = readable(given.Message)
 	switch {
 	case given.Message != "":
 	case status == http.StatusUnsupportedMediaType:
