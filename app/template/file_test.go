@@ -130,6 +130,13 @@ func TestTemplatesAreStoredFoundAndRemoved(t *testing.T) {
 	if err := store.Remove(set, "mine"); err != nil {
 		t.Error(err)
 	}
+	for _, hidden := range []bool{false, true} {
+		again := store
+		again.Hidden = hidden
+		if err := again.Remove(set, "mine"); fault.KindOf(err) != fault.NotFound || strings.Contains(err.Error(), store.Dir) {
+			t.Errorf("with the set from before, a second removal gives %v", err)
+		}
+	}
 	if _, err := store.AddTo(plain).Find("mine"); err == nil {
 		t.Error("it is still there")
 	}

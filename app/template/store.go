@@ -192,7 +192,11 @@ func (s Store) Remove(set Set, name string) error {
 			return fault.New(fault.Usage, "%q is aibox's own and cannot be removed", name)
 		}
 	}
-	if err := os.Remove(s.Path(name)); err != nil {
+	err := os.Remove(s.Path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it was removed after the set was read
+		return fault.New(fault.NotFound, "there is no template %q any more", name)
+	case err != nil:
 		return s.failed("cannot remove the template", err)
 	}
 	return nil
