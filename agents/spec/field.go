@@ -48,8 +48,8 @@ type Field struct {
 
 // Set parses text and stores the value in v, a pointer to the field's struct. The words
 // of a list are separated by commas or newlines; a word that contains one of these is
-// quoted as in CSV, and "[]" is the empty list. Empty text unsets the field. An invalid
-// value is a Usage fault and leaves v unchanged.
+// quoted as in CSV, and "[]" is the empty list. Empty text unsets the field; for a number whose
+// default is not 0, it is invalid. An invalid value is a Usage fault and leaves v unchanged.
 func (f Field) Set(v any, text string) error {
 	target, err := f.target(v)
 	if err != nil {

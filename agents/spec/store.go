@@ -18,8 +18,7 @@ import (
 func (f Field) store(target reflect.Value, text string) error {
 	switch {
 	case text == "":
-		target.SetZero()
-		return nil
+		return f.storeEmpty(target)
 	case f.Type.words():
 		words, err := f.splitWords(text)
 		if err != nil {
@@ -48,6 +47,27 @@ func (f Field) store(target reflect.Value, text string) error {
 	default:
 		return f.storeText(target, text)
 	}
+}
+
+// storeEmpty unsets the field. It refuses a field that would then have the number 0, which can mean no
+// limit: the empty text may come from a variable of a shell that is not set.
+func (f Field) storeEmpty(target reflect.Value) error {
+	zero := reflect.New(target.Type()).Elem()
+	if f.Type.number() && !f.unset(zero) && !f.isZero(f.Default) {
+		given := fault.New(fault.Usage, "option %q needs a value", f.Key)
+		if f.Zero != "" {
+			given = given.Hint("0 means %s", f.Zero)
+		}
+		return given.Hint("leave it out for its default, %s", f.Default)
+	}
+	target.SetZero()
+	return nil
+}
+
+// isZero reports whether a text is the number 0.
+func (f Field) isZero(text string) bool {
+	n, err := f.Type.parse(text)
+	return err == nil && n == 0
 }
 
 // storeText stores a text that needs no parsing. Its errors contain no part of a secret.

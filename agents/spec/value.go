@@ -116,8 +116,7 @@ func (f Field) Decode(v, value any) error {
 	text, ok := value.(string)
 	switch {
 	case ok && text == "" && f.Type != Int: // which is never left empty
-		target.SetZero()
-		return nil
+		return f.storeEmpty(target)
 	case ok && text != "" && f.Type.number():
 		return f.store(target, text)
 	case ok && !f.Type.number():

@@ -45,6 +45,26 @@ type shownZero struct {
 	Plain int             `label:"P" help:"Have some" default:"0" min:"0"`
 }
 
+// An empty text often comes from a variable of a shell that is not set.
+func TestAnEmptyTextDoesNotRemoveALimit(t *testing.T) {
+	v := &shownZero{}
+	if err := Defaults(v); err != nil {
+		t.Fatal(err)
+	}
+	fields := fieldsIn(t, v)
+	for _, set := range []func(f Field) error{
+		func(f Field) error { return f.Set(v, "") },
+		func(f Field) error { return f.Decode(v, "") },
+	} {
+		if err := set(fields[0]); fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) != 2 || v.Size != 256 {
+			t.Errorf("the limit is %s, %v with the hints %q", v.Size, err, fault.Hints(err))
+		}
+		if err := set(fields[1]); err != nil { // its default is 0
+			t.Error(err)
+		}
+	}
+}
+
 func TestZeroIsShownAsWhatItMeans(t *testing.T) {
 	v := &shownZero{}
 	if err := Defaults(v); err != nil {
