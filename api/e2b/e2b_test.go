@@ -22,9 +22,11 @@ import (
 	"pgregory.net/rapid"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
 	"aibox/api/e2b/filesystempb"
 	"aibox/api/e2b/processpb"
 	"aibox/api/server"
+	"aibox/session"
 )
 
 // call sends a request and returns its status and body. Headers are NAME, VALUE pairs.
@@ -301,7 +303,8 @@ func TestAWatcherThatHasEndedMakesRoomForAnotherSandbox(t *testing.T) {
 	w := newWatchers()
 	defer w.close()
 	for n := range maxWatchers {
-		added := &watcher{sandbox: fmt.Sprint(n / maxWatchersOfSandbox), stop: func() {}}
+		tenant := session.Tenant(fmt.Sprint(n / maxWatchersOfTenant))
+		added := &watcher{tenant: tenant, sandbox: fmt.Sprint(n / maxWatchersOfSandbox), stop: func() {}}
 		if err := w.register(fmt.Sprint(n), added); err != nil {
 			t.Fatal(n, err)
 		}
@@ -314,6 +317,50 @@ func TestAWatcherThatHasEndedMakesRoomForAnotherSandbox(t *testing.T) {
 		if (err != nil) != (want != 0) || err != nil && connect.CodeOf(err) != want {
 			t.Errorf("watcher %d: %v", n, err)
 		}
+	}
+}
+
+func TestTheWatchersOfATenantTakeNoPlaceOfAnotherOne(t *testing.T) {
+	w := newWatchers()
+	defer w.close()
+	register := func(id string, tenant session.Tenant, sandbox string) error {
+		return w.register(id, &watcher{tenant: tenant, sandbox: sandbox, stop: func() {}})
+	}
+	for n := range maxWatchersOfTenant {
+		if err := register(fmt.Sprint(n), "a", fmt.Sprint(n/maxWatchersOfSandbox)); err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := register("of b", "b", "of b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := register("more", "a", "another"); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("more watchers of a tenant than the limit: %v", err)
+	}
+	// One of another tenant makes no room; an own one does.
+	w.all["of b"].end(nil)
+	if err := register("more", "a", "another"); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("more watchers of a tenant than the limit, after the end of another one's: %v", err)
+	}
+	w.all["0"].end(nil)
+	if err := register("more", "a", "another"); err != nil {
+		t.Errorf("after the end of an own one: %v", err)
+	}
+}
+
+func TestAWatcherBelongsToTheTenantOfItsCaller(t *testing.T) {
+	w := newWatchers()
+	defer w.close()
+	ctx := auth.With(t.Context(), auth.Caller{Tenant: "a"})
+	id, err := w.add(ctx, func(ctx context.Context, started func() error, _ func(*filesystempb.FilesystemEvent) error) error {
+		defer func() { <-ctx.Done() }()
+		return started()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.all[id].tenant; got != "a" {
+		t.Errorf("it belongs to %q", got)
 	}
 }
 

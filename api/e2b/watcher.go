@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/auth"
 	"aibox/api/e2b/filesystempb"
+	"aibox/session"
 )
 
 // keepEnded is how long a watcher that has ended is kept for its client, which polls, unless its place
@@ -21,6 +23,7 @@ const keepEnded = 10 * time.Minute
 // Limits of watchers, which hold their events until these are fetched.
 const (
 	maxWatchers          = 1024
+	maxWatchersOfTenant  = 256
 	maxWatchersOfSandbox = 64
 	maxWatcherEvents     = 10_000
 	maxWatcherBytes      = 2 << 20 // of these events: their paths can be long
@@ -39,6 +42,7 @@ type watchers struct {
 
 // watcher is one watch.
 type watcher struct {
+	tenant  session.Tenant
 	sandbox string
 	stop    context.CancelFunc
 
@@ -63,7 +67,7 @@ func (w *watchers) close() {
 // add registers a watch of a sandbox, and starts it. It returns when the watch sees changes.
 func (w *watchers) add(ctx context.Context, watch func(ctx context.Context, started func() error, visit func(*filesystempb.FilesystemEvent) error) error) (id string, err error) {
 	own, stop := context.WithCancel(withCaller(w.ctx, callerOf(ctx)))
-	added := &watcher{sandbox: callerOf(ctx).sandbox, stop: stop}
+	added := &watcher{tenant: auth.From(ctx).Tenant, sandbox: callerOf(ctx).sandbox, stop: stop}
 	id = rand.Text()
 	if err := w.register(id, added); err != nil {
 		stop()
@@ -95,21 +99,36 @@ func (w *watchers) add(ctx context.Context, watch func(ctx context.Context, star
 func (w *watchers) register(id string, added *watcher) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ofSandbox := 0
 	for id, other := range w.all {
 		if at := other.endTime(); !at.IsZero() && time.Since(at) > keepEnded {
 			delete(w.all, id)
-		} else if other.sandbox == added.sandbox {
-			ofSandbox++
 		}
 	}
-	isOf := func(other *watcher) bool { return other.sandbox == added.sandbox }
-	isAny := func(*watcher) bool { return true }
-	if ofSandbox >= maxWatchersOfSandbox && !w.dropEnded(isOf) || len(w.all) >= maxWatchers && !w.dropEnded(isAny) {
-		return connect.NewError(connect.CodeResourceExhausted, errors.New("there are too many watchers: remove those that are not needed"))
+	for _, limit := range []struct {
+		most   int
+		counts func(*watcher) bool
+	}{
+		{maxWatchersOfSandbox, func(other *watcher) bool { return other.sandbox == added.sandbox }},
+		{maxWatchersOfTenant, func(other *watcher) bool { return other.tenant == added.tenant }},
+		{maxWatchers, func(*watcher) bool { return true }},
+	} {
+		if w.count(limit.counts) >= limit.most && !w.dropEnded(limit.counts) {
+			return connect.NewError(connect.CodeResourceExhausted, errors.New("there are too many watchers: remove those that are not needed"))
+		}
 	}
 	w.all[id] = added
 	return nil
+}
+
+// count returns how many watchers fit. w.mu is held.
+func (w *watchers) count(fits func(*watcher) bool) int {
+	count := 0
+	for _, one := range w.all {
+		if fits(one) {
+			count++
+		}
+	}
+	return count
 }
 
 // dropEnded removes the watcher that ended first of those that fit. It returns false if none has ended.

@@ -83,10 +83,10 @@ func (s *Server) tokenError(ctx context.Context, err error) error {
 }
 
 // Enter admits a request of a public route that makes calls for its caller: it checks the caller's
-// token, and counts the request as one of its tenant until done is called. ctx is for its calls,
-// whose answers count as well; see budget.Reserve. With collects, the handler holds the body in
-// memory, so that what has arrived counts among the messages of the tenant: reading it can fail with a
-// Limit fault. The handler calls Enter before it reads the body. A refusal is recorded.
+// token, and counts the request as one of its tenant until done is called. ctx carries the caller, and is
+// for its calls, whose answers count as well; see budget.Reserve. With collects, the handler holds the
+// body in memory, so that what has arrived counts among the messages of the tenant: reading it can fail
+// with a Limit fault. The handler calls Enter before it reads the body. A refusal is recorded.
 func (s *Server) Enter(r *http.Request, token string, collects bool) (ctx context.Context, done func(), err error) {
 	caller, err := s.ByToken(r.Context(), token)
 	var end func()
@@ -98,7 +98,7 @@ func (s *Server) Enter(r *http.Request, token string, collects bool) (ctx contex
 		return nil, nil, toConnect(r.Context(), err)
 	}
 	release := s.limitMessages(collects, r, caller.Tenant)
-	ctx, free := s.answers.With(r.Context(), caller.Tenant)
+	ctx, free := s.answers.With(auth.With(r.Context(), caller), caller.Tenant)
 	return ctx, func() { free(); release(); end() }, nil
 }
 
