@@ -182,7 +182,7 @@ func pythonMethod(out *strings.Builder, method *protogen.Method) {
 	switch {
 	case method.Desc.IsStreamingServer():
 		fmt.Fprintf(out, "\n    def %s(self, request: %s, *, max_silence: float | None = None) -> AsyncIterator[%s]:\n", name, input, output)
-		body(fmt.Sprintf("return self._transport.stream(%q, request, %s, max_silence)", path(method), decoded))
+		body(fmt.Sprintf("return self._transport.%s(%q, request, %s, max_silence)", streamFunction(method), path(method), decoded))
 	case method.Desc.IsStreamingClient():
 		fmt.Fprintf(out, "\n    async def %s(self, requests: AsyncIterable[%s]) -> %s:\n", name, input, output)
 		body(pythonReturn(output, fmt.Sprintf("await self._transport.upload(%q, requests, %s)", path(method), decoded)))

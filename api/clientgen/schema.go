@@ -63,6 +63,15 @@ func hasKey(method *protogen.Method) bool {
 	return method.Input.Desc.Fields().ByName("idempotency_key") != nil
 }
 
+// streamFunction returns the name of the clients' function for a method that returns a stream. All streams
+// of events, whose names end so, have keep-alive events.
+func streamFunction(method *protogen.Method) string {
+	if strings.HasSuffix(string(method.Output.Desc.Name()), "Event") {
+		return "events"
+	}
+	return "stream"
+}
+
 // path returns the path of a method's URL.
 func path(method *protogen.Method) string {
 	return "/" + string(method.Parent.Desc.FullName()) + "/" + string(method.Desc.Name())

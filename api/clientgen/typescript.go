@@ -164,7 +164,7 @@ func typescriptMethod(out *strings.Builder, method *protogen.Method, use func(*p
 	}
 	switch {
 	case method.Desc.IsStreamingServer():
-		fmt.Fprintf(out, "  %s(request: Init<%s>, options?: CallOptions): AsyncGenerator<%s> {\n%s, options);\n  }\n", name, input, output, call("stream", "request"))
+		fmt.Fprintf(out, "  %s(request: Init<%s>, options?: CallOptions): AsyncGenerator<%s> {\n%s, options);\n  }\n", name, input, output, call(streamFunction(method), "request"))
 	case method.Desc.IsStreamingClient():
 		fmt.Fprintf(out, "  %s(requests: AsyncIterable<Init<%s>>, options?: CallOptions): Promise<%s> {\n%s, options);\n  }\n", name, input, output, call("upload", "requests"))
 	default:

@@ -357,20 +357,21 @@ func (x *GetTemplateRequest) GetName() string {
 // CreateTemplateRequest describes a template.
 type CreateTemplateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name: lower-case letters, digits and dashes, at most 63.
+	// The name: lower-case words joined by dashes, at most 40 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What it is for.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// The name of the template that it is based on. Empty: code.
+	// The name of the template of aibox's own that it is based on. Empty: code.
 	Base string `protobuf:"bytes,3,opt,name=base,proto3" json:"base,omitempty"`
 	// Instructions of a Dockerfile after FROM: RUN, ENV, WORKDIR and USER. There is no build
-	// context.
+	// context. Empty: the template has the image of its base, with other defaults. Only the
+	// tenant local can give any.
 	Dockerfile string `protobuf:"bytes,4,opt,name=dockerfile,proto3" json:"dockerfile,omitempty"`
-	// Debian packages to install.
+	// Refused: install Debian packages by RUN in dockerfile.
 	AptPackages []string `protobuf:"bytes,5,rep,name=apt_packages,json=aptPackages,proto3" json:"apt_packages,omitempty"`
-	// Python packages to install.
+	// Refused: install Python packages by RUN in dockerfile.
 	PipPackages []string `protobuf:"bytes,6,rep,name=pip_packages,json=pipPackages,proto3" json:"pip_packages,omitempty"`
-	// Packages of npm to install.
+	// Refused: install packages of npm by RUN in dockerfile.
 	NpmPackages []string `protobuf:"bytes,7,rep,name=npm_packages,json=npmPackages,proto3" json:"npm_packages,omitempty"`
 	// Defaults of its sandboxes.
 	Defaults      *TemplateDefaults `protobuf:"bytes,8,opt,name=defaults,proto3" json:"defaults,omitempty"`

@@ -2256,27 +2256,28 @@ class CreateTemplateRequest(Message):
     """CreateTemplateRequest describes a template."""
 
     name: str = scalar("name", STRING)
-    """The name: lower-case letters, digits and dashes, at most 63."""
+    """The name: lower-case words joined by dashes, at most 40 characters."""
 
     description: str = scalar("description", STRING)
     """What it is for."""
 
     base: str = scalar("base", STRING)
-    """The name of the template that it is based on. Empty: code."""
+    """The name of the template of aibox's own that it is based on. Empty: code."""
 
     dockerfile: str = scalar("dockerfile", STRING)
     """Instructions of a Dockerfile after FROM: RUN, ENV, WORKDIR and USER. There is no build
-    context.
+    context. Empty: the template has the image of its base, with other defaults. Only the
+    tenant local can give any.
     """
 
     apt_packages: list[str] = repeated("aptPackages", STRING)
-    """Debian packages to install."""
+    """Refused: install Debian packages by RUN in dockerfile."""
 
     pip_packages: list[str] = repeated("pipPackages", STRING)
-    """Python packages to install."""
+    """Refused: install Python packages by RUN in dockerfile."""
 
     npm_packages: list[str] = repeated("npmPackages", STRING)
-    """Packages of npm to install."""
+    """Refused: install packages of npm by RUN in dockerfile."""
 
     defaults: TemplateDefaults | None = optional("defaults", message(lambda: TemplateDefaults))
     """Defaults of its sandboxes."""

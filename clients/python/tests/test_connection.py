@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import io
 import json
+import math
 import socket
 import struct
 import threading
@@ -197,6 +198,20 @@ class ConnectionTest(unittest.TestCase):
             for use in uses(lambda sandbox: sandbox.watch("/"), Held(head + envelope({}))):
                 with self.assertRaises(errors.ConnectionLostError):
                     use()
+
+    def test_a_stream_of_events_without_a_wrapper_is_lost_if_its_connection_is_silent(self) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {STREAM_HEADERS['Content-Type']}\r\nContent-Length: 100000\r\n\r\n".encode()
+        request = schema.CreateTemplateRequest(name="x")
+        with mock.patch("aibox._protocol.MAX_SILENCE", 0.5):
+            for use in uses(lambda sandbox: sandbox.client.templates.create(request), Held(head + envelope({}))):
+                with self.assertRaises(errors.ConnectionLostError):
+                    use()
+
+    def test_a_stream_of_events_can_have_no_limit_of_silence(self) -> None:
+        request = schema.CreateTemplateRequest(name="x")
+        created = stream(envelope({"log": "x"}) + envelope({}, 2))
+        for use in uses(lambda sandbox: sandbox.client.templates.create(request, max_silence=math.inf), created):
+            self.assertEqual([event.log for event in use()], ["x"])
 
 
 if __name__ == "__main__":

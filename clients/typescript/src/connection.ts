@@ -5,7 +5,10 @@ import { collect, concat, FetchTransport, type Answer, type Outgoing, type Trans
 /** Options of a call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Seconds without a message after which the connection of a stream counts as lost. Default: no limit. */
+  /**
+   * Seconds without a message after which the connection of a stream counts as lost. Default: 60 for streams of events, between
+   * which the server sends keep-alive events, and no limit for others. Infinity: no limit.
+   */
   maxSilence?: number | undefined;
 }
 
@@ -28,7 +31,7 @@ const ATTEMPTS = [100, 300, 600];
  * The maxSilence of streams that have keep-alive events, which the server sends every 15 seconds.
  * The other end may have vanished without closing the connection.
  */
-export const MAX_SILENCE = 60;
+const MAX_SILENCE = 60;
 
 /** Makes calls by Connect's protocol: a POST with JSON, and streams of envelopes. */
 export class Connection {
@@ -62,6 +65,11 @@ export class Connection {
         await sleep(delay);
       }
     }
+  }
+
+  /** Makes a call that returns a stream with keep-alive events. */
+  events<Q, R>(path: string, type: MessageType<Q>, decoder: Decoder<R>, request: Init<Q>, options?: CallOptions): AsyncGenerator<R> {
+    return this.stream(path, type, decoder, request, { ...options, maxSilence: options?.maxSilence ?? MAX_SILENCE });
   }
 
   async *stream<Q, R>(path: string, type: MessageType<Q>, decoder: Decoder<R>, request: Init<Q>, options?: CallOptions): AsyncGenerator<R> {
@@ -198,7 +206,7 @@ class Silence {
   }
 
   async during<T>(step: Promise<T>): Promise<T> {
-    if (this.#limit === undefined) return await step;
+    if (this.#limit === undefined || this.#limit === Infinity) return await step;
     const timer = setTimeout(() => this.#ended.abort(new Error("nothing was received")), this.#limit * 1000);
     try {
       return await step;

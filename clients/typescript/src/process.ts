@@ -1,5 +1,5 @@
 import type { Client } from "./client.ts";
-import { MAX_SILENCE, sleep } from "./connection.ts";
+import { sleep } from "./connection.ts";
 import { AiboxError, ConnectionLostError, OutputLostError, ProtocolError } from "./errors.ts";
 import type { Process as ProcessInfo, ProcessEvent, ProcessExit } from "./schema.ts";
 
@@ -67,7 +67,7 @@ export class Process {
     const backoff = new Backoff(this.#client.reconnectSeconds);
     for (;;) {
       try {
-        for await (const event of this.#client.processes.connect({ ...this.#id(), fromSeq: following }, { maxSilence: MAX_SILENCE })) {
+        for await (const event of this.#client.processes.connect({ ...this.#id(), fromSeq: following })) {
           backoff.reset();
           if (event.lost) {
             following = event.lost.nextSeq;

@@ -1,5 +1,4 @@
 import { Client } from "./client.ts";
-import { MAX_SILENCE } from "./connection.ts";
 import { CommandError, OutputLostError, UnsupportedError } from "./errors.ts";
 import type { Init } from "./message.ts";
 import { PIECE_BYTES, Process, toBytes } from "./process.ts";
@@ -356,7 +355,7 @@ export class Sandbox {
 
   /** Returns the changes in a folder. The first event is unspecified. All changes after it are reported. */
   watch(path: string, options: { recursive?: boolean; user?: string } = {}): AsyncGenerator<schema.FileEvent> {
-    return this.client.files.watch({ ...options, ...this.#id(), path }, { maxSilence: MAX_SILENCE });
+    return this.client.files.watch({ ...options, ...this.#id(), path });
   }
 
   /**

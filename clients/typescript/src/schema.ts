@@ -2268,22 +2268,23 @@ export const GetTemplateRequest: MessageType<GetTemplateRequest> = new MessageTy
 
 /** CreateTemplateRequest describes a template. */
 export interface CreateTemplateRequest {
-  /** The name: lower-case letters, digits and dashes, at most 63. */
+  /** The name: lower-case words joined by dashes, at most 40 characters. */
   name: string;
   /** What it is for. */
   description: string;
-  /** The name of the template that it is based on. Empty: code. */
+  /** The name of the template of aibox's own that it is based on. Empty: code. */
   base: string;
   /**
    * Instructions of a Dockerfile after FROM: RUN, ENV, WORKDIR and USER. There is no build
-   * context.
+   * context. Empty: the template has the image of its base, with other defaults. Only the
+   * tenant local can give any.
    */
   dockerfile: string;
-  /** Debian packages to install. */
+  /** Refused: install Debian packages by RUN in dockerfile. */
   aptPackages: string[];
-  /** Python packages to install. */
+  /** Refused: install Python packages by RUN in dockerfile. */
   pipPackages: string[];
-  /** Packages of npm to install. */
+  /** Refused: install packages of npm by RUN in dockerfile. */
   npmPackages: string[];
   /** Defaults of its sandboxes. */
   defaults?: TemplateDefaults;

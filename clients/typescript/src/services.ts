@@ -177,7 +177,7 @@ export class Files {
    * gone.
    */
   watch(request: Init<WatchFilesRequest>, options?: CallOptions): AsyncGenerator<FileEvent> {
-    return this.#connection.stream("/aibox.v1.Files/Watch", WatchFilesRequest, FileEvent, request, options);
+    return this.#connection.events("/aibox.v1.Files/Watch", WatchFilesRequest, FileEvent, request, options);
   }
 
   /**
@@ -267,7 +267,7 @@ export class Processes {
    * number. The end of the call does not end the process, unless linger is set.
    */
   start(request: Init<StartProcessRequest>, options?: CallOptions): AsyncGenerator<ProcessEvent> {
-    return this.#connection.stream("/aibox.v1.Processes/Start", StartProcessRequest, ProcessEvent, request, options);
+    return this.#connection.events("/aibox.v1.Processes/Start", StartProcessRequest, ProcessEvent, request, options);
   }
 
   /** Launch starts a process and returns at once. Connect reads its output. */
@@ -280,7 +280,7 @@ export class Processes {
    * have ended.
    */
   connect(request: Init<ConnectProcessRequest>, options?: CallOptions): AsyncGenerator<ProcessEvent> {
-    return this.#connection.stream("/aibox.v1.Processes/Connect", ConnectProcessRequest, ProcessEvent, request, options);
+    return this.#connection.events("/aibox.v1.Processes/Connect", ConnectProcessRequest, ProcessEvent, request, options);
   }
 
   /** List lists the processes that were started in a sandbox, in the order of their starts. */
@@ -486,7 +486,7 @@ export class Sessions {
    * after the last event of a session that has ended.
    */
   events(request: Init<SessionEventsRequest>, options?: CallOptions): AsyncGenerator<SessionEvent> {
-    return this.#connection.stream("/aibox.v1.Sessions/Events", SessionEventsRequest, SessionEvent, request, options);
+    return this.#connection.events("/aibox.v1.Sessions/Events", SessionEventsRequest, SessionEvent, request, options);
   }
 
   /** Changes lists the changes of a session file by file, with their risks and hunks. */
@@ -544,11 +544,12 @@ export class Templates {
 
   /**
    * Create creates or replaces a template of the tenant, builds its image, and streams the
-   * progress. The last event has the template. Errors: invalid for a Dockerfile that aibox
-   * does not build.
+   * progress. The last event has the template. Errors: refused for a Dockerfile of another
+   * tenant than local, because a build does not run in a sandbox; environment for a build that
+   * fails.
    */
   create(request: Init<CreateTemplateRequest>, options?: CallOptions): AsyncGenerator<CreateTemplateEvent> {
-    return this.#connection.stream("/aibox.v1.Templates/Create", CreateTemplateRequest, CreateTemplateEvent, request, options);
+    return this.#connection.events("/aibox.v1.Templates/Create", CreateTemplateRequest, CreateTemplateEvent, request, options);
   }
 
   /** Delete deletes a template of the tenant. Sandboxes that run continue. */

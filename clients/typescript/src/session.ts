@@ -1,5 +1,5 @@
 import { Client } from "./client.ts";
-import { MAX_SILENCE, sleep } from "./connection.ts";
+import { sleep } from "./connection.ts";
 import { ProtocolError } from "./errors.ts";
 import type { Init } from "./message.ts";
 import { Backoff } from "./process.ts";
@@ -66,7 +66,7 @@ export class Session {
     const backoff = new Backoff(this.client.reconnectSeconds);
     for (;;) {
       try {
-        for await (const event of this.client.sessions.events({ ...this.#id(), fromSeq: following }, { maxSilence: MAX_SILENCE })) {
+        for await (const event of this.client.sessions.events({ ...this.#id(), fromSeq: following })) {
           backoff.reset();
           if (event.seq === 0 || event.seq < following) continue;
           if (event.seq > following) throw new ProtocolError(`event ${following} of the session is missing`);

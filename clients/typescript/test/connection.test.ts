@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTCPServer } from "node:net";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 
 import { Connection } from "../src/connection.ts";
 import * as aibox from "../src/index.ts";
@@ -137,10 +137,11 @@ test("a stream continues on another connection if the first one is silent", asyn
   });
 });
 
-test("a watch is lost if its connection is silent", async (context) => {
+/** Asserts that a stream is lost if nothing arrives after its first event. */
+async function assertLost(context: TestContext, open: (client: aibox.Client) => AsyncGenerator<unknown>): Promise<void> {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   await serving([(_, response) => void response.write(envelope({}))], async (client) => {
-    const events = sandboxOf(client).watch("/");
+    const events = open(client);
     await events.next();
     const next = events.next();
     let ended = false;
@@ -151,6 +152,19 @@ test("a watch is lost if its connection is silent", async (context) => {
     }
     assert.ok(ended);
     await failed;
+  });
+}
+
+test("a watch is lost if its connection is silent", (context) => assertLost(context, (client) => sandboxOf(client).watch("/")));
+
+test("a stream of events without a wrapper is lost if its connection is silent", (context) =>
+  assertLost(context, (client) => client.templates.create({ name: "x" })));
+
+test("a stream of events can have no limit of silence", async () => {
+  await serving([stream(envelope({ log: "x" }), envelope({}, 2))], async (client) => {
+    const logs = [];
+    for await (const event of client.templates.create({ name: "x" }, { maxSilence: Infinity })) logs.push(event.log);
+    assert.deepEqual(logs, ["x"]);
   });
 });
 

@@ -52,8 +52,9 @@ type TemplatesClient interface {
 	// Get returns a template.
 	Get(context.Context, *connect.Request[v1.GetTemplateRequest]) (*connect.Response[v1.Template], error)
 	// Create creates or replaces a template of the tenant, builds its image, and streams the
-	// progress. The last event has the template. Errors: invalid for a Dockerfile that aibox
-	// does not build.
+	// progress. The last event has the template. Errors: refused for a Dockerfile of another
+	// tenant than local, because a build does not run in a sandbox; environment for a build that
+	// fails.
 	Create(context.Context, *connect.Request[v1.CreateTemplateRequest]) (*connect.ServerStreamForClient[v1.CreateTemplateEvent], error)
 	// Delete deletes a template of the tenant. Sandboxes that run continue.
 	Delete(context.Context, *connect.Request[v1.DeleteTemplateRequest]) (*connect.Response[emptypb.Empty], error)
@@ -135,8 +136,9 @@ type TemplatesHandler interface {
 	// Get returns a template.
 	Get(context.Context, *connect.Request[v1.GetTemplateRequest]) (*connect.Response[v1.Template], error)
 	// Create creates or replaces a template of the tenant, builds its image, and streams the
-	// progress. The last event has the template. Errors: invalid for a Dockerfile that aibox
-	// does not build.
+	// progress. The last event has the template. Errors: refused for a Dockerfile of another
+	// tenant than local, because a build does not run in a sandbox; environment for a build that
+	// fails.
 	Create(context.Context, *connect.Request[v1.CreateTemplateRequest], *connect.ServerStream[v1.CreateTemplateEvent]) error
 	// Delete deletes a template of the tenant. Sandboxes that run continue.
 	Delete(context.Context, *connect.Request[v1.DeleteTemplateRequest]) (*connect.Response[emptypb.Empty], error)

@@ -34,7 +34,7 @@ class AsyncProcess:
         while True:
             request = schema.ConnectProcessRequest(sandbox_id=self.sandbox_id, process_id=self.process_id, from_seq=following)
             try:
-                async for event in self._client.processes.connect(request, max_silence=protocol.MAX_SILENCE):
+                async for event in self._client.processes.connect(request):
                     backoff.reset()
                     if event.lost is not None:
                         following = event.lost.next_seq

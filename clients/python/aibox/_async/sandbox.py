@@ -400,7 +400,7 @@ class AsyncSandbox:
     async def watch(self, path: str, *, recursive: bool = False, user: str = "") -> AsyncIterator[schema.FileEvent]:
         """Return the changes in a folder. The first event is UNSPECIFIED. All changes after it are reported."""
         request = schema.WatchFilesRequest(sandbox_id=self.sandbox_id, path=path, recursive=recursive, user=user)
-        async for event in self.client.files.watch(request, max_silence=protocol.MAX_SILENCE):
+        async for event in self.client.files.watch(request):
             yield event
 
     async def download(self, path: str, *, user: str = "") -> AsyncIterator[bytes]:

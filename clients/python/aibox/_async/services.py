@@ -69,7 +69,7 @@ class AsyncFiles:
         """Watch streams the changes in a folder, until the caller ends the call or the folder is
         gone.
         """
-        return self._transport.stream("/aibox.v1.Files/Watch", request, schema.FileEvent, max_silence)
+        return self._transport.events("/aibox.v1.Files/Watch", request, schema.FileEvent, max_silence)
 
     def download(self, request: schema.DownloadFilesRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.DownloadFilesResponse]:
         """Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
@@ -138,7 +138,7 @@ class AsyncProcesses:
         """Start starts a process and streams its events. The first event is started and has no
         number. The end of the call does not end the process, unless linger is set.
         """
-        return self._transport.stream("/aibox.v1.Processes/Start", request, schema.ProcessEvent, max_silence)
+        return self._transport.events("/aibox.v1.Processes/Start", request, schema.ProcessEvent, max_silence)
 
     async def launch(self, request: schema.StartProcessRequest, *, timeout: float | None = None) -> schema.Process:
         """Launch starts a process and returns at once. Connect reads its output."""
@@ -148,7 +148,7 @@ class AsyncProcesses:
         """Connect streams the events of a process, beginning with a given number. The process may
         have ended.
         """
-        return self._transport.stream("/aibox.v1.Processes/Connect", request, schema.ProcessEvent, max_silence)
+        return self._transport.events("/aibox.v1.Processes/Connect", request, schema.ProcessEvent, max_silence)
 
     async def list(self, request: schema.ListProcessesRequest, *, timeout: float | None = None) -> schema.ListProcessesResponse:
         """List lists the processes that were started in a sandbox, in the order of their starts."""
@@ -309,7 +309,7 @@ class AsyncSessions:
         """Events streams the events of a session, beginning with a given number. The stream ends
         after the last event of a session that has ended.
         """
-        return self._transport.stream("/aibox.v1.Sessions/Events", request, schema.SessionEvent, max_silence)
+        return self._transport.events("/aibox.v1.Sessions/Events", request, schema.SessionEvent, max_silence)
 
     async def changes(self, request: schema.SessionChangesRequest, *, timeout: float | None = None) -> schema.ChangeSet:
         """Changes lists the changes of a session file by file, with their risks and hunks."""
@@ -355,10 +355,11 @@ class AsyncTemplates:
 
     def create(self, request: schema.CreateTemplateRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.CreateTemplateEvent]:
         """Create creates or replaces a template of the tenant, builds its image, and streams the
-        progress. The last event has the template. Errors: invalid for a Dockerfile that aibox
-        does not build.
+        progress. The last event has the template. Errors: refused for a Dockerfile of another
+        tenant than local, because a build does not run in a sandbox; environment for a build that
+        fails.
         """
-        return self._transport.stream("/aibox.v1.Templates/Create", request, schema.CreateTemplateEvent, max_silence)
+        return self._transport.events("/aibox.v1.Templates/Create", request, schema.CreateTemplateEvent, max_silence)
 
     async def delete(self, request: schema.DeleteTemplateRequest, *, timeout: float | None = None) -> None:
         """Delete deletes a template of the tenant. Sandboxes that run continue."""

@@ -112,7 +112,7 @@ class AsyncSession:
         while True:
             request = schema.SessionEventsRequest(session_id=self.session_id, from_seq=following)
             try:
-                async for event in self.client.sessions.events(request, max_silence=protocol.MAX_SILENCE):
+                async for event in self.client.sessions.events(request):
                     backoff.reset()
                     if event.seq == 0 or event.seq < following:
                         continue

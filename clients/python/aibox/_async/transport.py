@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -169,8 +170,17 @@ class AsyncTransport:
         document = protocol.decode(result.body)
         return protocol.parse(response, document) if response else None
 
+    def events(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> AsyncIterator[M]:
+        """Make a call that returns a stream with keep-alive events. Without max_silence, it is protocol.MAX_SILENCE."""
+        return self.stream(path, request, response, protocol.MAX_SILENCE if max_silence is None else max_silence)
+
     async def stream(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> AsyncIterator[M]:
-        """Make a call that returns a stream. It is lost if no message arrives for max_silence, in seconds."""
+        """Make a call that returns a stream. It is lost if no message arrives for max_silence, in seconds.
+
+        None and math.inf are no limit.
+        """
+        if max_silence == math.inf:
+            max_silence = None
         connection = await self._connect()
         try:
             answer = await self._lost(self._request(connection, path, protocol.envelope(request.to_json())), max_silence)

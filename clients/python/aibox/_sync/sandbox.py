@@ -401,7 +401,7 @@ class Sandbox:
     def watch(self, path: str, *, recursive: bool = False, user: str = "") -> Iterator[schema.FileEvent]:
         """Return the changes in a folder. The first event is UNSPECIFIED. All changes after it are reported."""
         request = schema.WatchFilesRequest(sandbox_id=self.sandbox_id, path=path, recursive=recursive, user=user)
-        for event in self.client.files.watch(request, max_silence=protocol.MAX_SILENCE):
+        for event in self.client.files.watch(request):
             yield event
 
     def download(self, path: str, *, user: str = "") -> Iterator[bytes]:

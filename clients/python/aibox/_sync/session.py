@@ -113,7 +113,7 @@ class Session:
         while True:
             request = schema.SessionEventsRequest(session_id=self.session_id, from_seq=following)
             try:
-                for event in self.client.sessions.events(request, max_silence=protocol.MAX_SILENCE):
+                for event in self.client.sessions.events(request):
                     backoff.reset()
                     if event.seq == 0 or event.seq < following:
                         continue

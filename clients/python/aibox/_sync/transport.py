@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import select
 import socket
 import ssl
@@ -80,8 +81,17 @@ class Transport:
         document = protocol.decode(result.body)
         return protocol.parse(response, document) if response else None
 
+    def events(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> Iterator[M]:
+        """Make a call that returns a stream with keep-alive events. Without max_silence, it is protocol.MAX_SILENCE."""
+        return self.stream(path, request, response, protocol.MAX_SILENCE if max_silence is None else max_silence)
+
     def stream(self, path: str, request: Message, response: type[M], max_silence: float | None = None) -> Iterator[M]:
-        """Make a call that returns a stream. It is lost if nothing arrives for max_silence, in seconds."""
+        """Make a call that returns a stream. It is lost if nothing arrives for max_silence, in seconds.
+
+        None and math.inf are no limit.
+        """
+        if max_silence == math.inf:
+            max_silence = None
         body = protocol.envelope(request.to_json())
         connection = self._connect()
         try:
