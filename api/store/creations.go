@@ -68,14 +68,14 @@ func (s *Store) BeginCreation(ctx context.Context, tenant session.Tenant, key, r
 // EndCreation, even after an error.
 func (s *Store) AddCreation(ctx context.Context, tenant session.Tenant, key, owner string, sandbox session.ID) (Creation, error) {
 	c := Creation{Tenant: tenant, Key: key, Sandbox: sandbox, owner: owner}
-	_, err := s.db.ExecContext(ctx, "INSERT INTO creations (tenant, key, request, sandbox, owner, created, done) VALUES (?, ?, '', ?, ?, ?, 0)",
+	_, err := s.exec(ctx, "INSERT INTO creations (tenant, key, request, sandbox, owner, created, done) VALUES (?, ?, '', ?, ?, ?, 0)",
 		string(tenant), key, string(sandbox), owner, milliseconds(time.Now()))
 	return c, err
 }
 
 // RecordSandbox stores the sandbox of a claimed key, in place of an earlier one.
 func (s *Store) RecordSandbox(ctx context.Context, c Creation, sandbox session.ID) error {
-	result, err := s.db.ExecContext(ctx, "UPDATE creations SET sandbox = ? WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(sandbox), string(c.Tenant), c.Key, c.owner)
+	result, err := s.exec(ctx, "UPDATE creations SET sandbox = ? WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(sandbox), string(c.Tenant), c.Key, c.owner)
 	if err != nil {
 		return err
 	}
@@ -89,14 +89,14 @@ func (s *Store) EndCreation(ctx context.Context, c Creation, keep bool) error {
 	if keep {
 		query = "UPDATE creations SET done = 1 WHERE tenant = ? AND key = ? AND owner = ?"
 	}
-	_, err := s.db.ExecContext(ctx, query, string(c.Tenant), c.Key, c.owner)
+	_, err := s.exec(ctx, query, string(c.Tenant), c.Key, c.owner)
 	return err
 }
 
 // AbandonCreation makes a creation one whose process has died, until EndCreation ends it. One that
 // has ended is an error.
 func (s *Store) AbandonCreation(ctx context.Context, c Creation) (Creation, error) {
-	result, err := s.db.ExecContext(ctx, "UPDATE creations SET owner = '' WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(c.Tenant), c.Key, c.owner)
+	result, err := s.exec(ctx, "UPDATE creations SET owner = '' WHERE tenant = ? AND key = ? AND owner = ? AND done = 0", string(c.Tenant), c.Key, c.owner)
 	if err == nil {
 		err = expectRow(result)
 	}

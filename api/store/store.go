@@ -15,14 +15,19 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Store is an open database. It is safe for concurrent use, also by several processes.
-type Store struct{ db *sql.DB }
+type Store struct {
+	db     *sql.DB
+	folder string // of the database
+}
 
 // Path returns the path of the database.
 func Path(dirs paths.Dirs) string { return filepath.Join(dirs.State, "api", "aibox.db") }
@@ -39,8 +44,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
-	s := &Store{db}
-	if err := s.migrate(ctx); err != nil {
+	s := &Store{db, filepath.Dir(path)}
+	if err := s.explain(s.migrate(ctx)); err != nil {
 		return nil, errors.Join(fault.New(fault.Environment, "the database %s cannot be used: %w", path, err), db.Close())
 	}
 	return s, nil
@@ -160,12 +165,32 @@ func versionOf(ctx context.Context, db querier) (version int, err error) {
 func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	if err := do(tx); err != nil {
-		return errors.Join(err, ignore(tx.Rollback(), sql.ErrTxDone))
+		return s.explain(errors.Join(err, ignore(tx.Rollback(), sql.ErrTxDone)))
 	}
-	return tx.Commit()
+	return s.explain(tx.Commit())
+}
+
+// exec runs a statement that writes.
+func (s *Store) exec(ctx context.Context, statement string, args ...any) (sql.Result, error) {
+	result, err := s.db.ExecContext(ctx, statement, args...)
+	return result, s.explain(err)
+}
+
+// explain makes an error of SQLite that means a full disk one of diskerr. Others are unchanged.
+func (s *Store) explain(err error) error {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return err
+	}
+	code := failed.Code() & 0xff // without SQLite's details
+	// SQLite maps its index of the log into memory, and reports an I/O error if that has no room.
+	if code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR && diskerr.WithoutRoom(s.folder) {
+		err = fmt.Errorf("%w: %w", err, syscall.ENOSPC)
+	}
+	return diskerr.Explain(err, s.folder)
 }
 
 // ignore returns err unless it is an error of the given kind.

@@ -101,7 +101,7 @@ func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
 
 // RevokeToken makes a token invalid. One that is revoked already is no error.
 func (s *Store) RevokeToken(ctx context.Context, id string) error {
-	result, err := s.db.ExecContext(ctx, "UPDATE tokens SET revoked = CASE revoked WHEN 0 THEN ? ELSE revoked END WHERE id = ?", milliseconds(time.Now()), id)
+	result, err := s.exec(ctx, "UPDATE tokens SET revoked = CASE revoked WHEN 0 THEN ? ELSE revoked END WHERE id = ?", milliseconds(time.Now()), id)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func Explain(err error, folder string) error {
 		return err
 	}
 	r := find(err)
-	if _, program := errors.AsType[*command.Error](err); r == nil && program && withoutRoom(folder) {
+	if _, program := errors.AsType[*command.Error](err); r == nil && program && WithoutRoom(folder) {
 		r = &reasons[0]
 	}
 	if r == nil {
@@ -81,7 +81,9 @@ func find(err error) *reason {
 	return nil
 }
 
-func withoutRoom(folder string) bool {
+// WithoutRoom reports whether the disk of a folder has so little space that a failure to write to it
+// without a reason counts as a full disk.
+func WithoutRoom(folder string) bool {
 	free, err := diskuse.Free(folder)
 	return err == nil && free < noRoom
 }
