@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -65,7 +64,8 @@ With --listen 127.0.0.1:PORT it also listens on TCP, for callers with a token of
 ` + "`aibox token create`" + `. Any other address needs --cert and --key.
 
 Sandboxes do not depend on the server: you can end and start it at any time, and they and
-their processes continue. On ctrl-c or SIGTERM, it waits up to 30 seconds for calls to end.
+their processes continue. On ctrl-c or SIGTERM, it waits up to 30 seconds for calls to end; a
+second one ends them at once.
 
 --warm code=2..8 keeps 2 to 8 sandboxes of the template code started, depending on how often
 they are requested. A request gets one if all its settings are the template's; any other
@@ -210,6 +210,7 @@ func (o *serveOptions) serve(ctx context.Context, api *wiring.API, socket net.Li
 		}
 		listeners, configs = append(listeners, listener), append(configs, config)
 	}
+	defer o.watchEnd(ctx, api)()
 	var wait sync.WaitGroup
 	failures := make([]error, len(listeners))
 	for i, listener := range listeners {
@@ -247,27 +248,23 @@ func (o *serveOptions) certificate() (*tls.Config, []string, error) {
 	if o.cert == "" {
 		return nil, nil, fault.New(fault.Usage, "--key needs --cert").Hint("add `--cert FILE`, the file with the key's certificate")
 	}
-	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	certificate, err := openCertificate(o.cert, o.key, func(err error) {
+		fmt.Fprintf(o.err, "%s the server keeps its earlier certificate: %s\n", o.errTerm.warn("!"), safe(err.Error()))
+	})
 	if err != nil {
-		return nil, nil, fault.New(fault.Usage, "the certificate cannot be used: %w", err)
+		return nil, nil, err
 	}
-	leaf, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		return nil, nil, fault.New(fault.Usage, "the certificate cannot be used: %w", err)
-	}
-	if now := time.Now(); now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
-		return nil, nil, fault.New(fault.Usage, "the certificate is valid from %s to %s, so no client would accept it", leaf.NotBefore.Format(time.DateOnly), leaf.NotAfter.Format(time.DateOnly))
-	}
-	names := leaf.DNSNames
-	for _, ip := range leaf.IPAddresses {
-		names = append(names, ip.String())
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, names, nil
+	return certificate.config(), certificate.names(), nil
 }
 
-// checkAddresses refuses invalid addresses and domains, and to send tokens over a network in the
+// checkAddresses refuses invalid addresses, names and domains, and to send tokens over a network in the
 // clear.
 func (o *serveOptions) checkAddresses(config *tls.Config) error {
+	for _, name := range o.hosts {
+		if _, err := netguard.ParseHost(name); err != nil {
+			return fault.New(fault.Usage, "--host: %w", err)
+		}
+	}
 	for _, domain := range o.domains {
 		if _, err := netguard.ParseHost(strings.TrimPrefix(domain, "*.")); err != nil {
 			return fault.New(fault.Usage, "--domain: %w", err)

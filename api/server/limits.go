@@ -76,6 +76,13 @@ func (c *callLimit) begin(tenant session.Tenant) (done func(), err error) {
 	}, nil
 }
 
+// count returns how many calls run.
+func (c *callLimit) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
 // isUpload reports whether a path is that of a method whose requests are a stream.
 func isUpload(path string) bool {
 	service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")

@@ -89,7 +89,7 @@ func closeChunked(next http.Handler) http.Handler {
 }
 
 // Serve serves the connections of a listener until ctx ends. Then it accepts no more, lets
-// the calls end for up to grace, and ends the rest. Connections of ListenUnix are the
+// the calls end for up to grace, or until EndCalls, and ends the rest. Connections of ListenUnix are the
 // machine's user's. config, which may be nil, is for TLS.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.Config, grace time.Duration) error {
 	l := s.options.Limits
@@ -125,6 +125,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 	}
 	graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	defer context.AfterFunc(s.hurry, cancel)()
 	if h.Shutdown(graceful) != nil {
 		end()
 		_ = h.Close()
@@ -132,3 +133,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 	<-ended //nolint:errcheck // http.ErrServerClosed
 	return nil
 }
+
+// EndCalls ends the calls for which Serve waits.
+func (s *Server) EndCalls() { s.endCalls() }
+
+// Calls returns how many calls run.
+func (s *Server) Calls() int { return s.calls.count() + s.entered.count() }

@@ -49,7 +49,9 @@ type Server struct {
 	mux      *http.ServeMux
 	metrics  *metrics
 	calls    *callLimit
-	entered  *callLimit // requests of Enter, whose calls count among the others
+	entered  *callLimit      // requests of Enter, whose calls count among the others
+	hurry    context.Context // ends when EndCalls is called
+	endCalls context.CancelFunc
 	answers  *budget.Budget
 	messages *budget.Budget
 	services []string // full names
@@ -72,6 +74,7 @@ func New(o Options) (*Server, error) {
 		answers:  budget.New("the answers that %s collects at once", o.Limits.Answers, o.Limits.TenantAnswers),
 		messages: budget.New("the messages that %s receives at once", o.Limits.Messages, o.Limits.TenantMessages),
 	}
+	s.hurry, s.endCalls = context.WithCancel(context.Background())
 	s.front = s
 	if o.Ports != nil {
 		s.ports = newPortService(s)

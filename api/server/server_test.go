@@ -419,6 +419,43 @@ func TestTheUnixSocketIsTheUsersAlone(t *testing.T) {
 	unlock()
 }
 
+func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
+	s := newSite(t, nil)
+	id, token := s.sandbox("a"), s.token("a")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener, nil, time.Hour) }()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+listener.Addr().String()+"/v1/sandboxes/"+id+":exec", strings.NewReader(`{"argv":["wait"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() {
+		if response, err := http.DefaultClient.Do(r); err == nil {
+			_ = response.Body.Close()
+		}
+	})
+	for running := 0; running == 0; {
+		all, _ := s.m.Processes(t.Context(), "00001-sandbox")
+		running = len(all)
+	}
+	if got := s.Calls(); got != 1 {
+		t.Errorf("%d calls run", got)
+	}
+	stop()
+	s.EndCalls()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAServerThatStopsLetsCallsEnd(t *testing.T) {
 	s := newSite(t, nil)
 	id, token := s.sandbox("a"), s.token("a")
