@@ -90,6 +90,8 @@ func describe(err error) failure {
 		return ofKind(f.Kind)
 	case errors.As(err, &tooBig):
 		return failTooLarge
+	case errors.As(err, &known) && known.Code() == connect.CodeResourceExhausted && len(known.Details()) == 0:
+		return failTooLarge // the size of a message of a stream is all that connect itself limits
 	case errors.As(err, &known):
 		i := slices.IndexFunc(failures, func(f failure) bool { return f.code == known.Code() })
 		return failures[max(i, 0)]
