@@ -70,6 +70,7 @@ type Model struct {
 	changed       <-chan struct{}
 	counter       counter
 	measurer      measurer
+	crashes       crashes
 	covered       bool // another screen covers it
 }
 
@@ -92,6 +93,7 @@ func New(ctx context.Context, sessions Sessions, first welcome.Services) *Model 
 		after: func(d time.Duration, msg tea.Msg) tea.Cmd { return m.after(d, msg) },
 	}
 	m.measurer = measurer{ctx: ctx, sessions: m.sessions, after: m.counter.after}
+	m.crashes = crashes{ctx: ctx, sessions: m.sessions, after: m.counter.after, tried: map[session.ID]bool{}}
 	return m
 }
 
@@ -171,12 +173,15 @@ func (m *Model) await() tea.Cmd {
 	return stream.Changed(m.ctx, m.changed, m.debounce, sessionsChanged{})
 }
 
-// Update routes a message and plans the next count.
+// Update routes a message and plans what the dashboard does from time to time.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.route(msg)
 	visible := m.visible()
 	if m.started {
 		cmd = tea.Batch(cmd, m.measurer.plan(visible))
+		if !m.covered {
+			cmd = tea.Batch(cmd, m.crashes.plan(m.all))
+		}
 	}
 	return tea.Batch(cmd, m.counter.plan(visible))
 }
@@ -219,6 +224,10 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.measurer.apply(m.all)
 		m.arrange()
 		return cmd
+	case crashesDue:
+		m.crashes.pending = false
+	case crashesFound:
+		return m.takeCrashes(msg)
 	case countDue:
 		return m.counter.begin(m.visible())
 	case countEnded:
@@ -264,6 +273,16 @@ func (m *Model) take(msg sessionsLoaded) tea.Cmd {
 	m.measurer.apply(m.all)
 	m.arrange()
 	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
+}
+
+// takeCrashes shows that sessions have ended because their supervisors had died.
+func (m *Model) takeCrashes(msg crashesFound) tea.Cmd {
+	next := m.crashes.end(msg)
+	if len(msg.dead) == 0 {
+		return next
+	}
+	m.say(died(msg.dead), msg.err)
+	return tea.Batch(next, m.load())
 }
 
 // arrange rebuilds the rows of the list from the sessions and the filter.

@@ -184,7 +184,7 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 	sessions.briefs = append(sessions.briefs, summary.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
 	p.Run(p.m.load())
 	p.Send(tick{})
-	if fmt.Sprint(p.waits) != "[50s 50s 5s 1s]" { // after 5 s the running session is measured again
+	if fmt.Sprint(p.waits) != "[50s 50s 5s 5s 1s]" { // after 5 s the running session is measured again, and its supervisor checked
 		t.Errorf("waits for %v", p.waits)
 	}
 }

@@ -36,6 +36,7 @@ type fakeSessions struct {
 	count   func(session.ID) (session.Changes, error)
 	counted []session.ID
 	usage   session.Usage
+	dead    bool // the supervisors of the sessions that have not ended have died
 }
 
 func (r *fakeSessions) do(verb string, id session.ID) error {
@@ -58,7 +59,17 @@ func (r *fakeSessions) Measure(_ context.Context, ids ...session.ID) map[session
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
-func (r *fakeSessions) Repair(context.Context) ([]manager.Repaired, error) { return nil, nil }
+
+func (r *fakeSessions) Repair(context.Context) ([]manager.Repaired, error) {
+	r.done = append(r.done, "repair")
+	for i := range r.briefs {
+		if b := &r.briefs[i]; r.dead && r.fail == nil && b.Phase != session.Ended {
+			b.Phase, b.Failed = session.Ended, true
+		}
+	}
+	return nil, r.fail
+}
+
 func (r *fakeSessions) Screen(context.Context, session.ID) ([]byte, error) {
 	return nil, session.ErrNoScreen
 }
@@ -102,7 +113,7 @@ func (r *fakeSessions) Find(text string) (session.Session, error) {
 		if string(b.ID) == text {
 			spec := session.Spec{ID: b.ID, Agent: b.Agent, Created: b.Created, Run: config.Run{Model: "qwen3", Network: netguard.Local.String()}}
 			result := &session.Result{Refused: []session.Refusal{{What: "name", Target: "evil.example", Reason: "no names", Times: 2}}}
-			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result}}, nil
+			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result}, Alive: !r.dead && b.Phase != session.Ended}, nil
 		}
 	}
 	return session.Session{}, errors.New("there is none")
