@@ -25,6 +25,7 @@ type form struct {
 	into   bool // the copy goes into the sandbox
 	id     session.ID
 	roomy  bool // there is room to explain it
+	used   bool // the user has typed or pasted
 }
 
 var (
@@ -35,17 +36,13 @@ var (
 	leaveForm = keymap.Bind("back", "esc", "ctrl+c")
 )
 
-// newExecForm asks for a command line.
-func newExecForm(id session.ID) *form {
-	f := &form{id: id, fields: []textinput.Model{keymap.Field("$ ")}}
-	f.focus(0)
-	return f
-}
-
-// newCopyForm asks for the paths of a copy, at first out of the sandbox.
-func newCopyForm(id session.ID) *form {
-	f := &form{id: id, copies: true, fields: []textinput.Model{keymap.Field("in the sandbox   "), keymap.Field("on this machine  ")}}
-	f.fields[1].SetValue(".")
+// newForm makes the form for a copy, at first out of the sandbox, or for a command line.
+func newForm(id session.ID, copies bool) *form {
+	f := &form{id: id, copies: copies, fields: []textinput.Model{keymap.Field("$ ")}}
+	if copies {
+		f.fields = []textinput.Model{keymap.Field("in the sandbox   "), keymap.Field("on this machine  ")}
+		f.fields[1].SetValue(".")
+	}
 	f.focus(0)
 	return f
 }
@@ -97,8 +94,11 @@ func (f *form) keys() []key.Binding {
 	return []key.Binding{copyForm, nextField, turnForm, leaveForm}
 }
 
-// paste passes text to the focused field.
-func (f *form) paste(msg tea.Msg) { f.fields[f.at], _ = f.fields[f.at].Update(msg) }
+// paste passes text, or a key, to the focused field.
+func (f *form) paste(msg tea.Msg) {
+	f.fields[f.at], _ = f.fields[f.at].Update(msg)
+	f.used = true
+}
 
 // turn swaps the source and the destination.
 func (f *form) turn() {
@@ -158,7 +158,7 @@ func (m *Model) pressForm(msg tea.KeyPressMsg) tea.Cmd {
 	f := m.form
 	switch {
 	case key.Matches(msg, leaveForm):
-		m.form = nil
+		m.leaveForm()
 	case key.Matches(msg, takeForm):
 		command, complete, err := f.take()
 		if err != nil {
@@ -179,8 +179,27 @@ func (m *Model) pressForm(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// openForm shows a form.
-func (m *Model) openForm(f *form) {
-	m.form = f
+// openForm shows the form for a copy or for a command, with what the user last left in it.
+func (m *Model) openForm(copies bool) {
+	m.form = m.left[copies]
+	delete(m.left, copies)
+	if m.form == nil {
+		m.form = newForm(m.id, copies)
+	}
 	m.fit()
+}
+
+// leaveForm closes the form. What the user typed is shown again when the form is opened again.
+func (m *Model) leaveForm() {
+	f := m.form
+	m.form = nil
+	if !f.used {
+		return
+	}
+	m.left[f.copies] = f
+	what := "the command has not run"
+	if f.copies {
+		what = "nothing is copied"
+	}
+	m.say(aboutAction, what+" yet; the same key shows what you typed", nil)
 }

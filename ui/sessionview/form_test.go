@@ -71,3 +71,37 @@ func TestFilesAreCopiedBothWays(t *testing.T) {
 		}
 	}
 }
+
+func TestAFormThatWasLeftShowsWhatWasTypedUntilItIsSent(t *testing.T) {
+	p := open(t, running())
+	p.Press("x", "esc")
+	p.DoesNotSee("has not run")
+	p.Press("x")
+	p.Type("make test")
+	p.Press("esc")
+	p.Sees("the command has not run yet; the same key shows what you typed")
+	p.Press("c", "ctrl+t")
+	p.Type("/tmp/")
+	p.Press("tab", "backspace")
+	p.Type("~/data")
+	p.Press("ctrl+c")
+	p.Sees("nothing is copied yet")
+
+	p.Press("x")
+	p.Sees("$ make test")
+	p.Press("esc", "c")
+	p.Sees("Copy what into the sandbox?")
+	p.Sees("/tmp/")
+	p.Type("2")
+	p.Sees("~/data2")
+	p.Press("enter", "c")
+	p.Sees("Copy what out of the sandbox?")
+	p.DoesNotSee("data2")
+	p.Press("esc", "x")
+	p.Type("-unit")
+	p.Press("enter", "x")
+	p.DoesNotSee("make test")
+	if len(p.Asked) != 2 || p.Asked[1].(page.Command).Args[7] != "make test-unit" {
+		t.Errorf("it asks for %v", p.Asked)
+	}
+}

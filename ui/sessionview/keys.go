@@ -184,9 +184,9 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: id}), true
 	case key.Matches(msg, k.exec):
-		m.openForm(newExecForm(id))
+		m.openForm(false)
 	case key.Matches(msg, k.copy):
-		m.openForm(newCopyForm(id))
+		m.openForm(true)
 	case key.Matches(msg, k.stop):
 		m.confirm("Stop "+string(id)+"?", "Asks its agent to exit, then kills it. The work so far is kept.", "stop", m.stop())
 	case key.Matches(msg, k.interrupt):

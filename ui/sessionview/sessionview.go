@@ -58,6 +58,7 @@ type Model struct {
 	side   bool // the event pane is shown
 	ask    *dialog.Confirm
 	form   *form
+	left   map[bool]*form // forms that the user has left with a text, by form.copies
 	note   frame.Note
 	about  noteAbout
 }
@@ -73,7 +74,7 @@ const (
 
 // New makes the screen of a session. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
-	m := &Model{ctx: ctx, sessions: sessions, id: id, keys: newKeys(), now: time.Now, side: true}
+	m := &Model{ctx: ctx, sessions: sessions, id: id, keys: newKeys(), now: time.Now, side: true, left: map[bool]*form{}}
 	m.log = logview.New(ctx, logview.Of(sessions, id), &m.note)
 	m.conversation = conversation.New(ctx, eventSource{sessions, id}, &m.note)
 	m.terminal = terminal{ctx: ctx, sessions: sessions, id: id}
