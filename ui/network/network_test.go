@@ -74,6 +74,19 @@ func newUser(t testing.TB, s *scene, only session.ID, width, height int) *uitest
 	return p
 }
 
+func TestRequestsOfEarlierDaysHaveTheirDate(t *testing.T) {
+	s := &scene{locks: doctor.Guard{Up: true}}
+	s.asked(-13*60*60, auditlog.Access{Session: "0aaaa-codex", What: "name", Target: "yesterday.example"})
+	s.asked(1, auditlog.Access{Session: "0aaaa-codex", What: "name", Target: "today.example"})
+	for _, width := range []int{60, 120} {
+		p := newUser(t, s, "", width, 20)
+		p.Sees("  2026-01-01 23:00 0aaaa-codex ")
+		p.Sees("▸ 12:00:01         0aaaa-codex ")
+		p.Sees("✗ name   yesterday")
+		p.Fits("two days")
+	}
+}
+
 func TestRequestsOfAllSessionsAreShownLatestLast(t *testing.T) {
 	p := newUser(t, busy(), "", 120, 40)
 	for _, want := range []string{

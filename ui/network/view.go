@@ -30,8 +30,9 @@ func (m *Model) listHeight() int { return max(1, m.height-headRows-footRows) }
 type columns struct{ time, session, what, target int }
 
 func (m *Model) columns() columns {
-	c := columns{time: 8, session: 12, what: 8}
+	c := columns{time: len("TIME"), session: 12, what: 8}
 	for _, a := range m.shown() {
+		c.time = max(c.time, len(m.when(a.Time)))
 		c.session = max(c.session, min(20, len(a.Session)))
 	}
 	if m.width < 60 {
@@ -43,6 +44,15 @@ func (m *Model) columns() columns {
 	rest := m.width - c.time - c.session - c.what - 6
 	c.target = max(10, rest*2/5)
 	return c
+}
+
+// when returns the time of day, or the date and the time if that was not today.
+func (m *Model) when(t time.Time) string {
+	t = t.Local()
+	if t.Format(time.DateOnly) == m.clock().Local().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2006-01-02 15:04")
 }
 
 // shown returns the accesses on the screen.
@@ -149,15 +159,15 @@ func (m *Model) line(c columns, here bool, cells ...string) string {
 // row returns an access as a row of the table.
 func (m *Model) row(c columns, a auditlog.Access, selected bool) string {
 	w := traffic.Say(a)
-	what := w.Mark + " " + w.What
+	what, at := w.Mark+" "+w.What, m.when(a.Time)
 	if selected {
-		return m.theme.Selected.Render(frame.Pad(m.line(c, true, w.Time, string(a.Session), what, w.Target, w.Detail), m.width))
+		return m.theme.Selected.Render(frame.Pad(m.line(c, true, at, string(a.Session), what, w.Target, w.Detail), m.width))
 	}
 	style := m.theme.Bad
 	if a.Allowed {
 		style = m.theme.Good
 	}
-	return m.line(c, false, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
+	return m.line(c, false, m.theme.Faint.Render(at), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
 }
 
 // full returns the selected access, as much of it as fits into fullRows.
