@@ -72,6 +72,7 @@ type Model struct {
 	comment       *commentDialog
 	keeping       bool                            // a comment is being stored
 	unfinished    map[feedback.Comment]unfinished // comments that the user has left, by what they are on
+	goOn          unfinishedQuestion              // the last one
 	verify        *verification
 	conflict      *conflict
 	appeared      dialog.Appearance     // of the last dialog that a command brought
@@ -105,6 +106,7 @@ func (m *Model) SetSize(width, height int) {
 	m.comment.resize(width, height)
 	m.verify.resize(width)
 	m.conflict.resize(m.bodyHeight())
+	m.fitUnfinished()
 }
 
 // Update handles a message and saves changed decisions.

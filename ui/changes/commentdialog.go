@@ -1,7 +1,9 @@
 package changes
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +27,7 @@ import (
 type commentDialog struct {
 	on    feedback.Comment // without its text
 	about string           // what the comment is about, escaped
+	at    position         // of the row
 	again bool             // it could not be stored before
 	text  textarea.Model
 }
@@ -87,7 +90,16 @@ func (d *commentDialog) View(t theme.Theme) string {
 }
 
 // unfinished is a comment that the user has left before it was kept.
-type unfinished struct{ about, text string }
+type unfinished struct {
+	about, text string   // as in commentDialog
+	at          position // of the row that it is on
+}
+
+// unfinishedQuestion asks whether to go on without the unfinished comments.
+type unfinishedQuestion struct {
+	ask   *dialog.Confirm
+	sends bool // the agent receives the comments that are kept
+}
 
 // askUnfinished does what ends the review. It asks first if a comment would be lost, and names it. sends
 // means that the agent receives the comments that are kept.
@@ -99,19 +111,27 @@ func (m *Model) askUnfinished(yes string, sends bool, do func() tea.Cmd) tea.Cmd
 	case len(m.unfinished) == 0:
 		return do()
 	}
-	asked := dialog.Confirm{
+	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Go on without " + amount.Of(len(m.unfinished), "unfinished comment") + "?",
 		Yes:   yes,
 		Do:    func() tea.Msg { return confirmed{do} },
+	}, m.now())
+	m.goOn = unfinishedQuestion{m.ask, sends}
+	m.fitUnfinished()
+	return nil
+}
+
+// fitUnfinished names as many unfinished comments as fit into the screen, if the question about them is open.
+func (m *Model) fitUnfinished() {
+	if m.ask == nil || m.ask != m.goOn.ask {
+		return
 	}
 	for most := maxNamed; most >= 0; most-- {
-		asked.Text = m.withoutComments(sends, most)
-		if lipgloss.Height(asked.View(m.theme, m.width)) <= m.height {
+		m.ask.Text = m.withoutComments(m.goOn.sends, most)
+		if lipgloss.Height(m.ask.View(m.theme, m.width)) <= m.height {
 			break
 		}
 	}
-	m.ask = dialog.Ask(asked, m.now())
-	return nil
 }
 
 const (
@@ -122,10 +142,9 @@ const (
 // withoutComments says what becomes of the unfinished comments, and names the first ones, at most most.
 func (m *Model) withoutComments(sends bool, most int) string {
 	var lines []string
-	for _, c := range m.unfinished {
+	for _, c := range slices.SortedFunc(maps.Values(m.unfinished), inReview) {
 		lines = append(lines, "• on "+shortened(c.about))
 	}
-	slices.Sort(lines)
 	if n := len(lines) - most; n > 0 {
 		lines = append(lines[:most], fmt.Sprintf("and %d more", n))
 	}
@@ -143,6 +162,13 @@ func (m *Model) withoutComments(sends bool, most int) string {
 		end = "The agent does not receive " + them + ". " + end
 	}
 	return strings.Join(append(lines, end), "\n")
+}
+
+// inReview compares unfinished comments by where they are in the review. A comment on a hunk comes before
+// those on its lines.
+func inReview(a, b unfinished) int {
+	return cmp.Or(
+		cmp.Compare(a.at.file, b.at.file), cmp.Compare(a.at.row.Hunk, b.at.row.Hunk), cmp.Compare(a.at.row.New, b.at.row.New), cmp.Compare(a.about, b.about))
 }
 
 // shortened cuts a long text in the middle, so that the kind of place and the file's name stay.
@@ -163,6 +189,7 @@ func (m *Model) openComment() {
 		return
 	}
 	m.comment = newCommentDialog(m.diff.File(), m.diff.Current())
+	m.comment.at = position{m.diff.At, m.diff.Current()}
 	m.comment.text.SetValue(m.unfinished[m.comment.on].text)
 	delete(m.unfinished, m.comment.on)
 	m.comment.resize(m.width, m.height)
@@ -171,7 +198,7 @@ func (m *Model) openComment() {
 // commented brings a comment that was stored.
 type commented struct {
 	comment feedback.Comment
-	about   string // as in commentDialog
+	from    *commentDialog
 	err     error
 }
 
@@ -190,10 +217,7 @@ func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
 	ctx, services, id, comment := m.ctx, m.services, m.session.ID, d.comment()
 	return func() tea.Msg {
 		kept, err := services.Comment(ctx, id, comment)
-		if err != nil {
-			kept = comment
-		}
-		return commented{kept, d.about, err}
+		return commented{kept, d, err}
 	}
 }
 
@@ -208,7 +232,7 @@ func (m *Model) leaveComment() {
 	if m.unfinished == nil {
 		m.unfinished = map[feedback.Comment]unfinished{}
 	}
-	m.unfinished[d.on] = unfinished{d.about, d.text.Value()}
+	m.unfinished[d.on] = unfinished{d.about, d.text.Value(), d.at}
 	m.note.Say("the comment is not kept yet; c on the same line opens it again", nil)
 }
 
@@ -219,8 +243,8 @@ func (m *Model) showComment(msg commented) {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		m.appeared.Start(m.now())
-		m.comment = &commentDialog{on: msg.comment, about: msg.about, again: true, text: newArea(msg.comment.Text)}
-		m.comment.on.Text = ""
+		m.comment = msg.from
+		m.comment.again = true
 		m.comment.resize(m.width, m.height)
 		return
 	}

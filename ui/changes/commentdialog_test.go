@@ -3,6 +3,7 @@ package changes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestACommentThatCannotBeKeptReplacesNoOther(t *testing.T) {
 	if p.m.comment != nil {
 		t.Error("a second comment is written meanwhile")
 	}
-	p.Send(commented{feedback.Comment{Path: "a", Text: "first"}, "a", errors.New("the disk is full")})
+	p.Send(commented{from: &commentDialog{on: feedback.Comment{Path: "a"}, about: "a", text: newArea("first")}, err: errors.New("the disk is full")})
 	if p.m.comment == nil || p.m.comment.text.Value() != "first" || keep == nil {
 		t.Error("the comment is lost")
 	}
@@ -144,6 +145,54 @@ func TestAnUnfinishedCommentIsNamedBeforeTheReviewEnds(t *testing.T) {
 	}
 }
 
+func TestUnfinishedCommentsAreNamedInTheOrderOfTheReview(t *testing.T) {
+	p, _ := open(t)
+	p.Press("A")
+	comment := func() {
+		p.Press("c")
+		p.Type("why?")
+		p.Press("esc")
+	}
+	p.goTo("src/big.txt")
+	p.Press("down", "down")
+	for range 9 { // from line 2 to line 9
+		p.Press("down")
+		comment()
+	}
+	p.goTo("src/blob.bin")
+	comment()
+	p.goTo("Makefile")
+	comment()
+	p.Press("enter")
+	var named []string
+	for _, line := range strings.Split(p.m.withoutComments(false, 99), "\n") {
+		if strings.HasPrefix(line, "•") {
+			named = append(named, line)
+		}
+	}
+	at := func(about string) int { return slices.Index(named, "• on "+about) }
+	order := []int{at("a hunk of Makefile"), at("a hunk of src/big.txt"), at("line 8 of src/big.txt"), at("line 10 of src/big.txt"), at("a hunk of src/blob.bin")}
+	if slices.Contains(order, -1) || !slices.IsSorted(order) {
+		t.Errorf("%q", named)
+	}
+}
+
+func TestTheQuestionAboutUnfinishedCommentsFitsWhenTheTerminalShrinks(t *testing.T) {
+	p, _ := open(t)
+	p.Press("A")
+	p.m.unfinished = map[feedback.Comment]unfinished{}
+	for i := range 5 {
+		p.m.unfinished[feedback.Comment{Path: "a", Line: i}] = unfinished{about: fmt.Sprintf("line %d of a", i), text: "why?"}
+	}
+	p.Press("enter")
+	p.Sees("• on line 4 of a")
+	p.Resize(80, 12)
+	p.Sees("cancel (n)")
+	p.Fits("the question")
+	p.Resize(80, 30)
+	p.Sees("• on line 4 of a")
+}
+
 func TestTheQuestionAboutUnfinishedCommentsFitsAnyNumberOfThem(t *testing.T) {
 	for _, c := range []struct {
 		key         string
@@ -164,7 +213,7 @@ func TestTheQuestionAboutUnfinishedCommentsFitsAnyNumberOfThem(t *testing.T) {
 			p.m.unfinished = map[feedback.Comment]unfinished{}
 			for i := 1; i <= c.n; i++ {
 				about := fmt.Sprintf("line %d of %send", i, strings.Repeat("x", c.long))
-				p.m.unfinished[feedback.Comment{Path: "a", Line: i}] = unfinished{about, "why?"}
+				p.m.unfinished[feedback.Comment{Path: "a", Line: i}] = unfinished{about: about, text: "why?"}
 			}
 			p.Press(c.key)
 			p.Sees(fmt.Sprintf("Go on without %s?", amount.Of(c.n, "unfinished comment")))
