@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"aibox/internal/amount"
@@ -69,6 +68,7 @@ type Model struct {
 	ticking       bool      // a tick is under way
 	outcome       string    // of the last question, if the user has to see it, escaped; empty for none
 	good          bool      // outcome is a success
+	stays         bool      // outcome is about the user's settings, so that it is shown after the next question, too
 	closed        time.Time // when outcome was set, if the question closed by itself
 }
 
@@ -163,8 +163,8 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 			if errors.Is(msg.err, session.ErrWrongState) { // it is no longer open
 				m.answered[msg.of] = true
 			}
-		} else if msg.note != "" && !m.Open() {
-			m.outcome, m.good, m.closed = msg.note, msg.good, time.Time{}
+		} else if msg.note != "" {
+			m.outcome, m.good, m.stays, m.closed = msg.note, msg.good, true, time.Time{}
 		}
 		return m.list(), true
 	}
@@ -226,7 +226,9 @@ func (m *Model) closedOutcome(r *session.Request) string {
 }
 
 // close sets the outcome.
-func (m *Model) close(outcome string) { m.outcome, m.good, m.closed = outcome, false, m.Now() }
+func (m *Model) close(outcome string) {
+	m.outcome, m.good, m.stays, m.closed = outcome, false, false, m.Now()
+}
 
 // Outcome reports whether a line about the last question is shown.
 func (m *Model) Outcome() bool { return m.outcome != "" && m.shown == nil }
@@ -241,7 +243,7 @@ func (m *Model) Pass(msg tea.KeyPressMsg) bool {
 	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, slices.Concat(answerKeys, []key.Binding{toggle, back, take})...) {
 		return false
 	}
-	m.outcome = ""
+	m.outcome, m.stays = "", false
 	return true
 }
 
@@ -279,7 +281,10 @@ func (m *Model) step() {
 
 func (m *Model) show(r session.Request) {
 	m.seen[nameOf(r)] = true
-	m.shown, m.choice, m.lastKey, m.outcome = &r, 0, m.Now(), ""
+	m.shown, m.choice, m.lastKey = &r, 0, m.Now()
+	if !m.stays {
+		m.outcome = ""
+	}
 }
 
 // Waiting returns the number of open questions.
@@ -301,9 +306,9 @@ func (m *Model) Mark() string {
 	return m.theme.Warn.Render(mark)
 }
 
-// remaining returns the time until a moment, in seconds.
+// remaining returns the time until a moment, to the second.
 func (m *Model) remaining(until time.Time) string {
-	return strconv.Itoa(max(0, int((until.Sub(m.Now())+time.Second-1)/time.Second))) + "s"
+	return amount.Span(max(0, until.Sub(m.Now())+time.Second-1).Truncate(time.Second))
 }
 
 // Key returns the key that shows the first open question.
@@ -372,7 +377,7 @@ func (m *Model) reply(answer session.Answer) tea.Cmd {
 func rememberAccess(ctx context.Context, remember func(context.Context, session.ID, string) (string, error), r session.Request) (note string, good bool) {
 	file, err := remember(ctx, r.Session, r.Access.Allow)
 	if err != nil {
-		return termtext.Escape("Allowed for this session only: " + err.Error()), false
+		return termtext.Escape(r.Access.Allow + " is allowed for this session only: " + err.Error()), false
 	}
 	return termtext.Escape(r.Access.Allow + " is now allowed in " + file), true
 }

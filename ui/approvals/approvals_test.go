@@ -322,7 +322,7 @@ func TestAQuestionAboutAccessHasFourAnswers(t *testing.T) {
 			remembered = entry
 			return "/home/ann/.config/aibox/config.toml", nil
 		}
-		for _, text := range []string{"0a-x asks for access to", "example.org:443", "by CONNECT: no entry of the allow list names this host.", "Refused in 60s"} {
+		for _, text := range []string{"0a-x asks for access to", "example.org:443", "by CONNECT: no entry of the allow list names this host.", "Refused in 1m"} {
 			if !strings.Contains(p.view(), text) {
 				t.Fatalf("%q is not shown:\n%s", text, p.view())
 			}
@@ -358,7 +358,41 @@ func TestAlwaysWithoutSettingsIsReportedAndNotOfferedWhereItCannotBe(t *testing.
 		return "", fault.New(fault.Usage, "a \x1b line is wrong")
 	}
 	p.press("a")
-	if !strings.Contains(p.view(), `! Allowed for this session only: a \x1b line is wrong`) {
+	if !strings.Contains(p.view(), `! example.org:443 is allowed for this session only: a \x1b line is wrong`) {
+		t.Error(p.view())
+	}
+}
+
+func TestTheOutcomeOfAlwaysIsShownAfterTheNextQuestion(t *testing.T) {
+	for _, fails := range []error{nil, fault.New(fault.Usage, "a line is wrong")} {
+		p := newUser(t, asksAccess("0a-x", 1, "one.example"), asksAccess("0a-x", 2, "two.example"))
+		p.m.Remember = func(context.Context, session.ID, string) (string, error) { return "config.toml", fails }
+		p.press("a")
+		p.m.Let(false)
+		if !strings.Contains(p.view(), "two.example:443") {
+			t.Fatal(p.view())
+		}
+		p.press("d")
+		want := "one.example:443 is now allowed in config.toml"
+		if fails != nil {
+			want = "one.example:443 is allowed for this session only: a line is wrong"
+		}
+		if !strings.Contains(p.view(), want) {
+			t.Error(p.view())
+		}
+		p.now = p.now.Add(time.Minute)
+		if !p.m.Pass(keymap.Press("down")) || p.m.Outcome() {
+			t.Error("the outcome stays after a key")
+		}
+	}
+}
+
+func TestALongRemainingTimeIsShownInMinutes(t *testing.T) {
+	r := asksAccess("0a-x", 1, "example.org")
+	r.Until = noon.Add(30*time.Minute - time.Millisecond)
+	p := newUser(t, r)
+	p.now = noon.Add(8 * time.Second)
+	if !strings.Contains(p.view(), "Refused in 29m52s") {
 		t.Error(p.view())
 	}
 }
