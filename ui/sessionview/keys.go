@@ -7,7 +7,6 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/session"
 	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -39,39 +38,43 @@ func newKeys() keys {
 	}
 }
 
+// conditional is a key that acts only on sessions that meet a need.
+type conditional struct {
+	key  *key.Binding
+	need summary.Need
+}
+
+func (k *keys) conditional() []conditional {
+	return []conditional{
+		{&k.interrupt, summary.NeedsSandbox},
+		{&k.extend, summary.NeedsSandbox},
+		{&k.shell, summary.NeedsSandbox},
+		{&k.ports, summary.NeedsSandbox},
+		{&k.exec, summary.NeedsSandbox},
+		{&k.copy, summary.NeedsSandbox},
+		{&k.stop, summary.NeedsStop},
+		{&k.sendBack, summary.NeedsSendBack},
+		{&k.fork, summary.NeedsSendBack},
+		{&k.review, summary.NeedsReview},
+		{&k.diff, summary.NeedsDiff},
+		{&k.again, summary.NeedsEnd},
+	}
+}
+
 // current returns the keys. Keys that would do nothing now are disabled.
 func (m *Model) current() keys {
 	k := m.keys
-	runs := m.loaded && m.session.Alive && m.session.State.Phase == session.Running
-	k.attach.SetEnabled(runs && m.session.Interactive)
+	for _, c := range k.conditional() {
+		c.key.SetEnabled(m.loaded && summary.Obstacle(&m.session, c.need) == "")
+	}
+	k.extend.SetEnabled(k.extend.Enabled() && m.session.Timeout > 0)
+	k.attach.SetEnabled(k.interrupt.Enabled() && m.session.Interactive)
 	k.past.SetEnabled(m.loaded && m.showsScreen())
-	k.stop.SetEnabled(m.loaded && m.session.Alive)
-	k.interrupt.SetEnabled(runs)
-	k.extend.SetEnabled(runs && m.session.Timeout > 0)
-	can := m.actions()
-	k.review.SetEnabled(can.Review)
-	k.diff.SetEnabled(can.Diff)
-	k.sendBack.SetEnabled(can.SendBack)
-	k.fork.SetEnabled(can.SendBack)
 	k.raw.SetEnabled(m.conversation.Started())
 	if m.raw {
 		k.raw.SetHelp(k.raw.Help().Key, "conversation")
 	}
-	k.shell.SetEnabled(runs)
-	k.ports.SetEnabled(runs)
-	k.exec.SetEnabled(runs)
-	k.copy.SetEnabled(runs)
-	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
-}
-
-// actions returns the actions that apply to the session; none before it is known.
-func (m *Model) actions() summary.Actions {
-	if !m.loaded {
-		return summary.Actions{}
-	}
-	b := summary.Of(&m.session)
-	return b.Actions()
 }
 
 // Keys returns the active keys.
@@ -206,27 +209,15 @@ func (m *Model) refuse(msg tea.KeyPressMsg) bool {
 		return false
 	}
 	k := m.keys
-	var need summary.Need
-	switch {
-	case key.Matches(msg, k.interrupt, k.extend, k.shell, k.ports, k.exec, k.copy):
-		need = summary.NeedsSandbox
-	case key.Matches(msg, k.stop):
-		need = summary.NeedsStop
-	case key.Matches(msg, k.sendBack, k.fork):
-		need = summary.NeedsSendBack
-	case key.Matches(msg, k.review):
-		need = summary.NeedsReview
-	case key.Matches(msg, k.diff):
-		need = summary.NeedsDiff
-	case key.Matches(msg, k.again):
-		need = summary.NeedsEnd
-	default:
-		return false
+	for _, c := range k.conditional() {
+		if key.Matches(msg, *c.key) {
+			// The session meets the need of a key that is disabled only if the key is extend.
+			why := cmp.Or(summary.Obstacle(&m.session, c.need), string(m.id)+" has no time limit")
+			m.say(aboutAction, msg.String()+" does nothing: "+why, nil)
+			return true
+		}
 	}
-	// The session meets the need of a key that is disabled only if the key is extend.
-	why := cmp.Or(summary.Obstacle(&m.session, need), string(m.id)+" has no time limit")
-	m.say(aboutAction, msg.String()+" does nothing: "+why, nil)
-	return true
+	return false
 }
 
 // agent returns the agent's name, escaped.
