@@ -9,6 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/conversation"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -31,6 +32,7 @@ type Sessions interface {
 	Signal(ctx context.Context, id session.ID, number int) error
 	Extend(ctx context.Context, id session.ID, by time.Duration) error
 	Measure(ctx context.Context, ids ...session.ID) map[session.ID]session.Usage
+	Repair(ctx context.Context) ([]manager.Repaired, error)
 }
 
 // Model is the screen.
@@ -45,6 +47,7 @@ type Model struct {
 	width, height int
 	session       session.Session
 	loaded        bool // session was read
+	repaired      bool // Repair was called, as the supervisor had died
 
 	log          *logview.Model
 	conversation *conversation.Model // of an agent that prints events
@@ -142,7 +145,7 @@ func (m *Model) awaitEvents() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case found:
-		return tea.Batch(m.takeSession(msg), m.startMeasuring())
+		return tea.Batch(m.takeSession(msg), m.startMeasuring(), m.endDead())
 	case usageMeasured:
 		return m.usage.take(msg)
 	case usageDue:
@@ -212,6 +215,19 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 		return m.terminal.watch()
 	default:
 		return m.log.Start()
+	}
+}
+
+// endDead ends the session, as `aibox ls` does, if its supervisor has died. It tries that once.
+func (m *Model) endDead() tea.Cmd {
+	if !m.loaded || m.repaired || m.session.Alive || m.session.State.Phase == session.Ended {
+		return nil
+	}
+	m.repaired = true
+	ctx, sessions, id := m.ctx, m.sessions, m.id
+	return func() tea.Msg {
+		_, err := sessions.Repair(ctx)
+		return actionDone{"the supervisor of " + string(id) + " has died, so it was ended", err}
 	}
 }
 

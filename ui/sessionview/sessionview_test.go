@@ -123,10 +123,24 @@ func TestAKeyThatDoesNotApplySaysWhy(t *testing.T) {
 	p.Sees("c does nothing: 0abcd-codex has ended")
 }
 
+func TestASessionWhoseSupervisorDiesEnds(t *testing.T) {
+	s := running()
+	p := open(t, s)
+	p.Sees("running")
+	s.session.Alive = false
+	p.Run(p.m.find())
+	p.Sees("the supervisor of 0abcd-codex has died, so it was ended")
+	p.Sees("to review")
+	p.Press("r")
+	if len(p.Asked) != 1 || len(s.done) != 1 {
+		t.Errorf("it asks for %v after %v", p.Asked, s.done)
+	}
+}
+
 func TestAKeyOfASessionWhoseSupervisorDiedSaysSo(t *testing.T) {
 	s := running()
-	s.session.Alive = false
-	for _, k := range []string{"s", "i", "$", "P", "x", "c", "e", "r", "S", "F", "R"} {
+	s.session.Alive, s.fails = false, errors.New("the daemon does not answer")
+	for _, k := range []string{"s", "i", "$", "P", "x", "c", "d", "e", "r", "S", "F", "R"} {
 		p := open(t, s)
 		p.Press(k)
 		p.Sees(k + " does nothing: the supervisor of 0abcd-codex has died")
