@@ -276,3 +276,19 @@ func TestACanceledQuestionDiscardsNothingLater(t *testing.T) {
 		t.Errorf("discarded %v", s.discarded)
 	}
 }
+
+func TestAKeyThatDecidesNothingSaysWhy(t *testing.T) {
+	s := batch()
+	s.members[0].State.Review = session.Discarded
+	p := newUser(t, s, 120, 40)
+	for _, key := range []string{"a", "A", "x"} {
+		p.Press(key)
+		p.Sees(key + " does nothing: 0dq4g-codex has no work that waits for a decision")
+	}
+	s.members[1].State.Review = session.Accepted
+	p = newUser(t, s, 120, 40)
+	p.Press("down", "down", "A")
+	p.Sees("A does nothing: no other session has work that waits for a decision")
+	p.Press("up")
+	p.DoesNotSee("does nothing")
+}

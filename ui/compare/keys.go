@@ -92,10 +92,26 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.askChoose(current)
 	case key.Matches(msg, k.discard):
 		m.askDiscard(current)
+	case m.refuse(msg):
 	default:
 		m.moveBy(func(c *cursor.Cursor) bool { return c.Press(msg) })
 	}
 	return nil
+}
+
+// refuse says why a key that decides about the selected session does nothing now. It reports whether it is such
+// a key.
+func (m *Model) refuse(msg tea.KeyPressMsg) bool {
+	current := m.current()
+	if current == nil || !key.Matches(msg, m.keys.accept, m.keys.choose, m.keys.discard) {
+		return false
+	}
+	why := "no other session has work that waits for a decision"
+	if !current.Open {
+		why = string(current.ID) + " has no work that waits for a decision"
+	}
+	m.note.Say(msg.String()+" does nothing: "+why, nil)
+	return true
 }
 
 // moveBy moves in the list that has the focus.
