@@ -255,14 +255,28 @@ func (b *batchRun) conclude() error {
 
 // hintAtChoice prints what to do with the results.
 func (b *batchRun) hintAtChoice(compared *comparison.Comparison) {
-	open := slices.IndexFunc(compared.Members, func(m comparison.Member) bool { return m.Open })
-	if open < 0 {
+	id := acceptable(compared.Members)
+	if id == "" {
 		return
 	}
-	id := compared.Members[open].ID
 	for _, next := range [][2]string{{"compare " + string(b.batch.ID), "which files each changed"}, {"accept " + string(id), "accept one of them"}} {
 		fmt.Fprintf(b.err, "%s aibox %-*s  %s\n", b.errTerm.faint("→"), len("accept ")+len(id), next[0], next[1])
 	}
+}
+
+// acceptable returns the first session whose work can be accepted, if possible one that did not fail; "" if
+// there is none.
+func acceptable(members []comparison.Member) session.ID {
+	var failed session.ID
+	for i := range members {
+		switch m := &members[i]; {
+		case m.Open && m.Status != summary.StatusFailed:
+			return m.ID
+		case m.Open && failed == "":
+			failed = m.ID
+		}
+	}
+	return failed
 }
 
 // result is the JSON of one session.

@@ -9,6 +9,9 @@ import (
 
 	"aibox/app/run"
 	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/comparison"
+	"aibox/session/summary"
 )
 
 // Records of sessions that were interrupted during their start are removed.
@@ -40,5 +43,23 @@ func TestABatchWithoutASessionIsNotNamedForAComparison(t *testing.T) {
 	b.runs[2].err = fault.New(fault.Environment, "its supervisor died")
 	if err := b.failure(); err.Error() != "3 of 3 sessions failed" {
 		t.Error(err)
+	}
+}
+
+func TestAFailedSessionIsSuggestedForAcceptanceOnlyIfNoOtherIsLeft(t *testing.T) {
+	failed := comparison.Member{ID: "0a-x", Open: true, Status: summary.StatusFailed}
+	unchanged := comparison.Member{ID: "0b-x", Status: summary.StatusUnchanged}
+	changed := comparison.Member{ID: "0c-x", Open: true, Status: summary.StatusToReview}
+	for _, c := range []struct {
+		members []comparison.Member
+		want    session.ID
+	}{
+		{[]comparison.Member{failed, unchanged, changed}, changed.ID},
+		{[]comparison.Member{unchanged, failed}, failed.ID},
+		{[]comparison.Member{unchanged}, ""},
+	} {
+		if got := acceptable(c.members); got != c.want {
+			t.Errorf("of %v it suggests %q, not %q", c.members, got, c.want)
+		}
 	}
 }
