@@ -74,7 +74,7 @@ func (o *topOptions) run(ctx context.Context) error {
 	if o.once || !o.term.interactive {
 		used, damaged := service.Usages(ctx, ids...)
 		if len(used) == 0 {
-			fmt.Fprintln(o.err, noneRunning)
+			fmt.Fprintln(o.err, noneRunning(ids))
 			return damaged
 		}
 		return errors.Join(o.overview(topHeader, topRows(used)), damaged)
@@ -82,8 +82,18 @@ func (o *topOptions) run(ctx context.Context) error {
 	return o.refresh(ctx, service, ids)
 }
 
-// noneRunning is shown in place of an empty table.
-const noneRunning = "no session is running; `aibox run` starts one"
+// noneRunning returns what is shown in place of an empty table of all sessions, or of those that the user has
+// named.
+func noneRunning(ids []session.ID) string {
+	switch len(ids) {
+	case 0:
+		return "no session is running; `aibox run` starts one"
+	case 1:
+		return string(ids[0]) + " is not running"
+	default:
+		return "none of these sessions is running"
+	}
+}
 
 // refresh shows the table again and again until ctx ends. It never scrolls: rows that do
 // not fit are counted.
@@ -98,7 +108,7 @@ func (o *topOptions) refresh(ctx context.Context, service *manager.Manager, ids 
 		if ctx.Err() != nil {
 			return nil
 		}
-		fmt.Fprint(o.out, frame(o.table(used)))
+		fmt.Fprint(o.out, frame(o.table(used, ids)))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -114,10 +124,10 @@ func frame(text string) string {
 	return home + strings.ReplaceAll(text, "\n", eraseLine+"\r\n") + eraseBelow
 }
 
-// table returns the table as it fits on the terminal.
-func (o *topOptions) table(used []summary.Summary) string {
+// table returns the table of sessions, all or those with ids, as it fits on the terminal.
+func (o *topOptions) table(used []summary.Summary, ids []session.ID) string {
 	if len(used) == 0 {
-		return noneRunning + "\n"
+		return noneRunning(ids) + "\n"
 	}
 	rows, more := topRows(used), 0
 	if room := o.term.height - 3; room > 0 && len(rows) > room {

@@ -20,3 +20,18 @@ func TestARefreshedTableEndsWithALineOfItsOwnForThePrompt(t *testing.T) {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 }
+
+func TestTopOfSessionsThatHaveEndedDoesNotSayThatNoSessionRuns(t *testing.T) {
+	for line, want := range map[string]string{
+		"top":             "no session is running; `aibox run` starts one\n",
+		"top 0dq4f":       "0dq4f-shell is not running\n",
+		"top 0dq4f 0dq4g": "none of these sessions is running\n",
+	} {
+		a, _, errOut := testApp(t)
+		storedSession(t, "0dq4f-shell", time.Now())
+		storedSession(t, "0dq4g-shell", time.Now())
+		if err := a.execute(t.Context(), strings.Fields(line)); err != nil || errOut.String() != want {
+			t.Errorf("%s prints %q, %v", line, errOut.String(), err)
+		}
+	}
+}
