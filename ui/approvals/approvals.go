@@ -68,7 +68,7 @@ type Model struct {
 	ticking       bool      // a tick is under way
 	outcome       string    // of the last question, if the user has to see it, escaped; empty for none
 	good          bool      // outcome is a success
-	stays         bool      // outcome is about the user's settings, so that it is shown after the next question, too
+	stays         bool      // outcome is shown after the next question, too, as the user may rely on what did not happen
 	closed        time.Time // when outcome was set, if the question closed by itself
 }
 
@@ -158,7 +158,9 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return m.countDown(), true
 	case answerSent:
 		if msg.err != nil {
+			m.stays = false // the newest one counts
 			m.close("Your answer was not accepted: " + termtext.Escape(msg.err.Error()))
+			m.stays = true
 			delete(m.answered, msg.of)
 			if errors.Is(msg.err, session.ErrWrongState) { // it is no longer open
 				m.answered[msg.of] = true
@@ -225,9 +227,12 @@ func (m *Model) closedOutcome(r *session.Request) string {
 	return "No longer open: the question from " + string(r.Session) + " was answered elsewhere, or the session ended"
 }
 
-// close sets the outcome.
+// close sets the outcome of a question that has closed by itself, unless one that stays was not seen yet.
 func (m *Model) close(outcome string) {
-	m.outcome, m.good, m.stays, m.closed = outcome, false, false, m.Now()
+	m.closed = m.Now()
+	if !m.stays {
+		m.outcome, m.good = outcome, false
+	}
 }
 
 // Outcome reports whether a line about the last question is shown.

@@ -235,6 +235,21 @@ func TestAnAnswerThatIsNotAcceptedIsReported(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsNotAcceptedIsReportedAfterTheNextQuestion(t *testing.T) {
+	p := newUser(t, asksAccess("0a-x", 1, "one.example"), asksAccess("0a-x", 2, "two.example"))
+	p.fakeSessions.fails = fault.New(fault.Usage, "the question about one.example:443 is no longer open: %w", session.ErrWrongState)
+	p.press("d")
+	p.m.Let(false)
+	if !strings.Contains(p.view(), "two.example:443") {
+		t.Fatal(p.view())
+	}
+	p.fakeSessions.open = nil
+	p.look(false)
+	if text := strings.Join(strings.Fields(p.view()), " "); !strings.Contains(text, "Your answer was not accepted: the question about one.example:443") {
+		t.Error(p.view())
+	}
+}
+
 func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
 	p := newUser(t, asks("0a-x", 1))
 	click := func(text string) {
