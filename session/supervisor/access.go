@@ -59,6 +59,7 @@ type accessQuestion struct {
 	waits  int
 	over   chan struct{}
 	answer session.Answer // set when over is closed; empty for none
+	late   bool           // set when over is closed: its time was over
 }
 
 // accessRefusal is a destination that is refused without a question.
@@ -101,7 +102,7 @@ func (a *accessQuestions) request(ctx context.Context, d netguard.Destination, m
 		return AccessDecision{Reason: "the connection was closed"}
 	case <-q.over:
 	}
-	return a.result(d, q.answer)
+	return a.result(d, q)
 }
 
 // begin enables questions when the agent is about to start. Earlier connections, by the
@@ -215,24 +216,29 @@ func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, 
 	case answer == "" && !early:
 		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), "the question had no answer within " + amount.Span(a.timeout)}
 	}
-	q.answer = answer
+	q.answer, q.late = answer, !early
 	close(q.over)
 	return err
 }
 
-// result returns the decision after an answer. The policy may have changed meanwhile, and
+// result returns the decision after the end of a question. The policy may have changed meanwhile, and
 // an answer allows nothing that the new policy refuses for another reason.
-func (a *accessQuestions) result(d netguard.Destination, answer session.Answer) AccessDecision {
+func (a *accessQuestions) result(d netguard.Destination, q *accessQuestion) AccessDecision {
 	verdict := a.decide(d)
 	switch {
-	case verdict.Allowed, answer == session.AnswerOnce && verdict.Reason.Askable():
+	case verdict.Allowed, q.answer == session.AnswerOnce && verdict.Reason.Askable():
 		return AccessDecision{Allowed: true}
-	case answer == session.AnswerDeny:
+	case q.answer == session.AnswerDeny:
 		return AccessDecision{Reason: "you refused it"}
-	case answer == "" && verdict.Reason.Askable():
+	case q.answer != "" || !verdict.Reason.Askable():
+		return AccessDecision{}
+	case q.late:
 		return AccessDecision{Reason: "the question had no answer within " + amount.Span(a.timeout)}
 	}
-	return AccessDecision{}
+	if _, watched := a.queue.watched(); !watched {
+		return AccessDecision{Reason: "the last terminal that could ask you was closed"}
+	}
+	return AccessDecision{Reason: "the question ended without an answer"}
 }
 
 // policyChanged ends the questions that a new policy decides.

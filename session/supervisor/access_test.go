@@ -266,7 +266,7 @@ func TestQuestionsAreRefusedWhenTheLastClientLeaves(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if got := <-decided; got.Allowed {
+	if got := <-decided; got.Allowed || got.Reason != "the last terminal that could ask you was closed" {
 		t.Errorf("%+v", got)
 	}
 }
