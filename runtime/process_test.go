@@ -145,8 +145,12 @@ func hostProcess(t *testing.T, program string, args ...string) Process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	go func() { _ = cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); <-ended })
 	p, err := FindProcess(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
