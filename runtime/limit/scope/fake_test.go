@@ -23,9 +23,9 @@ type fakeSystemd struct {
 	ignores map[string]bool // properties without effect, as if their controllers were missing
 	job     string          // how the job ends; empty is "done"
 	forks   func() int      // called while a scope is created; returns a process outside of it
-	result  string          // of the scope
 
 	mu     sync.Mutex
+	result string // of the scope
 	closed int
 	scopes map[string]map[string]any // the properties by unit
 }
@@ -115,10 +115,19 @@ func (f *fakeSystemd) AttachProcessesToUnit(_ context.Context, unit, _ string, p
 }
 
 func (f *fakeSystemd) GetUnitTypePropertyContext(_ context.Context, unit, unitType, property string) (*dbus.Property, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, ok := f.scopes[unit]; !ok || unitType != "Scope" || property != "Result" {
 		return nil, errors.New("no such property")
 	}
 	return &dbus.Property{Name: property, Value: godbus.MakeVariant(f.result)}, nil
+}
+
+// end sets the reason for which the scope has ended.
+func (f *fakeSystemd) end(result string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.result = result
 }
 
 func (f *fakeSystemd) Close() {

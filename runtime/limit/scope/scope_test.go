@@ -129,7 +129,7 @@ func TestAKillThatIsSeenTooLateIsReportedBySystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.result = "oom-kill"
+	f.end("oom-kill")
 	if err := os.RemoveAll(filepath.Join(f.root, "cgroup", "app.slice", unit)); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestTheEndOfAllProcessesIsSeenBeforeTheirCgroupIsRemoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.result = result
+		f.end(result)
 		f.populated(unit, 0)
 		c.(*control).watching.Wait()
 		select {
