@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/lazyregexp"
 	"aibox/internal/termtext"
 )
 
@@ -182,8 +183,15 @@ func (r *run) build(ctx context.Context, recipe Recipe, rebuild bool) error {
 	return buildFault(recipe.Name, track.failed, err)
 }
 
+// parseError is how BuildKit reports a recipe that is no Dockerfile.
+var parseError = lazyregexp.New(`dockerfile parse error(?: on)? (line \d+: .*)`)
+
 // buildFault describes a failed build; failed is the step that failed, nil if unknown.
 func buildFault(image string, failed *StepError, err error) error {
+	if found := parseError.FindStringSubmatch(err.Error()); failed == nil && found != nil {
+		return fault.New(fault.Usage, "the image of %s was not built: its Dockerfile has an error in %s", image, found[1]).
+			Hint("correct the Dockerfile, then run: aibox bake %s", image)
+	}
 	if failed == nil {
 		return fault.New(fault.Environment, "the image of %s was not built: %w", image, err).
 			Hint("if a server was unreachable for a moment, try again: aibox bake %s", image)

@@ -63,6 +63,26 @@ func TestOtherBuildErrorsNameNoHost(t *testing.T) {
 	}
 }
 
+func TestAnInvalidDockerfileIsTheUsersToCorrect(t *testing.T) {
+	for _, report := range []string{
+		"failed to solve with frontend dockerfile.v0: failed to create LLB definition: dockerfile parse error line 3: unknown instruction: RUNN",
+		"failed to solve: dockerfile parse error on line 3: unknown instruction: RUNN (did you mean RUN?)",
+	} {
+		fake := reachable()
+		fake.OnBuild = func(_ context.Context, b bakery.Build, _ func(bakery.Update)) error {
+			if strings.HasPrefix(b.Ref, "aibox/base:") {
+				return nil
+			}
+			return errors.New(report)
+		}
+		_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, nil)
+		const want = "the image of agent was not built: its Dockerfile has an error in line 3: unknown instruction: RUNN"
+		if err == nil || !strings.HasPrefix(err.Error(), want) || fault.KindOf(err) != fault.Usage {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // The output of a program may repeat false claims of a server.
 func FuzzUnreached(f *testing.F) {
 	f.Add("curl: (6) Could not resolve host: files.example")

@@ -100,6 +100,7 @@ func (w interrupting) Spawn() (*manager.Launcher, error) {
 func (w interrupting) NamedImage(context.Context, string) (runtime.ImageID, error) {
 	return "sha256:1", nil
 }
+
 func (w interrupting) Builder(context.Context) (*bakery.Bakery, error) {
 	return nil, errors.New("no builder")
 }
