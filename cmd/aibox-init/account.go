@@ -119,8 +119,8 @@ func confine(root string, user *identity, folders []string) error {
 		if err != nil {
 			return err
 		}
-		if allowed[path] || skipped[path] {
-			return fs.SkipDir
+		if (allowed[path] || skipped[path]) && entry.IsDir() {
+			return fs.SkipDir // which for a link would end the folder above
 		}
 		if entry.Type()&(fs.ModeSymlink|fs.ModeDevice) != 0 {
 			return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,7 +138,7 @@ func TestAProgramWithoutChildrenCannotStartOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		process, err := os.StartProcess(self(), []string{"aibox-init", launchCommand, "0", "100", "false", refused, "", "/bin/sh", "sh", "-c", c.script}, &os.ProcAttr{
+		process, err := os.StartProcess(self(), []string{"aibox-init", launchCommand, "0", "100", "false", refused, "", "/", "false", "/bin/sh", "sh", "-c", c.script}, &os.ProcAttr{
 			Files: []*os.File{nil, w, w}, Env: []string{"PATH=/usr/bin:/bin"}, Sys: &syscall.SysProcAttr{},
 		})
 		w.Close()
@@ -152,5 +153,24 @@ func TestAProgramWithoutChildrenCannotStartOthers(t *testing.T) {
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("%q printed %q", c.script, out.String())
 		}
+	}
+}
+
+// filepath.SkipDir for a link would end the walk of the folder above.
+func TestConfineGoesOnBehindALink(t *testing.T) {
+	root := t.TempDir()
+	if err := errors.Join(os.Mkdir(root+"/a", 0o755), os.Symlink("a", root+"/tmp"), os.Mkdir(root+"/workspace", 0o755), os.Chmod(root+"/workspace", 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	err := confine(root, &identity{uid: 12345, gid: 12345}, nil)
+	if os.Getuid() != 0 {
+		if !errors.Is(err, fs.ErrPermission) { // only root can give it away
+			t.Errorf("the folder behind the link was not reached: %v", err)
+		}
+		return
+	}
+	info, statErr := os.Stat(root + "/workspace")
+	if err != nil || statErr != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", info.Mode(), errors.Join(err, statErr))
 	}
 }

@@ -48,13 +48,13 @@ func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 		return nil
 	}
 	defer null.Close()
-	c := command{path: git, nofile: s.NoFile, nproc: s.Nproc}
+	c := command{path: git, dir: dir, nofile: s.NoFile, nproc: s.Nproc}
 	c.argv = []string{
 		"git", "--no-pager", "log", "--no-show-signature", "--format=%h %s",
 		"--max-count=" + strconv.Itoa(commitLimit), s.Baseline + "..HEAD", "--",
 	}
 	_, _, err = r.start(self(), c.launchArgs(), &syscall.ProcAttr{
-		Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{null.Fd(), childOut.Fd(), null.Fd()},
 	})
 	childOut.Close()

@@ -40,9 +40,13 @@ func (srv *server) prepareIdle(s lifeline.Start) (home string, err error) {
 		return "", fmt.Errorf("adding the user %q: %w", s.Account.Name, err)
 	}
 	home = lookup(env, "HOME")
+	srv.files.setHome(home)
 	if user != nil {
 		home = user.home
 		env = environment(env, []string{"HOME=" + home, "USER=" + s.Account.Name, "LOGNAME=" + s.Account.Name})
+	}
+	if s.Account != nil && len(s.Account.Hidden) > 0 {
+		srv.others.setHides()
 	}
 	if s.Dir != "" {
 		if err := makeFolder(s.Dir, user, s.Account); err != nil {

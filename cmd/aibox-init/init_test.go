@@ -174,7 +174,7 @@ func TestStoppedSandboxLeavesNoProcess(t *testing.T) {
 	p.start(shell(`setsid sh -c 'trap "" TERM; (trap "" TERM; sleep 1000) & echo $$ $!; wait; sleep 1000' & wait`))
 	o := p.finish(func(f lifeline.Frame) {
 		if f.Type == lifeline.TypeStdout {
-			_ = p.Stop(50 * time.Millisecond)
+			_ = p.Stop(time.Minute)
 		}
 	})
 	for _, field := range strings.Fields(o.stdout.String()) {
@@ -414,23 +414,30 @@ func TestFakeGitCannotDelayAStop(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := newPeer(t)
-	s := shell("echo ready; exec sleep 600")
-	s.Dir, s.Baseline = dir, strings.Repeat("a", 40)
-	s.Env = []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH")}
-	p.start(s)
-	var begin time.Time
-	o := p.finish(func(f lifeline.Frame) {
-		if f.Type == lifeline.TypeStdout && begin.IsZero() {
-			begin = time.Now()
-			if err := p.Stop(0); err != nil {
-				t.Error(err)
+	var took time.Duration
+	for range 5 { // a busy machine can delay the stop, too
+		p := newPeer(t)
+		s := shell("echo ready; exec sleep 600")
+		s.Dir, s.Baseline = dir, strings.Repeat("a", 40)
+		s.Env = []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH")}
+		p.start(s)
+		var begin time.Time
+		o := p.finish(func(f lifeline.Frame) {
+			if f.Type == lifeline.TypeStdout && begin.IsZero() {
+				begin = time.Now()
+				if err := p.Stop(0); err != nil {
+					t.Error(err)
+				}
 			}
+		})
+		if o.exit.Signal == 0 {
+			t.Errorf("the exit is %+v", o.exit)
 		}
-	})
-	if took := time.Since(begin); took >= commitTime || o.exit.Signal == 0 { // as if it had not been stopped
-		t.Errorf("the stop took %v: %+v", took, o.exit)
+		if took = time.Since(begin); took < commitTime {
+			return
+		}
 	}
+	t.Errorf("the stop took %v, as if it had not been stopped", took)
 }
 
 func TestGitDoesNotRunIfTheAgentCommittedNothing(t *testing.T) {

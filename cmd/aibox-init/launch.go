@@ -17,11 +17,11 @@ const launchCommand = "launch"
 
 const defaultNoFile = 65536
 
-// launch sets the limits and the user, and executes a program. Its args are NPROC NOFILE
-// TTY NOCHILDREN USER PATH ARGV…, with USER as identity.String returns it. env is the
+// launch sets the limits, the folder and the user, and executes a program. Its args are NPROC NOFILE
+// TTY NOCHILDREN USER DIR DIR-AS-USER PATH ARGV…, with USER as identity.String returns it. env is the
 // program's environment. It does not return.
 func launch(args, env []string) {
-	if len(args) < 7 {
+	if len(args) < 9 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
 	}
@@ -36,9 +36,15 @@ func launch(args, env []string) {
 			os.Exit(125)
 		}
 	}
+	if args[6] != "true" {
+		changeFolder(args[5])
+	}
 	if err := becomeUserToExecute(args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "aibox-init: changing the user:", err)
 		os.Exit(125)
+	}
+	if args[6] == "true" {
+		changeFolder(args[5])
 	}
 	restoreLibcSignals()
 	// A second defense against leaked descriptors, which old kernels lack: init opens
@@ -50,12 +56,19 @@ func launch(args, env []string) {
 			os.Exit(125)
 		}
 	}
-	err := syscall.Exec(args[5], args[6:], env)
-	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[5], err)
+	err := syscall.Exec(args[7], args[8:], env)
+	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[7], err)
 	if errors.Is(err, os.ErrNotExist) {
 		os.Exit(127) // the interpreter of a script
 	}
 	os.Exit(126)
+}
+
+func changeFolder(path string) {
+	if err := os.Chdir(path); err != nil {
+		fmt.Fprintln(os.Stderr, "aibox-init: changing the folder:", err)
+		os.Exit(125)
+	}
 }
 
 // setLimits sets both soft and hard limits: without CAP_SYS_RESOURCE the agent cannot

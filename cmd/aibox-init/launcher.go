@@ -28,7 +28,6 @@ const (
 type launching struct {
 	Args     []string // of launch
 	Env      []string
-	Dir      string
 	Terminal bool // the standard input becomes the controlling terminal
 }
 
@@ -36,7 +35,7 @@ type launching struct {
 // it. Decoding JSON, in a process that has just started, takes longer than all else that a
 // launcher does.
 func (l launching) encode() []byte {
-	text := appendStrings(nil, []string{l.Dir, strconv.FormatBool(l.Terminal)})
+	text := appendStrings(nil, []string{strconv.FormatBool(l.Terminal)})
 	return appendStrings(appendStrings(text, l.Args), l.Env)
 }
 
@@ -67,10 +66,10 @@ func decodeLaunching(text []byte) (launching, error) {
 			return launching{}, err
 		}
 	}
-	if len(text) > 0 || len(lists[0]) != 2 || lists[0][1] != "true" && lists[0][1] != "false" {
+	if len(text) > 0 || len(lists[0]) != 1 || lists[0][0] != "true" && lists[0][0] != "false" {
 		return launching{}, errors.New("the description of a program is damaged")
 	}
-	return launching{Dir: lists[0][0], Terminal: lists[0][1] == "true", Args: lists[1], Env: lists[2]}, nil
+	return launching{Terminal: lists[0][0] == "true", Args: lists[1], Env: lists[2]}, nil
 }
 
 func cutNumber(text []byte) (n int, rest []byte, err error) {
@@ -212,9 +211,6 @@ func awaitProgram() {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	unix.CloseOnExec(helperSocket)
 	program, streams, err := receiveProgram()
-	if err == nil {
-		err = os.Chdir(program.Dir)
-	}
 	if err != nil {
 		os.Exit(125) // init then starts the program in another way, and reports its errors
 	}

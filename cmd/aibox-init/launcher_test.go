@@ -178,7 +178,7 @@ func executeSleep(t *testing.T, l *launcher) error {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	return l.execute(launching{Args: []string{"sleep"}, Dir: "/"}, [3]*os.File{null, null, null})
+	return l.execute(launching{Args: []string{"sleep"}}, [3]*os.File{null, null, null})
 }
 
 func TestAProgramThatALauncherAcceptsLateIsNotKilled(t *testing.T) {
@@ -274,7 +274,7 @@ func TestALauncherDoesNotExecuteAProgramThatIsRetracted(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "executed")
 		args := command{argv: []string{"sh", "-c", "echo >" + file}, path: "/bin/sh"}.launchArgs()[2:]
-		if err := l.send(launching{Args: args, Dir: "/"}, [3]*os.File{null, null, null}); err != nil {
+		if err := l.send(launching{Args: args}, [3]*os.File{null, null, null}); err != nil {
 			t.Error(err)
 		}
 		null.Close()
@@ -388,8 +388,8 @@ func TestASecondLauncherEndsBeforeTheFirstProgram(t *testing.T) {
 
 func TestALauncherGetsAProgramUnchanged(t *testing.T) {
 	for _, program := range []launching{
-		{Args: []string{"0", "900", "false", "", "/bin/sh", "sh", "-c", "a\x00b\n"}, Env: []string{"KEY=value", "EMPTY="}, Dir: "/tmp", Terminal: true},
-		{Args: []string{"sh"}, Dir: "/"},
+		{Args: []string{"0", "900", "false", "", "/bin/sh", "sh", "-c", "a\x00b\n"}, Env: []string{"KEY=value", "EMPTY="}, Terminal: true},
+		{Args: []string{"sh"}},
 	} {
 		got, err := decodeLaunching(program.encode())
 		if err != nil || !reflect.DeepEqual(got, program) {
@@ -400,7 +400,7 @@ func TestALauncherGetsAProgramUnchanged(t *testing.T) {
 
 // FuzzLaunching decodes damaged descriptions of programs.
 func FuzzLaunching(f *testing.F) {
-	whole := launching{Args: []string{"sh", "-c", "true"}, Env: []string{"KEY=value"}, Dir: "/"}.encode()
+	whole := launching{Args: []string{"sh", "-c", "true"}, Env: []string{"KEY=value"}}.encode()
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
 	f.Add(append(slices.Clone(whole), 0))

@@ -33,6 +33,8 @@ type process struct {
 	cut    atomic.Bool   // some of its output was not sent
 	exited atomic.Bool
 
+	dirAsUser bool // as in command
+
 	mu       sync.Mutex
 	flow     *lifeline.Flow
 	attached chan struct{} // closed and replaced with each new flow
@@ -56,7 +58,7 @@ func newProcess(flow *lifeline.Flow) *process {
 // take the rest of its output.
 func (p *process) run(r *reaper, ls *launchers, request lifeline.Process, env []string, started func(pid int), ending func()) lifeline.ProcessExit {
 	defer p.cancel()
-	program, err := startProcess(r, ls, request, env)
+	program, err := startProcess(r, ls, request, env, p.dirAsUser)
 	if err != nil {
 		p.input.drop()
 		code := 125
@@ -156,8 +158,9 @@ func (p *process) acknowledge(n int) error {
 	return flow.Acknowledge(n - earlier)
 }
 
-// startProcess starts the program of a request, in a launcher that is ready, if any.
-func startProcess(r *reaper, ls *launchers, request lifeline.Process, env []string) (*program, error) {
+// startProcess starts the program of a request, in a launcher that is ready, if any. dirAsUser is as
+// in command.
+func startProcess(r *reaper, ls *launchers, request lifeline.Process, env []string, dirAsUser bool) (*program, error) {
 	if env == nil {
 		env = os.Environ()
 	}
@@ -171,7 +174,7 @@ func startProcess(r *reaper, ls *launchers, request lifeline.Process, env []stri
 	c := command{
 		argv: request.Argv, env: environment(env, request.Env), dir: request.Dir, user: user,
 		tty: request.TTY, rows: request.Rows, cols: request.Cols, stdin: request.Stdin, nproc: request.Nproc, nofile: request.NoFile,
-		noChildren: request.NoChildren,
+		noChildren: request.NoChildren, dirAsUser: dirAsUser,
 	}
 	if c.dir == "" {
 		c.dir = "/"

@@ -24,6 +24,7 @@ type processes struct {
 
 	mu    sync.Mutex
 	env   []string // of the agent; nil before its start
+	hides bool     // there are hidden files
 	byID  map[uint32]*process
 	last  uint32 // the highest ID of a flow
 	ended bool   // the sandbox ends, so no process may start
@@ -38,6 +39,13 @@ func (ps *processes) setEnvironment(env []string) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.env = env
+}
+
+// setHides records that files of the sandbox are hidden from its user.
+func (ps *processes) setHides() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.hides = true
 }
 
 // start starts a process in the background.
@@ -62,6 +70,7 @@ func (ps *processes) start(request lifeline.Process) error {
 		return nil
 	}
 	p := newProcess(flow)
+	p.dirAsUser = ps.hides
 	ps.byID[request.ID] = p
 	go ps.run(p, request, ps.env)
 	return nil

@@ -234,10 +234,9 @@ func TestHeldProcessLosesNothing(t *testing.T) {
 	run := b.run(script("seq 200000; echo end"))
 	run.held = true
 	b.receive(func() bool { return run.unread == lifeline.OutputWindow })
-	time.AfterFunc(2*drainTime, func() { // the process has ended meanwhile, or waits
-		run.held = false
-		_ = run.flow.Acknowledge(run.unread)
-	})
+	time.Sleep(2 * drainTime) // the process has ended meanwhile, or waits
+	run.held = false
+	_ = run.flow.Acknowledge(run.unread)
 	b.receive(func() bool { return run.exit != nil })
 	if lines := strings.Split(run.stdout.String(), "\n"); len(lines) != 200002 || lines[200000] != "end" || run.exit.Cut {
 		t.Errorf("%d lines, %+v", len(lines), run.exit)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +31,9 @@ type command struct {
 	nproc      uint64 // limit of processes; 0 means no limit
 	nofile     uint64 // limit of descriptors; 0 means defaultNoFile
 	noChildren bool   // it cannot start other processes
+	// dirAsUser makes the user's own rights decide whether the program can start in dir. Otherwise a
+	// program could start below a hidden folder, and read what is there.
+	dirAsUser bool
 }
 
 // program is a started program and our ends of its streams.
@@ -52,14 +56,14 @@ func startProgram(r *reaper, ls *launchers, c command) (*program, error) {
 	}
 	defer closeAll(child)
 	if l := ls.take(); l != nil {
-		ready := launching{Args: c.launchArgs()[2:], Env: c.env, Dir: c.dir, Terminal: c.tty}
+		ready := launching{Args: c.launchArgs()[2:], Env: c.env, Terminal: c.tty}
 		if l.execute(ready, child) == nil {
 			p.pid, p.status = l.pid, l.status
 			return p, nil
 		}
 	}
 	p.pid, p.status, err = r.start(self(), c.launchArgs(), &syscall.ProcAttr{
-		Dir: c.dir, Env: c.env, Sys: sys,
+		Dir: "/", Env: c.env, Sys: sys,
 		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},
 	})
 	if err != nil {
@@ -77,7 +81,7 @@ func (c command) launchArgs() []string {
 	}
 	return append([]string{
 		"aibox-init", launchCommand,
-		strconv.FormatUint(c.nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(c.tty), strconv.FormatBool(c.noChildren), c.user.String(), c.path,
+		strconv.FormatUint(c.nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(c.tty), strconv.FormatBool(c.noChildren), c.user.String(), cmp.Or(c.dir, "/"), strconv.FormatBool(c.dirAsUser), c.path,
 	}, c.argv...)
 }
 

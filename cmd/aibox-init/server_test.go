@@ -11,7 +11,7 @@ import (
 // An error repeats the name of a missing program, quoted. A message over the lifeline's limit would
 // end the sandbox.
 func TestAnErrorThatRepeatsAVeryLongNameFitsInAMessage(t *testing.T) {
-	_, err := startProcess(nil, nil, lifeline.Process{Argv: []string{strings.Repeat("\u200b", lifeline.MaxMessage/6)}}, []string{"PATH=/bin"})
+	_, err := startProcess(nil, nil, lifeline.Process{Argv: []string{strings.Repeat("\u200b", lifeline.MaxMessage/6)}}, []string{"PATH=/bin"}, false)
 	if err == nil || len(err.Error()) < lifeline.MaxMessage {
 		t.Fatal("the error is not longer than a message")
 	}

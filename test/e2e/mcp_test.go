@@ -271,6 +271,9 @@ func TestAnMCPClientUsesASandbox(t *testing.T) {
 	if ran.Status != "failed" || !strings.Contains(ran.data, "six times seven\n\\x1b]0;title") || !strings.Contains(ran.data, "no\n") {
 		t.Errorf("the command ran as %+v", ran)
 	}
+	if ran := c.done("run_command", in(id, map[string]any{"command": "true", "dir": "/nope"})); ran.Status != "failed" || !strings.Contains(ran.data, "there is no folder") {
+		t.Errorf("in a folder that does not exist, the command ran as %+v", ran)
+	}
 	if read := c.done("read_file", in(id, map[string]any{"path": "/tmp/in.txt", "encoding": "base64"})); read.data != "c2l4IHRpbWVzIHNldmVuChtdMDt0aXRsZQc=" {
 		t.Errorf("the file is %+v", read)
 	}

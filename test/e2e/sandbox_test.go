@@ -57,6 +57,7 @@ type sandboxCall struct {
 	ID      session.ID
 	Name    string
 	Argv    []string
+	Dir     string
 	User    string
 	By      time.Duration
 	Change  session.SandboxChange
@@ -412,7 +413,7 @@ func TestThePermissionsOfASandboxAreEnforced(t *testing.T) {
 	s.must(sandboxCall{Do: "volume", Tenant: "acme", Name: "data"}, nil)
 	s.volumes = []string{"data"}
 	confined := s.create(sandbox.Request{
-		Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/user/own"}, Hidden: []string{"/usr/lib/os-release", "/opt/*"}}},
+		Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/user/own"}, Hidden: []string{"/usr/lib/os-release", "/opt/*", "/usr/lib/apt"}}},
 		Volumes:     []session.VolumeMount{{Volume: "data", Path: "/data"}},
 	})
 	out := s.sh(confined.ID, `for f in ~/x /var/tmp/x /dev/shm/x /run/x /run/lock/x /workspace/x /home/x /x; do touch $f 2>/dev/null && echo wrote $f; done
@@ -425,6 +426,11 @@ find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /data -o -path 
 	}
 	if !strings.Contains(out.Text, "allowed") || strings.Contains(out.Text, "\n/home") || strings.Contains(out.Text, "\n/var") {
 		t.Errorf("it can write elsewhere:\n%s", out.Text)
+	}
+	var inside printed
+	s.must(sandboxCall{Do: "exec", Tenant: "acme", ID: confined.ID, Argv: []string{"ls"}, Dir: "/usr/lib/apt/methods"}, &inside)
+	if inside.Exit.Code != 125 || strings.Contains(inside.Text, "http") {
+		t.Errorf("a program starts in a folder that is hidden: %+v", inside)
 	}
 	full := s.create(sandbox.Request{Settings: sandboxSettings(t, "disk=16"), Volumes: []session.VolumeMount{{Volume: "data", Path: "/data"}}})
 	s.call(sandboxCall{Do: "exec", Tenant: "acme", ID: full.ID, Argv: []string{"sh", "-c", "head -c 64m /dev/zero > /data/big; sleep 30"}}, nil)

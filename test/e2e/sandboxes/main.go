@@ -30,6 +30,7 @@ type Call struct {
 	ID      session.ID
 	Name    string
 	Argv    []string
+	Dir     string
 	User    string
 	By      time.Duration
 	Change  session.SandboxChange
@@ -164,7 +165,7 @@ func (s *server) exec(ctx context.Context, c Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.sessions.StartProcess(ctx, id, process.Request{Argv: c.Argv, User: c.User})
+	info, err := s.sessions.StartProcess(ctx, id, process.Request{Argv: c.Argv, Dir: c.Dir, User: c.User})
 	if err != nil {
 		return nil, err
 	}
