@@ -28,7 +28,7 @@ main() {
 	aibox run --agent "$AGENT" --repo "$PROJECT" "${INFERENCE[@]}" --prompt "$TASK"
 
 	local id
-	id=$(aibox ls --json | jq -r 'max_by(.created).id')
+	id=$(aibox ls --json | jq -r --arg project "$PROJECT" 'map(select(.repository == $project)) | max_by(.created).id')
 	say "refused network requests"
 	aibox netguard log "$id"
 

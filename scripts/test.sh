@@ -13,7 +13,12 @@ if [[ -z ${AIBOX_TEST_PREPARED-} ]]; then
 	((EUID == 0)) || root=(sudo)
 	[[ -e /etc/mtab ]] || "${root[@]}" ln -s /proc/self/mounts /etc/mtab
 	test/testnet/setup.sh
-	exec scripts/with-sandbox.sh --package shellcheck --package e2fsprogs --package fuse2fs --package fuse3 --package acl --package less --package procps --package dbus --package passt --package git-lfs --package openssh-client --package python3-git --package python3-pip \
+	packages=()
+	for package in shellcheck e2fsprogs fuse2fs fuse3 acl less procps dbus passt git-lfs openssh-client python3-git python3-pip; do
+		# Ubuntu 22.04 has no passt, nor a RootlessKit that uses it.
+		[[ $package == passt ]] && grep -q '^VERSION_CODENAME=jammy' /etc/os-release || packages+=(--package "$package")
+	done
+	exec scripts/with-sandbox.sh "${packages[@]}" \
 		env AIBOX_TEST_PREPARED=1 scripts/test.sh "$@"
 fi
 
@@ -38,10 +43,10 @@ in_memory() {
 	[[ $(df --output=avail -k /dev/shm 2>/dev/null | tail -1) -gt 524288 ]] || return
 	[[ -d $memory ]] || mkdir -m 0700 "$memory" || return
 	[[ -O $memory && ! -L $memory ]] || return
-	printf '#!/bin/sh\n' >"$memory/run" && chmod +x "$memory/run" && "$memory/run"
+	printf '#!/bin/sh\n' >"$memory/run.$$" && chmod +x "$memory/run.$$" && "$memory/run.$$"
 }
 if in_memory; then export AIBOX_TEST_MEMORY=$memory; fi
-trap 'rm -f "$memory/run"; rmdir "$memory" 2>/dev/null || true' EXIT
+trap 'rm -f "$memory/run.$$"' EXIT # the folder stays: another run can use it
 
 make --no-print-directory build
 lint=0

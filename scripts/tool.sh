@@ -14,7 +14,8 @@ govulncheck) module=golang.org/x/vuln/cmd/govulncheck@v1.9.0 ;;
 	;;
 esac
 
-bin=${XDG_CACHE_HOME:-$HOME/.cache}/aibox/tools/${module##*@}
+# A tool reads the packages of the Go version that it was built with.
+bin=${XDG_CACHE_HOME:-$HOME/.cache}/aibox/tools/${module##*@}-$(go env GOVERSION)
 if [[ ! -x $bin/$1 ]]; then
 	echo "==> building $1 ${module##*@} (once; golangci-lint takes two or three minutes)" >&2
 	CGO_ENABLED=0 GOBIN=$bin GOFLAGS=-buildvcs=false go install -ldflags '-s -w' "$module" 2> >(grep -v '^go: downloading' >&2)

@@ -51,10 +51,12 @@ copy_and_run() {
 	exec "${setup[@]}" -- bash -euc '
 		go version >/dev/null || { echo "$USER cannot run $(command -v go || echo go): install Go to /usr/local/go" >&2; exit 3; }
 		copy=${XDG_CACHE_HOME:-$HOME/.cache}/aibox/checkout
-		rm -rf "$copy" && mkdir -p "$copy" && cd "$copy"
+		mkdir -p "${copy%/*}"
+		exec 8>"$copy.lock"
+		flock -n 8 || { echo "another run uses $copy: waiting for its end" >&2; flock 8; }
+		rm -rf "$copy" && mkdir "$copy" && cd "$copy"
 		tar -x --no-same-owner -f - <&9
-		exec 9<&-
-		exec "$@"' bash "$@"
+		"$@" 8>&- 9<&-' bash "$@"
 }
 
 # list_files: the files that git tracks or would track; all files without git.

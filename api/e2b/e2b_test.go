@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -632,6 +633,10 @@ func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
 		if status == http.StatusOK && (header.Get("Content-Disposition") != "attachment" || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Type") != octetStream) {
 			t.Errorf("a browser could run the file: %v", header)
 		}
+	}
+	status, body := call(t, front, "GET", "/files?path=/f&signature="+sign("/f", "read", ""), "", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("root:")))
+	if status != http.StatusUnauthorized {
+		t.Errorf("as another user than the signed one: %d %s", status, body)
 	}
 	if _, _, err := s.tokens.verify(signed{path: "/f", operation: "read", signature: sign("/f", "read", "")}, "s999-sandbox", time.Now()); err == nil {
 		t.Error("a signature counts for another sandbox")

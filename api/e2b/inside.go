@@ -90,10 +90,14 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	token := r.Header.Get(tokenHeader)
+	token, user := r.Header.Get(tokenHeader), userOf(r)
 	if query := r.URL.Query(); token == "" && r.URL.Path == filesPath && query.Has("signature") {
-		if id, token, err = s.tokens.verify(signatureOf(r), id, time.Now()); err != nil {
+		signed := signatureOf(r)
+		if id, token, err = s.tokens.verify(signed, id, time.Now()); err != nil {
 			return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
+		}
+		if user != signed.user {
+			return caller{}, &apiError{http.StatusUnauthorized, "the signature is not for this user"}
 		}
 	}
 	if id == "" {
@@ -103,7 +107,7 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
 	}
-	return caller{token: own, sandbox: id, user: userOf(r)}, nil
+	return caller{token: own, sandbox: id, user: user}, nil
 }
 
 // userOf returns the user of the sandbox whom a request names; empty if it names none.

@@ -133,5 +133,9 @@ func (t sandboxTools) runCommand(ctx context.Context, c *call, in runCommandInpu
 	case exit.GetCode() != 0 || exit.GetSignal() != 0:
 		facts.Status = "failed"
 	}
-	return &answer{facts: facts, data: outputs(ran.GetStdout(), ran.GetStderr())}, nil
+	made := &answer{facts: facts, data: outputs(ran.GetStdout(), ran.GetStderr())}
+	if why := exit.GetError(); why != "" { // the command printed nothing about it
+		made.data = append(made.data, block{"why the command could not run or was ended", bounded(why, maxData)})
+	}
+	return made, nil
 }

@@ -22,7 +22,7 @@ var readFileTool = tool{
 
 type readFileInput struct {
 	Sandbox  string `json:"sandbox" jsonschema:"id of the sandbox"`
-	Path     string `json:"path" jsonschema:"path of the file in the sandbox"`
+	Path     string `json:"path" jsonschema:"path of the file in the sandbox, absolute or relative to the home folder"`
 	Offset   int64  `json:"offset,omitempty" jsonschema:"first byte; 0 if absent"`
 	Encoding string `json:"encoding,omitempty" jsonschema:"text or base64; text if absent"`
 }
@@ -84,7 +84,7 @@ var writeFileTool = tool{
 
 type writeFileInput struct {
 	Sandbox  string `json:"sandbox" jsonschema:"id of the sandbox"`
-	Path     string `json:"path" jsonschema:"path of the file in the sandbox"`
+	Path     string `json:"path" jsonschema:"path of the file in the sandbox, absolute or relative to the home folder"`
 	Content  string `json:"content" jsonschema:"the new content"`
 	Encoding string `json:"encoding,omitempty" jsonschema:"how content is encoded: text or base64; text if absent"`
 }
@@ -118,7 +118,7 @@ var listFilesTool = tool{
 
 type listFilesInput struct {
 	Sandbox string `json:"sandbox" jsonschema:"id of the sandbox"`
-	Path    string `json:"path" jsonschema:"path of the folder in the sandbox"`
+	Path    string `json:"path" jsonschema:"path of the folder in the sandbox, absolute or relative to the home folder"`
 	Depth   int32  `json:"depth,omitempty" jsonschema:"levels of folders; 1 if absent, at most 10"`
 }
 

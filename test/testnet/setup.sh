@@ -22,18 +22,23 @@ ready() {
 
 ready && exit
 ((EUID == 0)) || exec sudo "$0"
+exec 9>/run/lock/aibox-testnet
+flock 9 # two runs can begin at once
 command -v ip >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends iproute2; } >/dev/null
 ip route show table local "$net" | grep -q . || ip route add local "$net" dev lo
 echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
+# The marker is behind its names, and all are added at once, so that no part of them counts as all.
 grep -qxF "$marker" /etc/hosts || {
-	echo "$marker"
-	for n in {0..255}; do echo "11.11.0.$n n$n.egress.test"; done
-	echo "127.0.0.1 loopback.egress.test"
-	echo "10.1.2.3 private.egress.test"
-	echo "169.254.169.254 metadata.egress.test"
-	echo "100.64.0.1 shared.egress.test"
-} >>/etc/hosts
+	hosts=$(
+		for n in {0..255}; do echo "11.11.0.$n n$n.egress.test"; done
+		echo "127.0.0.1 loopback.egress.test"
+		echo "10.1.2.3 private.egress.test"
+		echo "169.254.169.254 metadata.egress.test"
+		echo "100.64.0.1 shared.egress.test"
+	)
+	echo "$hosts"$'\n'"$marker" >>/etc/hosts
+}
 grep -qxF "$vendor" /etc/hosts || {
-	echo "$vendor"
-	for n in {0..255}; do echo "11.11.0.$n n$n.egress-test.cursor.sh"; done
-} >>/etc/hosts
+	hosts=$(for n in {0..255}; do echo "11.11.0.$n n$n.egress-test.cursor.sh"; done)
+	echo "$hosts"$'\n'"$vendor" >>/etc/hosts
+}

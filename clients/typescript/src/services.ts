@@ -123,9 +123,9 @@ export class Audit {
 /**
  * Files works on the files of a running sandbox. Aibox's own init does the work inside of
  * the sandbox, so a symlink leads only to places in the sandbox. Paths are absolute, or
- * relative to the working folder of the sandbox. Errors of all methods: not_found for a
- * path that does not exist, conflict for one that exists or is of another type, refused if
- * the sandbox's own permissions refuse it.
+ * relative to the home folder of the user for whom it works. Errors of all methods: not_found
+ * for a path that does not exist, conflict for one that exists or is of another type, refused
+ * if the sandbox's own permissions refuse it.
  */
 export class Files {
   readonly #connection: Connection;
