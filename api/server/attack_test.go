@@ -22,6 +22,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
+	"aibox/app/sandbox"
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 )
@@ -178,14 +179,53 @@ func TestEachMethodNeedsItsRight(t *testing.T) {
 			t.Errorf("%s without its right: %q %s", method.FullName(), code, body)
 		}
 	}
-	got := s.request("POST", "/v1/sandboxes", `{"network":{"mode":"NETWORK_MODE_PUBLIC"}}`, bearer(s.token("a", "network")))
-	if got.status != 403 || s.m.creates > 0 {
-		t.Errorf("a sandbox with a network was created without the right: %d %s", got.status, got.body)
+}
+
+// TestWhatASandboxReachesIsChosenOnlyWithTheRightNetwork names every field and every setting of
+// a creation, so that a new one has to be added.
+func TestWhatASandboxReachesIsChosenOnlyWithTheRightNetwork(t *testing.T) {
+	needed := map[string]string{
+		"network": `{}`, "model": `"m"`,
+		"settings.network": "public", "settings.allow": "a.example", "settings.deny": "a.example", "settings.model": "m",
+		"settings.egress-upload": "0", "settings.egress-download": "0", "settings.egress-upload-host": "0", "settings.egress-download-host": "0",
+		"settings.inference": "http://127.0.0.1:1", "settings.inference-tools": "web-search", "settings.inspect": "a.example", "settings.secret": "X@a.example",
 	}
-	for _, settings := range []string{`"allow":"a.example"`, `"egress-upload-host":"0"`, `"egress-download-host":"0"`} {
-		got = s.request("POST", "/v1/sandboxes", `{"settings":{`+settings+`}}`, bearer(s.token("a", "network")))
-		if got.status != 403 || s.m.creates > 0 {
-			t.Errorf("a sandbox with %s was created without the right: %d %s", settings, got.status, got.body)
+	free := map[string]string{
+		"template": `"code"`, "name": `"n"`, "metadata": `{"k":"v"}`, "env": `{"K":"v"}`, "timeout": `"60s"`, "idle_timeout": `"60s"`,
+		"on_timeout": `"ON_TIMEOUT_PAUSE"`, "limits": `{"memoryMib":"512"}`, "permissions": `{"root":true}`, "volumes": `[{"volume":"v","path":"/v"}]`,
+		"snapshot_id": `"snap-1"`, "idempotency_key": `"k"`, "settings": `{}`,
+		"settings.timeout": "60s", "settings.idle-timeout": "60s", "settings.memory": "512", "settings.cpus": "1", "settings.pids": "64", "settings.disk": "512",
+		"settings.image": "x", "settings.allow-degraded": "true", "settings.max-upload": "1", "settings.max-tokens": "1", "settings.max-cost": "1",
+		"settings.model-timeout": "60s",
+	}
+	var parts []string
+	fields := (&aiboxv1.CreateSandboxRequest{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		parts = append(parts, string(fields.Get(i).Name()))
+	}
+	for _, key := range sandbox.SettingKeys() {
+		parts = append(parts, "settings."+key)
+	}
+	cases := &stored{}
+	s := newSite(t, func(o *Options) { o.Services.Sandboxes = cases })
+	cases.machine = s.m
+	token := bearer(s.token("a", "network"))
+	for _, part := range parts {
+		value, needs := needed[part]
+		if other, isFree := free[part]; isFree == needs {
+			t.Errorf("%s is not in one of the tables", part)
+			continue
+		} else if isFree {
+			value = other
+		}
+		body := fmt.Sprintf(`{%q:%s}`, part, value)
+		if key, ok := strings.CutPrefix(part, "settings."); ok {
+			body = fmt.Sprintf(`{"settings":{%q:%q}}`, key, value)
+		}
+		before := s.m.creates
+		got := s.request("POST", "/v1/sandboxes", body, token)
+		if refused := got.status == 403 && strings.Contains(got.body, "the right network"); refused != needs || needs && s.m.creates > before {
+			t.Errorf("%s without the right network: %d %s", body, got.status, got.body)
 		}
 	}
 }

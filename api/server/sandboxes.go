@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -14,6 +15,7 @@ import (
 	"aibox/api/creation"
 	"aibox/api/setting"
 	"aibox/app/sandbox"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -33,7 +35,7 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 	if err != nil {
 		return nil, err
 	}
-	if choosesNetwork(r.Msg) {
+	if choosesNetwork(r.Msg, request.Settings) {
 		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return nil, err
 		}
@@ -42,14 +44,16 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 	return respond(made, err)
 }
 
-// choosesNetwork reports whether a request has a network policy.
-func choosesNetwork(m *aiboxv1.CreateSandboxRequest) bool {
-	for _, key := range []string{"network", "allow", "deny", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "inference", "inference-tools"} {
-		if _, ok := m.GetSettings()[key]; ok {
-			return true
-		}
-	}
-	return m.GetNetwork() != nil
+// sameNetwork are the settings that do not change what a sandbox can reach.
+var sameNetwork = []string{
+	"timeout", "idle-timeout", "memory", "cpus", "pids", "disk", "image", "allow-degraded", "max-upload", "max-tokens", "max-cost", "model-timeout",
+}
+
+// choosesNetwork reports whether a request, whose settings were read from m, has anything that
+// could change what the sandbox can reach, including the model. Settings that are not known to
+// be harmless count.
+func choosesNetwork(m *aiboxv1.CreateSandboxRequest, settings config.RunOverrides) bool {
+	return m.GetNetwork() != nil || slices.ContainsFunc(settings.Keys(), func(key string) bool { return !slices.Contains(sameNetwork, key) })
 }
 
 func (s *sandboxes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -248,5 +249,29 @@ func TestBadTemplatesAreRefusedAndNothingIsStored(t *testing.T) {
 	}
 	if _, err := w.client("").List(t.Context(), connect.NewRequest(&aiboxv1.ListTemplatesRequest{})); err == nil {
 		t.Error("a call without a tenant has an answer")
+	}
+}
+
+// A new field of a template's defaults has to be added here.
+func TestOnlyTheNetworkOfATemplateNeedsTheRightNetwork(t *testing.T) {
+	w := &world{T: t, dir: t.TempDir()}
+	local := w.client(session.LocalTenant)
+	tried := &aiboxv1.TemplateDefaults{
+		Env: map[string]string{"K": "v"}, Timeout: durationpb.New(time.Minute), IdleTimeout: durationpb.New(time.Minute),
+		Limits: &aiboxv1.Limits{}, Network: &aiboxv1.NetworkPolicy{}, Start: []string{"true"},
+	}
+	fields := tried.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if !tried.ProtoReflect().Has(field) {
+			t.Errorf("%s is not tried", field.Name())
+			continue
+		}
+		defaults := &aiboxv1.TemplateDefaults{}
+		defaults.ProtoReflect().Set(field, tried.ProtoReflect().Get(field))
+		_, _, err := create(t, local, &aiboxv1.CreateTemplateRequest{Name: "x", Defaults: defaults})
+		if refused := err != nil && strings.Contains(err.Error(), "the right network"); refused != (field.Name() == "network") {
+			t.Errorf("%s: %v", field.Name(), err)
+		}
 	}
 }

@@ -98,6 +98,9 @@ func TenantSettings() []string { return slices.Clone(settingsOfTenants) }
 // is on it.
 var settingsOfUser = []string{"image", "inference", "inference-tools", "inspect", "secret", "allow-degraded"}
 
+// SettingKeys returns the keys of all settings that a sandbox can have.
+func SettingKeys() []string { return slices.Concat(settingsOfTenants, settingsOfUser) }
+
 // checkSettings refuses settings that do not apply to a sandbox, or that the tenant must
 // not choose.
 func (r *Request) checkSettings() error {

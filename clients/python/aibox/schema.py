@@ -47,8 +47,9 @@ class Right(Enumeration):
     """Work inside of a sandbox: processes, files and ports."""
 
     NETWORK = "network"
-    """Choose a network policy: change it while a sandbox runs, or create a sandbox with
-    another policy than the tenant's default.
+    """Choose a network policy: change it while a sandbox runs, or create a sandbox with a policy
+    or a model of its own. Without the right, a sandbox has those of its template or snapshot,
+    or the tenant's defaults.
     """
 
     SESSIONS = "sessions"

@@ -12,7 +12,7 @@ import {
  * - read: See the tenant's sandboxes, sessions, templates, volumes and usage, but not what is inside of a sandbox.
  * - sandboxes: Create, change, pause, extend and destroy sandboxes.
  * - execute: Work inside of a sandbox: processes, files and ports.
- * - network: Choose a network policy: change it while a sandbox runs, or create a sandbox with another policy than the tenant's default.
+ * - network: Choose a network policy: change it while a sandbox runs, or create a sandbox with a policy or a model of its own. Without the right, a sandbox has those of its template or snapshot, or the tenant's defaults.
  * - sessions: Run coding agents, read their changes, and send feedback.
  * - accept: Deliver accepted changes to a repository of the user.
  * - templates: Build and delete templates.
