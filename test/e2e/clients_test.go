@@ -80,6 +80,7 @@ var sequence = regexp.MustCompile(`(?m)^\d+ `)
 const (
 	usedSandbox = `installed small from pip
 refused true false no entry of the allow list names this host
+opened 200
 paused
 conflict
 running 42

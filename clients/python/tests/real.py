@@ -3,7 +3,9 @@
 INDEX_HOST is a host with a package index that has the package small, and INDEX_CA its authority.
 """
 
+import http.client
 import os
+from urllib.parse import urlsplit
 
 from aibox import Client, Sandbox
 from aibox.errors import CommandError, ConflictError
@@ -29,6 +31,13 @@ def use(sandbox: Sandbox, client: Client) -> None:
     except CommandError as err:
         explained = sandbox.explain_network(host, 443)
         print("refused", b"403" in err.stderr, explained.allowed, explained.reason)
+
+    # A browser reaches a port by its signed URL.
+    next(iter(sandbox.start(["python3", "-u", "-m", "http.server", "8000"]).output()))
+    url = urlsplit(sandbox.open_port(8000))
+    browser = http.client.HTTPConnection("127.0.0.1", url.port)
+    browser.request("GET", f"{url.path}?{url.query}", headers={"Host": url.netloc})
+    print("opened", browser.getresponse().status)
 
     # Nothing runs while the sandbox is paused; then it continues as it was.
     context = sandbox.create_context()

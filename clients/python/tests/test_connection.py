@@ -161,6 +161,11 @@ class ConnectionTest(unittest.TestCase):
                 with self.subTest(error=error), self.assertRaises(errors.AiboxError):
                     use()
 
+    def test_the_url_of_an_opened_port_is_the_one_that_the_server_signed(self) -> None:
+        signed = "http://80-s.localhost:8800/?aibox=signed"
+        for use in uses(lambda sandbox: sandbox.open_port(80), answer(200, json.dumps({"url": signed}).encode())):
+            self.assertEqual(use(), signed)
+
     def test_a_timeout_is_for_the_whole_answer(self) -> None:
         for use in uses(lambda sandbox: sandbox.request_port(80, timeout=0.5), Dripping(b"HTTP/1.1 200 OK\r\n\r\n")):
             with self.assertRaises(errors.TimedOutError):

@@ -421,9 +421,7 @@ export class Sandbox {
 
   /** Returns a URL with which a browser can reach a port without a token. ttl is in seconds. */
   async openPort(port: number, options: { ttl?: number } = {}): Promise<string> {
-    this.portURL(port);
-    const signed = await this.client.ports.sign({ ...options, ...this.#id(), port });
-    return this.client.connection.baseURL + signed.url;
+    return (await this.client.ports.sign({ ...options, ...this.#id(), port })).url;
   }
 
   /** Sends an HTTP request to a port in the sandbox. */

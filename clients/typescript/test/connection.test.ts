@@ -222,6 +222,13 @@ test("the path of a request to a port does not leave the port", async () => {
   });
 });
 
+test("the URL of an opened port is the one that the server signed", async () => {
+  const signed = "http://80-s.localhost:8800/?aibox=signed";
+  await serving([answer(200, JSON.stringify({ url: signed }))], async (client) => {
+    assert.equal(await sandboxOf(client).openPort(80), signed);
+  });
+});
+
 test("an address may be written in capitals, and has no fragment", () => {
   assert.equal(new Connection({ address: "HTTPS://Example.com/" }).baseURL, "https://example.com");
   assert.equal(new Connection({ address: "http://[::1]:8800" }).baseURL, "http://[::1]:8800");

@@ -1,7 +1,9 @@
 // Uses real sandboxes and a real agent, and prints what it sees. An end-to-end test runs it
 // against `aibox serve`. INDEX_HOST is a host with a package index that has the package small,
 // INDEX_CA its authority, and TREE a tar archive with main.go.
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { env } from "node:process";
 
 import { Client, CommandError, ConflictError, Sandbox, Session } from "../src/index.ts";
@@ -32,6 +34,15 @@ async function use(sandbox: Sandbox): Promise<void> {
     const explained = await sandbox.explainNetwork(host, 443);
     console.log("refused", new TextDecoder().decode(err.stderr).includes("403"), explained.allowed, explained.reason);
   }
+
+  // A browser reaches a port by its signed URL.
+  const server = await sandbox.start(["python3", "-u", "-m", "http.server", "8000"]);
+  for await (const _ of server.output()) break;
+  const url = new URL(await sandbox.openPort(8000));
+  const opened = get({ host: "127.0.0.1", port: url.port, path: url.pathname + url.search, headers: { host: url.host } });
+  const [response] = (await once(opened, "response")) as [IncomingMessage];
+  console.log("opened", response.statusCode);
+  response.destroy();
 
   // Nothing runs while the sandbox is paused; then it continues as it was.
   const context = await sandbox.createContext();

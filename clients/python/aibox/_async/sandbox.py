@@ -465,9 +465,8 @@ class AsyncSandbox:
 
     async def open_port(self, port: int, *, ttl: float | timedelta | None = None) -> str:
         """Return a URL with which a browser can reach a port without a token."""
-        self.port_url(port)
         signed = await self.client.ports.sign(schema.SignPortRequest(sandbox_id=self.sandbox_id, port=port, ttl=duration(ttl)))
-        return self.client.transport.address.base_url + signed.url
+        return signed.url
 
     async def request_port(
         self,

@@ -466,9 +466,8 @@ class Sandbox:
 
     def open_port(self, port: int, *, ttl: float | timedelta | None = None) -> str:
         """Return a URL with which a browser can reach a port without a token."""
-        self.port_url(port)
         signed = self.client.ports.sign(schema.SignPortRequest(sandbox_id=self.sandbox_id, port=port, ttl=duration(ttl)))
-        return self.client.transport.address.base_url + signed.url
+        return signed.url
 
     def request_port(
         self,
