@@ -72,7 +72,8 @@ func (h *host) StartProcess(_ context.Context, _ session.ID, r process.Request) 
 		r.Keep = h.keep
 	}
 	p := &hosted{cmd: exec.Command(r.Argv[0], r.Argv[1:]...), record: process.NewRecord(h.dir, r.Keep, r.Overflow), done: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env = h.dir, append(p.cmd.Environ(), r.Env...)
+	p.cmd.Dir = h.dir
+	p.cmd.Env = append(slices.DeleteFunc(p.cmd.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") }), r.Env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.Stdout, p.cmd.Stderr = writer{p.record, process.Stdout}, writer{p.record, process.Stderr}
 	p.cmd.WaitDelay = 2 * time.Second // for the rest of its output, which another process can keep open
@@ -196,6 +197,7 @@ func TestCodeRunsOnItsOwn(t *testing.T) {
 		{Bash, "echo out; echo err >&2", Completed, 0, "out\n", "err\n", ""},
 		{Bash, "exit 7", Failed, 7, "", "", ""},
 		{Bash, "cat; echo; false", Failed, 1, "the input\n", "", ""},
+		{Bash, "break; continue; echo on", Completed, 0, "on\n", "only meaningful in a", ""},
 		{Bash, "if", Failed, 2, "", "syntax error", ""},
 	} {
 		if _, err := exec.LookPath(interpreter(c.language)); err != nil {
@@ -408,7 +410,8 @@ func TestContextKeepsVariables(t *testing.T) {
 		Python:     {{"x = 40", ""}, {"def f(): return x + 2", ""}, {"print(f())", "42\n"}, {"1/0", ""}, {"print(x)", "40\n"}, {"import sys; print(repr(sys.stdin.read()))", "''\n"}, {"raise SystemExit(3)", ""}, {"print(x)", "40\n"}},
 		JavaScript: {{"const x = 40", ""}, {"function f() { return x + 2 }", ""}, {"console.log(f())", "42\n"}, {"throw 5", ""}, {"console.log(x)", "40\n"}, {"await 1; console.log(x)", "40\n"}, {"setTimeout(() => { throw 1 }, 1)", ""}, {"await new Promise(r => setTimeout(r, 50)); console.log(x)", "40\n"}},
 		Ruby:       {{"x = 40", ""}, {"def f(x) = x + 2", ""}, {"puts f(x)", "42\n"}, {"raise 'no'", ""}, {"puts x", "40\n"}, {"exit 3", ""}, {"puts x", "40\n"}},
-		Bash:       {{"x=40", ""}, {"f() { echo $((x + 2)); }", ""}, {"f", "42\n"}, {"false", ""}, {"echo $x", "40\n"}, {"cat", ""}, {"cd /; pwd", "/\n"}},
+		Bash:       {{"x=40", ""}, {"f() { echo $((x + 2)); }", ""}, {"f", "42\n"}, {"false", ""}, {"echo $x", "40\n"}, {"cat", ""}, {"cd /; pwd", "/\n"},
+			{"continue; echo no", ""}, {"break 9", ""}, {"echo $x", "40\n"}, {"for i in 1 2; do break; done; echo $i", "1\n"}},
 	}
 	for _, l := range installed(t) {
 		name, err := r.CreateContext(t.Context(), "x", l, Place{})
@@ -421,7 +424,7 @@ func TestContextKeepsVariables(t *testing.T) {
 			if err != nil || string(result.Stdout.Bytes) != step[1] || result.Ended || result.Status == TimedOut {
 				t.Errorf("%s %q: %+v, %v", l, step[0], result, err)
 			}
-			if failed := slices.Contains([]string{"1/0", "throw 5", "raise 'no'", "false", "raise SystemExit(3)", "exit 3"}, step[0]); failed != (result.Status == Failed) {
+			if failed := slices.Contains([]string{"1/0", "throw 5", "raise 'no'", "false", "raise SystemExit(3)", "exit 3", "continue; echo no", "break 9"}, step[0]); failed != (result.Status == Failed) {
 				t.Errorf("%s %q is %s: %s", l, step[0], result.Status, result.Stderr.Bytes)
 			}
 		}
