@@ -183,6 +183,7 @@ func TestCodeRunsOnItsOwn(t *testing.T) {
 		{Python, "import sys; print(sys.stdin.read())", Completed, 0, "the input\n", "", ""},
 		{Python, "import os; os.close(1); os.close(2); 5", Completed, 0, "", "", "5"},
 		{Python, "import os\nif os.fork() == 0: 1/0\nos.wait()[1] and None", Completed, 0, "", "ZeroDivisionError", ""},
+		{Python, "import os\nif os.fork() == 0: print('child')\nelse: print('parent' if os.wait()[1] == 0 else 'no')", Completed, 0, "child\nparent\n", "", ""},
 		{JavaScript, "console.log('out'); console.error('err'); 1 + 2", Completed, 0, "out\n", "err\n", "3"},
 		{JavaScript, "const x = await Promise.resolve(4); console.log(x)", Completed, 0, "4\n", "", ""},
 		{JavaScript, "setTimeout(() => console.log('later'), 20); Promise.resolve([1, 'a'])", Completed, 0, "later\n", "", "[ 1, 'a' ]"},

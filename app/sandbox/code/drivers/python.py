@@ -19,12 +19,15 @@ def _driver(read, line):
         while data:
             data = data[os.write(fd, data):]
 
-    def answer(nonce, result):
+    def flush():
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
                 pass
+
+    def answer(nonce, result):
+        flush()
         write(4, b"\0" + nonce + json.dumps(result).encode() + b"\0")
         write(5, b"\0" + nonce + b"\0")
 
@@ -130,6 +133,7 @@ def _driver(read, line):
             begin(nonce)
         result = run(code)
         if os.getpid() != pid:
+            flush()
             os._exit(result.get("exit", 1 if "error" in result else 0))
         answer(nonce, result)
         if mode == "run":
