@@ -175,6 +175,23 @@ func packed(t *testing.T, path string) *bytes.Buffer {
 	return &out
 }
 
+func TestNamesThatAreNotUTF8AreCopied(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "src")
+	if err := os.MkdirAll(filepath.Join(source, "caf\xe9"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(source, "caf\xe9/\xff"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dest := t.TempDir()
+	if _, err := Extract(packed(t, source), dest, Name(source), Options{IsGit: isGit}); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, dest); !slices.Equal(got, []string{"src/caf\xe9/\xff"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestCopiesAreWholeAndPlacedAsCpDoes(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "src")
 	for _, dir := range []string{"sub/empty", "sub/deep"} {

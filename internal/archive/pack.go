@@ -14,7 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,31 +103,69 @@ func (p *packer) folder(dir, name string) error {
 		return err
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(inside string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) && inside != "." {
-				return nil // removed meanwhile
-			}
-			return err
-		}
-		return p.entry(root, inside, path.Join(name, filepath.ToSlash(inside)), entry)
-	})
+	if _, err := p.entry(root, ".", name); err != nil {
+		return err
+	}
+	return p.below(root, ".", name)
 }
 
-func (p *packer) entry(root *os.Root, inside, name string, entry fs.DirEntry) error {
-	info, err := root.Lstat(inside)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// below adds the folder inside of root as name, with all that it contains, in the order of names.
+// fs.WalkDir would refuse folders whose names are not valid UTF-8.
+func (p *packer) below(root *os.Root, inside, name string) error {
+	names, err := readNames(root, inside)
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	if gone && inside != "." {
+		return nil // removed or replaced meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		if name == Contents {
-			return nil
+	for _, base := range names {
+		isFolder, err := p.entry(root, path.Join(inside, base), path.Join(name, base))
+		if err == nil && isFolder {
+			err = p.below(root, path.Join(inside, base), path.Join(name, base))
 		}
-		return p.out.WriteHeader(header(info, name+"/", tar.TypeDir))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNames returns the sorted names in a folder.
+func readNames(root *os.Root, folder string) ([]string, error) {
+	f, err := root.OpenFile(folder, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// entry adds one entry, and reports whether it is a folder. It omits an entry that no longer
+// exists.
+func (p *packer) entry(root *os.Root, inside, name string) (isFolder bool, err error) {
+	info, err := root.Lstat(inside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		if name != Contents {
+			err = p.out.WriteHeader(header(info, name+"/", tar.TypeDir))
+		}
+		return true, err
+	}
+	return false, p.file(root, inside, name, info)
+}
+
+// file adds an entry that is not a folder.
+func (p *packer) file(root *os.Root, inside, name string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		f, err := root.OpenFile(inside, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 		if errors.Is(err, fs.ErrNotExist) {
