@@ -192,6 +192,30 @@ func TestNamesThatAreNotUTF8AreCopied(t *testing.T) {
 	}
 }
 
+// `git archive` begins its archives with such a header.
+func TestAGlobalHeaderIsNoEntry(t *testing.T) {
+	for _, top := range []string{Contents, "src"} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, h := range []*tar.Header{
+			{Typeflag: tar.TypeXGlobalHeader, Name: "pax_global_header", PAXRecords: map[string]string{"comment": "abc"}},
+			{Typeflag: tar.TypeReg, Name: "src/a", Mode: 0o644},
+		} {
+			if err := w.WriteHeader(h); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		dest := t.TempDir()
+		result, err := Extract(&b, dest, top, Options{IsGit: isGit})
+		if err != nil || result.Refused.Count > 0 || result.Files != 1 {
+			t.Errorf("%s: %+v, %v", top, result, err)
+		}
+	}
+}
+
 func TestCopiesAreWholeAndPlacedAsCpDoes(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "src")
 	for _, dir := range []string{"sub/empty", "sub/deep"} {

@@ -165,6 +165,9 @@ func (x *extraction) run(in *tar.Reader) error {
 		if err := x.count(); err != nil {
 			return err
 		}
+		if h.Typeflag == tar.TypeXGlobalHeader { // it is about the entries, and is none
+			continue
+		}
 		if err := x.entry(h, in); err != nil {
 			return err
 		}
