@@ -34,7 +34,9 @@ func (s *Server) list(path string, o files.ListOptions) (files.Answer, error) {
 		return files.Answer{}, err
 	}
 	defer folder.Close()
-	l := listing{limit: o.Limit, base: strings.TrimSuffix(path, "/"), names: s.Names(), page: files.Page{Entries: []files.Entry{}}}
+	l := listing{
+		limit: o.Limit, base: strings.TrimSuffix(path, "/"), names: s.Names(), page: files.Page{Entries: []files.Entry{}}, smallest: smallest,
+	}
 	var after []string
 	if o.After != "" {
 		after = strings.Split(string(o.After), "/")
@@ -53,6 +55,8 @@ type listing struct {
 	page  files.Page
 	size  int    // of the JSON of the entries
 	last  string // the last entry, relative to base
+	// smallest is the function smallest, except in tests.
+	smallest func(folder *os.File, first string, with bool, limit int) ([]string, error)
 }
 
 // errFull reports that the page is full and that there may be more entries.
@@ -62,27 +66,37 @@ var errFull = errors.New("the page is full")
 // slash at the end. after are the components of the previous page's last entry, if that was
 // below this folder.
 func (l *listing) folder(folder *os.File, prefix string, depth int, after []string) error {
-	first := ""
-	if len(after) > 0 {
+	first, with := "", len(after) > 0
+	if with {
 		first = after[0]
 	}
-	// One extra name shows whether the page is the last, and another one is the last of the
-	// previous page.
-	names, err := smallest(folder, first, len(after) > 0, l.limit-len(l.page.Entries)+2)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if len(after) > 0 && name == after[0] {
-			err = l.below(folder, prefix+name, name, depth, after[1:])
-		} else {
-			err = l.add(folder, prefix+name, name, depth)
-		}
+	for {
+		// One extra name shows whether the page is the last, and another one is the last of the
+		// previous page.
+		limit := l.limit - len(l.page.Entries) + 2
+		names, err := l.smallest(folder, first, with, limit)
 		if err != nil {
 			return err
 		}
+		for _, name := range names {
+			if with && name == first {
+				err = l.below(folder, prefix+name, name, depth, after[1:])
+			} else {
+				err = l.add(folder, prefix+name, name, depth)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(names) < limit {
+			return nil
+		}
+		// The page is not full, since some of the entries were removed meanwhile. Others follow.
+		first, with = names[len(names)-1], false
+		if _, err := folder.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // add adds an entry and those below it. It omits an entry that no longer exists.

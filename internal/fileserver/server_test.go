@@ -299,6 +299,49 @@ func TestListIsInOrderAndPaged(t *testing.T) {
 	wantCode(t, files.NotFolder, err)
 }
 
+func TestAListOmitsOnlyTheEntriesThatAreRemovedMeanwhile(t *testing.T) {
+	home := t.TempDir()
+	var want []string
+	for i := range 40 {
+		name := fmt.Sprintf("%02d", i)
+		make1(t, filepath.Join(home, name), "")
+		if i < 2 || i > 10 {
+			want = append(want, name)
+		}
+	}
+	l := listing{limit: 10, base: home, page: files.Page{Entries: []files.Entry{}}}
+	l.smallest = func(folder *os.File, first string, with bool, limit int) ([]string, error) {
+		names, err := smallest(folder, first, with, limit)
+		for i := 2; i <= 10; i++ { // between the read of the names and that of the entries
+			_ = os.Remove(filepath.Join(home, fmt.Sprintf("%02d", i)))
+		}
+		return names, err
+	}
+	var got []string
+	for range 40 {
+		folder, err := os.Open(home)
+		must(t, err)
+		var after []string
+		if l.page.Next != "" {
+			after = []string{string(l.page.Next)}
+		}
+		l.page = files.Page{Entries: []files.Entry{}}
+		if err := l.folder(folder, "", 1, after); err != nil && !errors.Is(err, errFull) {
+			t.Fatal(err)
+		}
+		must(t, folder.Close())
+		for _, e := range l.page.Entries {
+			got = append(got, filepath.Base(string(e.Path)))
+		}
+		if l.page.Next == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestPageOfLongNamesIsBounded(t *testing.T) {
 	c, home := newClient(t)
 	must(t, os.Mkdir(home+"/d", 0o700))
