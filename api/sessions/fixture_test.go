@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,14 @@ func (f *fixture) write(path, content string) {
 	f.must(os.WriteFile(path, []byte(content), 0o644))
 }
 
+// age returns how long ago the session with an id was created. It is more for those with later
+// ids, as if the clock were set back between them.
+func (f *fixture) age(id session.ID) time.Duration {
+	number, err := strconv.Atoi(string(id[:5]))
+	f.must(err)
+	return time.Duration(number) * time.Minute
+}
+
 // ended records a session of the tenant ann that has ended and wrote these files.
 func (f *fixture) ended(id session.ID, files map[string]string) {
 	f.t.Helper()
@@ -134,7 +143,7 @@ func (f *fixture) ended(id session.ID, files map[string]string) {
 	f.must(os.Mkdir(dir, 0o700))
 	for name, value := range map[string]any{
 		"spec.json": session.Spec{
-			ID: id, Created: now, Agent: "codex", Prompt: "the task", Repository: f.repo, Tenant: "ann", Metadata: map[string]string{"job": string(id[:5])},
+			ID: id, Created: now.Add(-f.age(id)), Agent: "codex", Prompt: "the task", Repository: f.repo, Tenant: "ann", Metadata: map[string]string{"job": string(id[:5])},
 			Run: config.Run{Network: netguard.None.String(), Image: "aibox/base:0"},
 		},
 		"changes.json": set,

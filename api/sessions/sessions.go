@@ -6,6 +6,7 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,7 +97,7 @@ const (
 )
 
 // List returns a page of sessions. The token of a page is the id of the last session before
-// it: ids sort by age.
+// it. Sessions are in the order of their ids, the newest first.
 func (h *Handler) List(ctx context.Context, r *connect.Request[aiboxv1.ListSessionsRequest]) (*connect.Response[aiboxv1.ListSessionsResponse], error) {
 	cases, err := h.cases(ctx)
 	if err != nil {
@@ -119,8 +120,12 @@ func (h *Handler) List(ctx context.Context, r *connect.Request[aiboxv1.ListSessi
 	if err != nil {
 		return nil, err
 	}
+	all := cases.List()
+	// Their ages can be in another order: sessions that start at once get their numbers first, and
+	// clocks are set back.
+	slices.SortFunc(all, func(a, b session.Session) int { return cmp.Compare(b.ID, a.ID) })
 	out := &aiboxv1.ListSessionsResponse{}
-	for _, s := range cases.List() {
+	for _, s := range all {
 		if before != "" && s.ID >= before {
 			continue
 		}

@@ -470,6 +470,15 @@ func TestListsHaveFiltersAndPages(t *testing.T) {
 	if all := append(first, rest...); !slices.Equal(all, []string{"00003", "00002", "00001"}) || end != "" {
 		t.Errorf("the pages are %v, %v %q", first, rest, end)
 	}
+	var each []string
+	for token, begun := "", false; token != "" || !begun; begun = true {
+		var page []string
+		page, token = list(&aiboxv1.ListSessionsRequest{PageSize: 1, PageToken: token})
+		each = append(each, page...)
+	}
+	if !slices.Equal(each, []string{"00003", "00002", "00001"}) {
+		t.Errorf("the pages of one session are %v", each)
+	}
 	for want, r := range map[string]*aiboxv1.ListSessionsRequest{
 		"[00002]": {Metadata: []string{"job=00002"}}, "[]": {Metadata: []string{"job=00009"}}, "[00003 00002 00001]": {Agent: "codex", States: []aiboxv1.SessionState{aiboxv1.SessionState_SESSION_STATE_DONE}},
 	} {
