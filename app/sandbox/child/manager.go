@@ -38,6 +38,8 @@ type Manager struct {
 	shut     context.CancelFunc
 	tryPause time.Duration
 
+	narrowing sync.Mutex // held from the read of the session's policy until a sandbox has it
+
 	mu       sync.Mutex // guards the following fields
 	closed   bool
 	children map[*child]bool

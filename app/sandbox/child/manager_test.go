@@ -97,10 +97,11 @@ type sessions struct {
 	mu      sync.Mutex
 	all     map[session.ID]session.Session
 	ends    []session.ID
-	stuck   bool // sandboxes do not end when they are stopped
-	immune  bool // nor when they are killed
-	refuses bool // the network cannot be changed
-	fails   int  // how often Load fails
+	stuck   bool   // sandboxes do not end when they are stopped
+	immune  bool   // nor when they are killed
+	refuses bool   // the network cannot be changed
+	setting func() // called during a change of the network; may be nil
+	fails   int    // how often Load fails
 	loaded  chan struct{}
 	healthy []session.ID // killed although their supervisor lived
 }
@@ -128,6 +129,9 @@ func (s *sessions) Load(id session.ID) (session.Session, error) {
 }
 
 func (s *sessions) SetNetwork(_ context.Context, id session.ID, lists session.NetworkLists, _ string) error {
+	if s.setting != nil {
+		s.setting()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuses {
@@ -686,6 +690,29 @@ func TestTheEndOfASessionEndsAStart(t *testing.T) {
 	}
 	if f.host.lent.Memory != 0 {
 		t.Errorf("%d bytes stay lent", f.host.lent.Memory)
+	}
+}
+
+// Otherwise an earlier policy of the session could replace a narrower one in the sandbox.
+func TestThePolicyOfASandboxIsNotNarrowedTwiceAtOnce(t *testing.T) {
+	f := newFixture()
+	if _, err := f.launch(t, func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org"} }); err != nil {
+		t.Fatal(err)
+	}
+	f.host.mu.Lock()
+	f.host.policy = policyOf("allowlist", nil, nil)
+	f.host.mu.Unlock()
+	changes := 0
+	f.sessions.setting = func() {
+		changes++
+		if f.narrowing.TryLock() {
+			f.narrowing.Unlock()
+			t.Error("another one could narrow it meanwhile")
+		}
+	}
+	f.Narrow(t.Context())
+	if changes != 1 {
+		t.Errorf("it was changed %d times", changes)
 	}
 }
 
