@@ -39,6 +39,7 @@ func removeCaches(ctx context.Context, dirs paths.Dirs, report *Report, olderTha
 	for _, pattern := range []string{
 		filepath.Join(dirs.Cache, "setup-*"), filepath.Join(dirs.Cache, "init", ".aibox-init.*"), filepath.Join(dirs.Cache, "models", ".*"),
 		filepath.Join(os.TempDir(), "aibox-probe-*"), filepath.Join(os.TempDir(), "aibox-check-*.toml"),
+		filepath.Join(os.TempDir(), "aibox-bundle-*"), filepath.Join(os.TempDir(), "aibox-message-*"),
 	} {
 		for _, path := range ownedPaths(pattern, scratchAge) {
 			remove(KindScratch, path)
