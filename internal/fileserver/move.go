@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -34,6 +35,11 @@ func moveAcross(from, to string, kind files.Kind, replace bool) error {
 	if kind == files.Special {
 		return failed(files.NotRegular, from, "a device, a pipe or a socket cannot be moved to another file system")
 	}
+	if inside, err := isBelow(filepath.Dir(to), from); err != nil {
+		return err
+	} else if inside { // the copy would be a part of itself
+		return &fs.PathError{Op: "rename", Path: to, Err: unix.EINVAL}
+	}
 	folder, err := os.MkdirTemp(filepath.Dir(to), partPattern)
 	if err != nil {
 		return withPath(err, filepath.Dir(to))
@@ -45,13 +51,42 @@ func moveAcross(from, to string, kind files.Kind, replace bool) error {
 	} else {
 		err = copyTree(from, part)
 	}
+	// The modes of folders can keep their owner from moving and removing them, but not root.
+	isRoot := os.Geteuid() == 0
+	if err == nil && isRoot {
+		err = copyAttributes(from, part)
+	}
 	if err == nil {
 		err = rename(part, to, replace)
+	}
+	if err == nil && !isRoot {
+		err = copyAttributes(from, to)
 	}
 	if err != nil {
 		return err
 	}
 	return os.RemoveAll(from)
+}
+
+// isBelow reports whether a folder is outer itself or below it, also by another path to outer.
+func isBelow(folder, outer string) (bool, error) {
+	of, err := os.Lstat(outer)
+	if err != nil {
+		return false, err
+	}
+	for folder, err = filepath.EvalSymlinks(folder); err == nil; folder = filepath.Dir(folder) {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return false, err
+		}
+		if os.SameFile(info, of) {
+			return true, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return false, nil
+		}
+	}
+	return false, err
 }
 
 func copyLink(from, to string) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -246,6 +247,51 @@ func TestMoveToAnotherFileSystemCopies(t *testing.T) {
 	wantCode(t, files.NotRegular, err)
 	if left, _ := os.ReadDir(other); len(left) != 2 {
 		t.Errorf("the other file system has %v", left)
+	}
+}
+
+func TestMoveToAnotherFileSystemKeepsOwnersAndModes(t *testing.T) {
+	c, home := newClient(t)
+	other, err := os.MkdirTemp("/dev/shm", "aibox-test-")
+	must(t, err)
+	defer os.RemoveAll(other)
+	must(t, os.MkdirAll(home+"/d/locked", 0o700))
+	modes := map[string]os.FileMode{"d/key": 0o400, "d/run": 0o755 | os.ModeSetgid, "d/locked": 0o700 | os.ModeSticky, "d": 0o750 | os.ModeSetgid}
+	for _, name := range []string{"d/key", "d/run", "d/locked", "d"} {
+		if strings.Count(name, "/") == 1 && name != "d/locked" {
+			make1(t, home+"/"+name, "data")
+		}
+		if os.Getuid() == 0 && name != "d" {
+			must(t, os.Lchown(home+"/"+name, 65533, 65532))
+		}
+		must(t, os.Chmod(home+"/"+name, modes[name]))
+	}
+	_, err = c.Move(t.Context(), "d", files.Path(other+"/d"), false)
+	must(t, err)
+	for name, mode := range modes {
+		info, err := os.Lstat(other + "/" + name)
+		must(t, err)
+		if got := info.Mode() & (os.ModePerm | os.ModeSetuid | os.ModeSetgid | os.ModeSticky); got != mode {
+			t.Errorf("%s has the mode %v, not %v", name, got, mode)
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		if os.Getuid() == 0 && name != "d" && (stat.Uid != 65533 || stat.Gid != 65532) {
+			t.Errorf("%s belongs to %d:%d", name, stat.Uid, stat.Gid)
+		}
+	}
+}
+
+func TestAFolderIsNotMovedIntoItself(t *testing.T) {
+	_, home := newClient(t)
+	must(t, os.MkdirAll(home+"/d/sub", 0o700))
+	must(t, os.Symlink("d/sub", home+"/link"))
+	for _, to := range []string{home + "/d/x", home + "/d/sub/x", home + "/link/x"} {
+		if err := moveAcross(home+"/d", to, files.Folder, false); !errors.Is(err, unix.EINVAL) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	if left, _ := os.ReadDir(home + "/d"); len(left) != 1 {
+		t.Errorf("the folder has %v", left)
 	}
 }
 

@@ -288,11 +288,11 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func filesMove(t *testing.T, m *machine, id string, c *files.Client) {
-	m.aibox(0, "exec", id, "--", "sh", "-c", "mkdir -p /tmp/from/sub; echo data > /tmp/from/sub/file; ln -s sub/file /tmp/from/link")
+	m.aibox(0, "exec", id, "--", "sh", "-c", "mkdir -p /tmp/from/sub; echo data > /tmp/from/sub/file; ln -s sub/file /tmp/from/link; chmod 440 /tmp/from/sub/file")
 	if _, err := c.Move(t.Context(), "/tmp/from", "/workspace/to", false); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.aibox(0, "exec", id, "--", "sh", "-c", "cat /workspace/to/link; ls -d /tmp/from 2>&1; true").stdout; !strings.HasPrefix(got, "data\n") || !strings.Contains(got, "No such") {
+	if got := m.aibox(0, "exec", id, "--", "sh", "-c", "cat /workspace/to/link; stat -c %a /workspace/to/sub/file; ls -d /tmp/from 2>&1; true").stdout; !strings.HasPrefix(got, "data\n440\n") || !strings.Contains(got, "No such") {
 		t.Errorf("%q", got)
 	}
 	if err := c.Remove(t.Context(), "/workspace/to", true); err != nil {
