@@ -1728,7 +1728,9 @@ type RunCodeRequest struct {
 	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	// The source text, at most 1 MiB.
 	Code string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
-	// The id of a code context. Empty: the code runs on its own.
+	// The id of a code context. Empty: the code runs on its own. A context keeps the variables of
+	// its code, except for those that JavaScript declares with await outside of functions: `x =
+	// await f()` is kept, `const x = await f()` is not.
 	ContextId string `protobuf:"bytes,4,opt,name=context_id,json=contextId,proto3" json:"context_id,omitempty"`
 	// Environment variables, in addition to those of the sandbox. Not with a context.
 	Env map[string]string `protobuf:"bytes,5,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -1943,7 +1945,8 @@ type RunCodeResponse struct {
 	StderrDroppedBytes int64 `protobuf:"varint,5,opt,name=stderr_dropped_bytes,json=stderrDroppedBytes,proto3" json:"stderr_dropped_bytes,omitempty"`
 	// The exit code; absent with a context whose interpreter keeps running.
 	ExitCode *int32 `protobuf:"varint,6,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
-	// The value of the last expression as text, where the language and a context give one.
+	// The value of the last expression as text, in Python and JavaScript. JavaScript with await
+	// outside of functions has one only if it is a single expression.
 	Result string `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
 	// The error with its traceback, if the code failed.
 	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`

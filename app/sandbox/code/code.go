@@ -120,7 +120,8 @@ type Result struct {
 	// exit, so that the interpreter still runs.
 	Exit *int
 	// Value is the value of the last expression, as the language prints it; "" if there is
-	// none. Python and JavaScript have values.
+	// none. Python and JavaScript have values; JavaScript with await outside of functions
+	// only if it is a single expression.
 	Value string
 	Error string // the error with its traceback, as on Stderr; "" if there was none
 	// Ended reports that the context has ended, with its variables.

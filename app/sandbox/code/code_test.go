@@ -186,6 +186,8 @@ func TestCodeRunsOnItsOwn(t *testing.T) {
 		{Python, "import os\nif os.fork() == 0: print('child')\nelse: print('parent' if os.wait()[1] == 0 else 'no')", Completed, 0, "child\nparent\n", "", ""},
 		{JavaScript, "console.log('out'); console.error('err'); 1 + 2", Completed, 0, "out\n", "err\n", "3"},
 		{JavaScript, "const x = await Promise.resolve(4); console.log(x)", Completed, 0, "4\n", "", ""},
+		{JavaScript, "await Promise.resolve(4) // a comment", Completed, 0, "", "", "4"},
+		{JavaScript, "(await Promise.resolve(4)) + 1;", Completed, 0, "", "", "5"},
 		{JavaScript, "setTimeout(() => console.log('later'), 20); Promise.resolve([1, 'a'])", Completed, 0, "later\n", "", "[ 1, 'a' ]"},
 		{JavaScript, "function f() { throw new TypeError('no') }; f()", Failed, 1, "", "TypeError: no", ""},
 		{JavaScript, "process.exit(7)", Failed, 7, "", "", ""},
@@ -409,9 +411,9 @@ func TestContextKeepsVariables(t *testing.T) {
 	r, _ := newHost(t)
 	steps := map[Language][][2]string{
 		Python:     {{"x = 40", ""}, {"def f(): return x + 2", ""}, {"print(f())", "42\n"}, {"1/0", ""}, {"print(x)", "40\n"}, {"import sys; print(repr(sys.stdin.read()))", "''\n"}, {"raise SystemExit(3)", ""}, {"print(x)", "40\n"}},
-		JavaScript: {{"const x = 40", ""}, {"function f() { return x + 2 }", ""}, {"console.log(f())", "42\n"}, {"throw 5", ""}, {"console.log(x)", "40\n"}, {"await 1; console.log(x)", "40\n"}, {"setTimeout(() => { throw 1 }, 1)", ""}, {"await new Promise(r => setTimeout(r, 50)); console.log(x)", "40\n"}},
+		JavaScript: {{"const x = 40", ""}, {"function f() { return x + 2 }", ""}, {"console.log(f())", "42\n"}, {"throw 5", ""}, {"console.log(x)", "40\n"}, {"await 1; console.log(x)", "40\n"}, {"y = await 2", ""}, {"console.log(y)", "2\n"}, {"setTimeout(() => { throw 1 }, 1)", ""}, {"await new Promise(r => setTimeout(r, 50)); console.log(x)", "40\n"}},
 		Ruby:       {{"x = 40", ""}, {"def f(x) = x + 2", ""}, {"puts f(x)", "42\n"}, {"raise 'no'", ""}, {"puts x", "40\n"}, {"exit 3", ""}, {"puts x", "40\n"}},
-		Bash:       {{"x=40", ""}, {"f() { echo $((x + 2)); }", ""}, {"f", "42\n"}, {"false", ""}, {"echo $x", "40\n"}, {"cat", ""}, {"cd /; pwd", "/\n"},
+		Bash: {{"x=40", ""}, {"f() { echo $((x + 2)); }", ""}, {"f", "42\n"}, {"false", ""}, {"echo $x", "40\n"}, {"cat", ""}, {"cd /; pwd", "/\n"},
 			{"continue; echo no", ""}, {"break 9", ""}, {"echo $x", "40\n"}, {"for i in 1 2; do break; done; echo $i", "1\n"}},
 	}
 	for _, l := range installed(t) {

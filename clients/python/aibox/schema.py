@@ -1251,7 +1251,10 @@ class RunCodeRequest(Message):
     """The source text, at most 1 MiB."""
 
     context_id: str = scalar("contextId", STRING)
-    """The id of a code context. Empty: the code runs on its own."""
+    """The id of a code context. Empty: the code runs on its own. A context keeps the variables of
+    its code, except for those that JavaScript declares with await outside of functions: `x =
+    await f()` is kept, `const x = await f()` is not.
+    """
 
     env: dict[str, str] = mapping("env", STRING)
     """Environment variables, in addition to those of the sandbox. Not with a context."""
@@ -1315,7 +1318,9 @@ class RunCodeResponse(Message):
     """The exit code; absent with a context whose interpreter keeps running."""
 
     result: str = scalar("result", STRING)
-    """The value of the last expression as text, where the language and a context give one."""
+    """The value of the last expression as text, in Python and JavaScript. JavaScript with await
+    outside of functions has one only if it is a single expression.
+    """
 
     error: str = scalar("error", STRING)
     """The error with its traceback, if the code failed."""

@@ -1134,7 +1134,11 @@ export interface RunCodeRequest {
   language: string;
   /** The source text, at most 1 MiB. */
   code: string;
-  /** The id of a code context. Empty: the code runs on its own. */
+  /**
+   * The id of a code context. Empty: the code runs on its own. A context keeps the variables of
+   * its code, except for those that JavaScript declares with await outside of functions: `x =
+   * await f()` is kept, `const x = await f()` is not.
+   */
   contextId: string;
   /** Environment variables, in addition to those of the sandbox. Not with a context. */
   env: Record<string, string>;
@@ -1197,7 +1201,10 @@ export interface RunCodeResponse {
   stderrDroppedBytes: number;
   /** The exit code; absent with a context whose interpreter keeps running. */
   exitCode?: number;
-  /** The value of the last expression as text, where the language and a context give one. */
+  /**
+   * The value of the last expression as text, in Python and JavaScript. JavaScript with await
+   * outside of functions has one only if it is a single expression.
+   */
   result: string;
   /** The error with its traceback, if the code failed. */
   error: string;

@@ -41,11 +41,15 @@ const compile = (code) => {
     return new vm.Script(code, options());
   } catch (e) {
     if (!(e instanceof SyntaxError) || !/\bawait\b/.test(code)) throw e;
-    try {
-      return new vm.Script("(async () => {" + code + "\n})()", options());
-    } catch {
-      throw e;
+    // A single expression has a value. The variables of other code are those of a function.
+    for (const body of ["(" + code.replace(/;\s*$/, "") + "\n)", "{" + code + "\n}"]) {
+      try {
+        return new vm.Script("(async () => " + body + ")()", options());
+      } catch {
+        continue;
+      }
     }
+    throw e;
   }
 };
 const run = async (code, kept) => {
