@@ -135,7 +135,9 @@ func (r *Relay) take(ctx context.Context, user string) (*inside, error) {
 			break
 		}
 		c := list[len(list)-1]
-		r.idle[user] = list[:len(list)-1]
+		if r.idle[user] = list[:len(list)-1]; len(list) == 1 {
+			delete(r.idle, user)
+		}
 		r.mu.Unlock()
 		if isIdle(c) {
 			return c, nil
@@ -149,13 +151,23 @@ func (r *Relay) take(ctx context.Context, user string) (*inside, error) {
 	return &inside{conn, newReader(conn)}, nil
 }
 
-// keep stores an unused connection.
+// keep stores an unused connection. It replaces those of another user if those of many users are
+// stored.
 func (r *Relay) keep(user string, c *inside) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || len(r.idle[user]) >= maxIdle || len(r.idle) > maxRelayed {
+	if r.closed || len(r.idle[user]) >= maxIdle {
 		_ = c.conn.Close()
 		return
+	}
+	for other := range r.idle {
+		if len(r.idle[user]) > 0 || len(r.idle) < maxRelayed {
+			break
+		}
+		for _, unused := range r.idle[other] {
+			_ = unused.conn.Close()
+		}
+		delete(r.idle, other)
 	}
 	c.in.buf = nil
 	r.idle[user] = append(r.idle[user], c)

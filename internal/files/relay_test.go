@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -106,6 +107,33 @@ func TestRelayKeepsConnectionsAndReplacesDeadOnes(t *testing.T) {
 	}
 	if _, err := c.Stat(t.Context(), "/x", true); err != nil {
 		t.Errorf("after the sandbox closed its connections: %v", err)
+	}
+}
+
+func TestRelayKeepsTheConnectionOfALaterUserToo(t *testing.T) {
+	_, s, relay := newRelay(t, echo)
+	stat := func(user string) {
+		client := NewClient(func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := net.Pipe()
+			s.serving.Go(func() { relay.Serve(context.Background(), theirs, theirs) })
+			return ours, nil
+		}, user)
+		if _, err := client.Stat(t.Context(), "x", false); err != nil {
+			t.Fatal(err)
+		}
+		s.serving.Wait()
+	}
+	for i := range 2 * maxRelayed {
+		stat(fmt.Sprint("user", i))
+	}
+	before := s.dials.Load()
+	stat("last")
+	stat("last")
+	if dials := s.dials.Load() - before; dials != 1 {
+		t.Errorf("the sandbox was dialed %d times", dials)
+	}
+	if len(relay.idle) > maxRelayed {
+		t.Errorf("connections of %d users are kept", len(relay.idle))
 	}
 }
 
