@@ -92,7 +92,10 @@ func New(starter Starter, options Options) *Pool {
 	}
 	memory := options.Memory
 	if memory == 0 {
-		available, _ := starter.Memory()
+		available, err := starter.Memory()
+		if err != nil {
+			options.Log("no sandbox is kept warm, since the available memory is unknown: " + err.Error())
+		}
 		memory = available / 4
 	}
 	return &Pool{starter: starter, options: options, memory: memory, now: time.Now, wake: make(chan struct{}, 1)}

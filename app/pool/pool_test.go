@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,19 +21,20 @@ import (
 // fakeStarter starts sandboxes in synthetic time. It checks claims like a
 // supervisor.
 type fakeStarter struct {
-	mu      sync.Mutex
-	made    int
-	warm    map[session.ID]*session.Launch
-	claimed []session.ID
-	ended   []session.ID
-	facts   string
-	memory  int64
-	failing bool
-	planned session.Launch // of the kind
-	unknown error          // why it cannot be planned
-	plans   int            // how often it was planned
-	took    time.Duration  // of a start; 0 means a second
-	lost    error          // of claims, whose answers are lost
+	mu         sync.Mutex
+	made       int
+	warm       map[session.ID]*session.Launch
+	claimed    []session.ID
+	ended      []session.ID
+	facts      string
+	memory     int64
+	unmeasured error // what Memory returns
+	failing    bool
+	planned    session.Launch // of the kind
+	unknown    error          // why it cannot be planned
+	plans      int            // how often it was planned
+	took       time.Duration  // of a start; 0 means a second
+	lost       error          // of claims, whose answers are lost
 }
 
 func newFake() *fakeStarter {
@@ -86,7 +88,7 @@ func (f *fakeStarter) Facts(context.Context) (string, error) {
 	return f.facts, nil
 }
 
-func (f *fakeStarter) Memory() (int64, error) { return f.memory, nil }
+func (f *fakeStarter) Memory() (int64, error) { return f.memory, f.unmeasured }
 
 func (f *fakeStarter) plan(context.Context) (session.Launch, error) {
 	f.mu.Lock()
@@ -314,4 +316,12 @@ func TestASandboxWhoseClaimFailsIsEnded(t *testing.T) {
 			t.Errorf("of %q, %q were ended", starter.claimed, starter.ended)
 		}
 	})
+}
+
+func TestAPoolSaysWhyItKeepsNothing(t *testing.T) {
+	var logged []string
+	New(&fakeStarter{unmeasured: errors.New("no meminfo")}, Options{Log: func(text string) { logged = append(logged, text) }})
+	if len(logged) != 1 || !strings.Contains(logged[0], "no meminfo") {
+		t.Errorf("%q", logged)
+	}
 }
