@@ -56,8 +56,11 @@ func watch(ctx context.Context, path string, deep bool, x *files.Exchange) error
 		w.queue.close()
 	})
 	defer stop()
-	go w.run()
-	return w.queue.drain(x.Event)
+	ended := make(chan error, 1)
+	go func() { ended <- w.run() }()
+	err = w.queue.drain(x.Event)
+	_ = w.kernel.Close()
+	return errors.Join(err, <-ended)
 }
 
 // add watches one folder. flags are for opening it.
@@ -125,7 +128,7 @@ func (w *watcher) addBelow(path string, report bool) error {
 }
 
 // run reads notices until the kernel's descriptor is closed or the root folder is gone.
-func (w *watcher) run() {
+func (w *watcher) run() error {
 	defer w.queue.close()
 	buf := make([]byte, 64<<10)
 	for {
@@ -140,12 +143,15 @@ func (w *watcher) run() {
 			w.movedAway()
 			continue
 		}
+		if errors.Is(err, os.ErrClosed) {
+			return nil
+		}
 		if err != nil {
-			return
+			return fmt.Errorf("watching: %w", err)
 		}
 		for _, notice := range parseNotices(buf[:n]) {
 			if ended := w.handle(notice); ended {
-				return
+				return nil
 			}
 		}
 	}

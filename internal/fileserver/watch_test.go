@@ -210,3 +210,17 @@ func FuzzParseNotices(f *testing.F) {
 		}
 	})
 }
+
+// The client must not take it for the end of the folder.
+func TestAWatchWhoseNoticesCannotBeReadFails(t *testing.T) {
+	unreadable, err := os.Open(t.TempDir())
+	must(t, err)
+	w := &watcher{kernel: unreadable, queue: newEventQueue()}
+	if err := w.run(); err == nil {
+		t.Error("it ended as if the folder were gone")
+	}
+	must(t, unreadable.Close())
+	if err := w.run(); err != nil {
+		t.Errorf("closed: %v", err)
+	}
+}
