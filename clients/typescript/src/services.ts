@@ -174,7 +174,7 @@ export class Files {
 
   /**
    * Watch streams the changes in a folder, until the caller ends the call or the folder is
-   * gone.
+   * gone. A sandbox serves 32 calls for its files at once, including watches, and refuses others.
    */
   watch(request: Init<WatchFilesRequest>, options?: CallOptions): AsyncGenerator<FileEvent> {
     return this.#connection.events("/aibox.v1.Files/Watch", WatchFilesRequest, FileEvent, request, options);

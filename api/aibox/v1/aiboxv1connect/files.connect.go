@@ -75,7 +75,7 @@ type FilesClient interface {
 	// Remove removes a file or folder. A symlink is removed, not what it leads to.
 	Remove(context.Context, *connect.Request[v1.RemoveFileRequest]) (*connect.Response[emptypb.Empty], error)
 	// Watch streams the changes in a folder, until the caller ends the call or the folder is
-	// gone.
+	// gone. A sandbox serves 32 calls for its files at once, including watches, and refuses others.
 	Watch(context.Context, *connect.Request[v1.WatchFilesRequest]) (*connect.ServerStreamForClient[v1.FileEvent], error)
 	// Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
 	// has the text of left_out, in ASCII and at most 2 KiB.
@@ -245,7 +245,7 @@ type FilesHandler interface {
 	// Remove removes a file or folder. A symlink is removed, not what it leads to.
 	Remove(context.Context, *connect.Request[v1.RemoveFileRequest]) (*connect.Response[emptypb.Empty], error)
 	// Watch streams the changes in a folder, until the caller ends the call or the folder is
-	// gone.
+	// gone. A sandbox serves 32 calls for its files at once, including watches, and refuses others.
 	Watch(context.Context, *connect.Request[v1.WatchFilesRequest], *connect.ServerStream[v1.FileEvent]) error
 	// Download streams a file or folder as a tar archive. In REST, the trailer Aibox-Left-Out
 	// has the text of left_out, in ASCII and at most 2 KiB.

@@ -67,7 +67,7 @@ class AsyncFiles:
 
     def watch(self, request: schema.WatchFilesRequest, *, max_silence: float | None = None) -> AsyncIterator[schema.FileEvent]:
         """Watch streams the changes in a folder, until the caller ends the call or the folder is
-        gone.
+        gone. A sandbox serves 32 calls for its files at once, including watches, and refuses others.
         """
         return self._transport.events("/aibox.v1.Files/Watch", request, schema.FileEvent, max_silence)
 
