@@ -154,6 +154,21 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 	}
 }
 
+func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
+	for path, rule := range map[string]string{
+		".aibox.toml": "aibox-settings", ".npmrc": "npm-settings", "web/.yarnrc.yml": "npm-settings", ".claude/settings.json": "agent-settings",
+	} {
+		for _, f := range []*File{removed(path), renamed(path, "docs/old.txt")} {
+			if r := find(t, f, rule); r.Severity != Medium || r.Found != "taken away: "+path {
+				t.Errorf("%s: %+v", path, r)
+			}
+		}
+	}
+	if r := find(t, removed(".gitignore"), "protection-lost"); r.Holds() {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestReasonsForHostileTextAreShort(t *testing.T) {
 	for name, f := range map[string]*File{
 		"keywords":      plain("a.txt", string(hostile(MaxContent))),

@@ -11,7 +11,7 @@ import (
 
 // RulesVersion identifies the rules that Judge applies: aibox's own, by a number that
 // changes with them, and those for secrets, by gitleaks' release.
-const RulesVersion = "5, gitleaks " + secrets.Version
+const RulesVersion = "6, gitleaks " + secrets.Version
 
 // maxEffort is how many bytes the rules for secrets may read in one file: a hostile text
 // can slow a rule down to 2 MB a second.

@@ -44,6 +44,13 @@ func removed(path string) *File {
 	return &File{Path: path, Old: Side{Mode: "100644", Content: []byte("x\n")}}
 }
 
+// renamed is a file that was moved without another change.
+func renamed(from, to string) *File {
+	f := mode(to, "x\n", "100644", "100644")
+	f.OldPath = from
+	return f
+}
+
 // token is a fake secret, in two parts so that no scanner of this repository finds it.
 const token = "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 
@@ -106,7 +113,7 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{plain("claude/settings.json", "x"), plain("cursor.go", "x")},
 	},
 	"mcp-servers":    {[]*File{plain(".mcp.json", "x"), plain("sub/mcp.json", "x")}, []*File{plain("mcp.go", "x")}},
-	"aibox-settings": {[]*File{plain(".aibox.toml", "x")}, []*File{plain("aibox.toml", "x")}},
+	"aibox-settings": {[]*File{plain(".aibox.toml", "x"), removed(".aibox.toml"), renamed(".aibox.toml", "docs/aibox.toml")}, []*File{plain("aibox.toml", "x"), removed("aibox.toml")}},
 
 	"vscode-tasks":      {[]*File{plain(".vscode/tasks.json", "x"), plain("web/.VSCODE/Tasks.json", "x")}, []*File{plain("tasks.json", "x")}},
 	"vscode-settings":   {[]*File{plain(".vscode/settings.json", "x"), plain("all.code-workspace", "x")}, []*File{plain("settings.json", "x")}},

@@ -28,7 +28,7 @@ var agentRules = []rule{
 	},
 	{
 		name: "aibox-settings", title: "settings of aibox for this repository", severity: Medium,
-		runs: "nothing by itself; it changes the instructions of later sessions", when: "on the next aibox run", by: "aibox",
+		runs: "nothing by itself; it changes the instructions, hidden files, network and limits of later sessions", when: "on the next aibox run", by: "aibox",
 		files: []string{".aibox.toml", ".aibox/**"},
 	},
 }

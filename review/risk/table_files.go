@@ -104,7 +104,7 @@ var (
 	}
 	protectionLost = rule{
 		name: "protection-lost", title: "a file that protects you is gone", severity: Note,
-		when: "from the next commit or push on", about: "deleted ignore files, hooks, CI files, owners and locks",
+		when: "from the next commit or push on", about: "deleted ignore files, hooks, CI files, owners and locks; deleted settings of aibox, agents and JavaScript package managers are held back by their own rules",
 	}
 	calledFile = rule{
 		name: "called", title: "a file that another one runs", severity: Medium,
