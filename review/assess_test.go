@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -90,6 +91,39 @@ func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 	reviewtest.Must(t, json.Unmarshal(data, again))
 	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, again))
 	b.WantRisks(again, "tools/setup.js", "called")
+}
+
+// TestManyFilesOfOneKindHideNoOtherCaller has packages that Yarn keeps in the repository, which
+// are callers by their folder and come before package.json, and packages of a monorepo.
+func TestManyFilesOfOneKindHideNoOtherCaller(t *testing.T) {
+	files := map[string]string{
+		"package.json":        `{"scripts":{"postinstall":"node tools/setup.js"}}`,
+		"tools/setup.js":      "1\n",
+		"lefthook.yml":        "pre-commit:\n  commands:\n    a:\n      run: ./tools/check.sh\n",
+		"tools/check.sh":      "1\n",
+		".yarn/plugins/a.cjs": "require('./tools/plugin.js')\n",
+		"tools/plugin.js":     "1\n",
+	}
+	for i := range 600 {
+		files[fmt.Sprintf(".yarn/cache/a-npm-%d.zip", i)] = "PK\x03\x04\x00"
+		files[fmt.Sprintf("apps/a%d/package.json", i)] = `{"scripts":{"prepare":"node prepare.js"}}`
+	}
+	b := reviewtest.NewRepository(t, files).Prepare()
+	for _, path := range []string{"tools/setup.js", "tools/check.sh", "tools/plugin.js"} {
+		b.Write(path, "other content\n")
+	}
+	cs := b.Assess()
+	again := *cs
+	again.Callers = nil
+	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, &again))
+	for _, set := range []*review.ChangeSet{cs, &again} {
+		for _, path := range []string{"tools/setup.js", "tools/check.sh", "tools/plugin.js"} {
+			b.WantRisks(set, path, "called")
+		}
+		if notes := strings.Join(set.Notes, "\n"); strings.Count(notes, "101 other files, such as package.json, may run") != 1 {
+			t.Errorf("the limit is noted as %q", notes)
+		}
+	}
 }
 
 func TestFilesBeyondTheLimitsAreHeldBack(t *testing.T) {

@@ -4,17 +4,17 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/internal/sorting"
 	"aibox/review/risk"
 	"aibox/workspace"
 )
-
-// maxCallers limits the files of the baseline that are searched for names of changed files.
-const maxCallers = 500
 
 // callers are the texts that can run other files: the user's git settings, and files
 // such as scripts and build files.
@@ -41,28 +41,36 @@ func gitSettings(ctx context.Context, repo string) []risk.Caller {
 }
 
 // callerFiles returns the files that can run others, both in the baseline and in the
-// agent's version.
+// agent's version. It notes in cs if there are too many.
 func callerFiles(ctx context.Context, repo *git.Repo, cs *ChangeSet) ([]git.Entry, error) {
-	entries := cs.Callers
-	if entries == nil { // a change set read from disk
-		entries = []git.Entry{}
-		var search risk.Search
+	old := cs.Callers
+	if old == nil { // a change set read from disk
+		old = &Callers{}
 		for e, err := range repo.Entries(ctx, cs.BaseTree) {
 			if err != nil {
 				return nil, err
 			}
-			if len(entries) < maxCallers && e.Mode != git.Submodule && e.Mode != git.Symlink && search.Calls(e.Path) {
-				entries = append(entries, e)
+			if e.Mode != git.Submodule && e.Mode != git.Symlink {
+				old.add(e.Path, func() git.Entry { return e })
 			}
 		}
 	}
+	changed := &Callers{}
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
-		if c.NewBlob != "" && c.Size <= risk.MaxCaller && risk.Calls(c.Path.Raw()) {
-			entries = append(entries, git.Entry{ID: c.NewBlob, Path: c.Path.Raw()})
+		if c.NewBlob != "" && c.Size <= risk.MaxCaller {
+			changed.add(c.Path.Raw(), func() git.Entry { return git.Entry{ID: c.NewBlob, Path: c.Path.Raw()} })
 		}
 	}
-	return entries[:min(len(entries), 2*maxCallers)], nil
+	entries, left := old.nearest()
+	changes, more := changed.nearest()
+	if left += more; left > 0 {
+		note := fmt.Sprintf("%s, such as package.json, may run changed files too, but only the %d of each kind that are nearest to the top were searched", amount.Of(left, "other file"), maxCallers)
+		if !slices.Contains(cs.Notes, note) {
+			cs.Notes = append(cs.Notes, note)
+		}
+	}
+	return slices.Concat(entries, changes), nil
 }
 
 // each visits the callers one at a time. An error ends the iteration and is stored in failed.
@@ -120,17 +128,13 @@ func (a *assessment) called(ctx context.Context) error {
 }
 
 // CallersOf returns the files of the baseline that can run others.
-func CallersOf(b *workspace.Baseline) []git.Entry {
-	found := []git.Entry{}
-	var search risk.Search
+func CallersOf(b *workspace.Baseline) *Callers {
+	found := &Callers{}
 	for i := range b.Files {
-		f := &b.Files[i]
-		if f.Mode == git.Symlink || !search.Calls(f.Path) {
-			continue
-		}
-		found = append(found, git.Entry{Mode: f.Mode, ID: hex.EncodeToString([]byte(f.Stored)), Path: f.Path})
-		if len(found) == maxCallers {
-			break
+		if f := &b.Files[i]; f.Mode != git.Symlink {
+			found.add(f.Path, func() git.Entry {
+				return git.Entry{Mode: f.Mode, ID: hex.EncodeToString([]byte(f.Stored)), Path: f.Path}
+			})
 		}
 	}
 	return found

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"aibox/internal/amount"
-	"aibox/internal/git"
 	"aibox/review/risk"
 )
 
@@ -117,7 +116,7 @@ type ChangeSet struct {
 	Computed time.Time `json:"computed"`
 	Rules    string    `json:"rules,omitempty"` // version of the rules that found the risks; empty when not assessed
 
-	Callers []git.Entry // files of the baseline that run others; nil if unknown
+	Callers *Callers `json:"-"` // files of the baseline that run others; nil if unknown
 }
 
 // Empty reports whether there is nothing to accept.

@@ -70,6 +70,7 @@ func TestEveryKindOfChangeIsFound(t *testing.T) {
 	var stat strings.Builder
 	reviewtest.Must(t, printer.Stat(cs, &stat, 0))
 	t.Log("\n" + stat.String())
+	cs.Callers = nil // found again from the baseline
 	data, err := json.Marshal(cs)
 	reviewtest.Must(t, err)
 	var again review.ChangeSet

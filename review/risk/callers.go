@@ -36,6 +36,14 @@ var callerIndex = lazy(func() *index {
 // Calls reports whether files of this name can run others.
 func Calls(name string) bool { return callerRule(name) != nil }
 
+// CallerKind is the rule by which files of this name can run others; empty if they cannot.
+func CallerKind(name string) string {
+	if r := callerRule(name); r != nil {
+		return r.name
+	}
+	return ""
+}
+
 // Search calls Calls for many names. It is fast when names of one folder follow each
 // other. It is not safe for concurrent use.
 type Search struct {
@@ -80,10 +88,18 @@ func (x *index) perhaps(base string) bool {
 }
 
 func callerRule(name string) *rule {
-	if found := callerIndex().rules(foldPath(name)); len(found) > 0 {
+	parts := foldPath(name)
+	if found := callerIndex().rules(parts); len(found) > 0 && !packed(parts) {
 		return found[0]
 	}
 	return nil
+}
+
+// packed reports whether a folded path is that of a package in an archive, or of an unpacked one,
+// of which Yarn keeps hundreds beside its settings.
+func packed(parts []string) bool {
+	i := slices.Index(parts, ".yarn")
+	return i >= 0 && i+2 < len(parts) && (parts[i+1] == "cache" || parts[i+1] == "unplugged")
 }
 
 // MaxCaller is the longest text of a caller that is read, in bytes.

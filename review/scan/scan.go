@@ -99,7 +99,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	}
 	sorting.StableFunc(w.refused, func(a, b *review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	cs.Refused, cs.Ignored = w.refused, w.ignored
-	var callers []git.Entry
+	var callers *review.Callers
 	var search sync.WaitGroup
 	if !w.running && (c.made.total.Files > 0 || slices.Contains(w.seen, false)) {
 		search.Go(func() { callers = review.CallersOf(w.baseline) }) // while git runs
