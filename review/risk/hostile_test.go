@@ -101,9 +101,24 @@ func TestWhatProtectedABuildIsMissedWhenItIsTakenAway(t *testing.T) {
 		{"package.json", `{"name": "a", "overrides": {"left-pad": "1.0.0"}}`, `{"name": "a"}`, "npm-scripts", "taken away: overrides"},
 		{"go.mod", "module a\n\nreplace b => ../b\n", "module a\n", "go-build", "taken away: replace b => ../b"},
 		{"go.mod", "module a\n\nexclude b v1.0.0\n", "module a\n", "go-build", "taken away: exclude b v1.0.0"},
+		{"go.mod", "module a\n\nexclude (\n\tb v1.0.0\n\tc v1.0.0\n)\n", "module a\n\nexclude (\n\tc v1.0.0\n)\n", "go-build", "taken away: exclude b v1.0.0"},
+		{"go.mod", "module a\n\nexclude (\n\tb v1.0.0\n)\nrequire (\n\tc v1.0.0\n)\n", "module a\n\nrequire (\n\tb v1.0.0\n\tc v1.0.0\n)\n", "go-build", "b v1.0.0"},
+		{"go.mod", "module a\n\nexclude(\n\tb v1.0.0\n)\n", "module a\n\nrequire b v1.0.0\n", "go-build", "require b v1.0.0"},
+		{"go.mod", "tool (\n\ta/b\n)\n", "tool (\n\ttoola/b\n)\n", "go-build", "toola/b"},
+		{"go.work", "go 1.26\nreplace (\n\tb => ../b\n)\n", "go 1.26\n", "go-build", "taken away: replace b => ../b"},
 	} {
 		if found := judged(c.path, c.old, c.now, c.rule); len(found) != 1 || found[0].Found != c.found {
 			t.Errorf("%s: %v", c.path, found)
+		}
+	}
+}
+
+func TestAnotherLayoutOfAGoModuleIsNoRisk(t *testing.T) {
+	for _, now := range []string{
+		"module a\n\nexclude b v1.0.0\nrequire c v1.0.0\n", "module a\nrequire (\n\tc v1.0.0\n)\n\nexclude (\n\tb v1.0.0 \n)\n// a comment\n",
+	} {
+		if found := judged("go.mod", "module a\n\nexclude (\n\tb v1.0.0\n)\nrequire c v1.0.0\n", now, "go-build"); len(found) > 0 {
+			t.Errorf("%q: %v", now, found)
 		}
 	}
 }
