@@ -3,6 +3,7 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +19,7 @@ import (
 func (cs *ChangeSet) Assessed() bool { return cs.Rules == risk.RulesVersion }
 
 // Assess applies the rules of package risk to every change and fills in the risks. It
-// reads the owned repository and the user's own git settings, never the workspace. Its
+// reads the owned repository and the user's own git settings and hooks, never the workspace. Its
 // cost depends on the size of the changes.
 func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 	repo := git.Owned(cs.GitDir)
@@ -26,6 +27,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 	for i := range cs.Changes {
 		cs.Changes[i].Risks = nil
 	}
+	var notes []string
 	g, within := errgroup.WithContext(ctx)
 	if len(cs.Changes) > 0 {
 		covers, err := ws.Covers()
@@ -33,7 +35,10 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 			return fmt.Errorf("looking for hidden files: %w", err)
 		}
 		a.covers = covers
-		g.Go(func() error { a.callers.settings = gitSettings(within, ws.Repo); return nil })
+		g.Go(func() (err error) {
+			a.callers.settings, notes, err = userCallers(within, repo, ws, cs.BaseTree)
+			return err
+		})
 		g.Go(func() (err error) { a.callers.files, err = callerFiles(within, repo, cs); return err })
 		g.Go(func() error { return a.judge(within) })
 	}
@@ -43,6 +48,11 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 	}
 	if err != nil {
 		return fmt.Errorf("looking for risks: %w", err)
+	}
+	for _, note := range notes {
+		if !slices.Contains(cs.Notes, note) {
+			cs.Notes = append(cs.Notes, note)
+		}
 	}
 	a.sumFolds()
 	cs.Rules = risk.RulesVersion

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aibox/review"
@@ -91,6 +93,80 @@ func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 	reviewtest.Must(t, json.Unmarshal(data, again))
 	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, again))
 	b.WantRisks(again, "tools/setup.js", "called")
+}
+
+func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
+	files := map[string]string{"scripts/check.sh": "1\n", "scripts/push.sh": "./scripts/lib.sh\n", "scripts/lib.sh": "1\n", "scripts/other.sh": "1\n", "main.go": "package main\n"}
+	b := reviewtest.NewRepository(t, files)
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-commit"), "#!/bin/sh\nexec \"$(git rev-parse --show-toplevel)/scripts/check.sh\"\n")
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-rebase.sample"), "./scripts/other.sh\n")
+	reviewtest.Must(t, os.Symlink("../../scripts/push.sh", b.InRepo(".git/hooks/pre-push")))
+	reviewtest.Must(t, syscall.Mkfifo(b.InRepo(".git/hooks/post-merge"), 0o600))
+	b.Prepare()
+	for path := range files {
+		b.Write(path, "other content\n")
+	}
+	cs := b.Assess()
+	for _, path := range []string{"scripts/check.sh", "scripts/push.sh", "scripts/lib.sh"} {
+		b.WantRisks(cs, path, "called")
+	}
+	b.WantRisks(cs, "scripts/other.sh")
+	b.WantRisks(cs, "main.go")
+	if r := reviewtest.RisksOf(t, cs, "scripts/check.sh")[0]; r.Found != "named in your hook pre-commit" || r.Severity != risk.High {
+		t.Errorf("reported as %+v", r)
+	}
+
+	// A hook that is too long may run any script; one of a program is only noted.
+	reviewtest.Write(t, b.InRepo(".git/hooks/commit-msg"), "\x7fELF\x00"+strings.Repeat("x", risk.MaxCaller))
+	b.WantRisks(b.Assess(), "scripts/other.sh")
+	reviewtest.Write(t, b.InRepo(".git/hooks/commit-msg"), strings.Repeat("# long\n", risk.MaxCaller/7+1))
+	cs = b.Assess()
+	b.WantRisks(cs, "scripts/other.sh", "called")
+	b.WantRisks(cs, "main.go")
+	if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "your hook commit-msg could not be read (it is too long)") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "scripts/other.sh": "1\n"})
+	reviewtest.Write(t, filepath.Join(b.Home, "hooks/pre-commit.d/check"), "scripts/check.sh\n")
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-commit"), "scripts/other.sh\n")
+	reviewtest.GitIn(t, b.Repo, "config", "core.hooksPath", filepath.Join(b.Home, "hooks"))
+	b.Prepare()
+	b.Write("scripts/check.sh", "other content\n")
+	b.Write("scripts/other.sh", "other content\n")
+	cs := b.Assess()
+	b.WantRisks(cs, "scripts/check.sh", "called")
+	b.WantRisks(cs, "scripts/other.sh")
+	reviewtest.GitIn(t, b.Repo, "config", "core.hooksPath", ".git/hooks")
+	cs = b.Assess()
+	b.WantRisks(cs, "scripts/check.sh")
+	b.WantRisks(cs, "scripts/other.sh", "called")
+}
+
+// TestALinkToAFolderOfHooksIsNotFollowedIntoTheRepository has a folder that an agent can write to.
+func TestALinkToAFolderOfHooksIsNotFollowedIntoTheRepository(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"team/hooks/lib.sh": "1\n", "scripts/other.sh": "1\n"})
+	reviewtest.Must(t, os.RemoveAll(b.InRepo(".git/hooks")))
+	reviewtest.Must(t, os.Symlink("../team/hooks", b.InRepo(".git/hooks")))
+	b.Prepare()
+	b.User("team/hooks/pre-commit", "scripts/other.sh\n") // as if it had been accepted
+	b.Write("team/hooks/lib.sh", "other content\n")
+	b.Write("scripts/other.sh", "other content\n")
+	cs := b.Assess()
+	b.WantRisks(cs, "team/hooks/lib.sh", "called")
+	b.WantRisks(cs, "scripts/other.sh")
+}
+
+func TestSettingsThatCannotBeReadFailTheAssessment(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a.sh": "1\n"}).Prepare()
+	b.Write("a.sh", "2\n")
+	cs := b.Assess()
+	reviewtest.Write(t, b.InRepo(".git/config"), "[core\n")
+	if err := review.Assess(t.Context(), b.Workspace, cs); err == nil || !strings.Contains(err.Error(), "reading your git settings") {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestManyFilesOfOneKindHideNoOtherCaller has packages that Yarn keeps in the repository, which

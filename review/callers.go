@@ -5,13 +5,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/internal/sorting"
+	"aibox/internal/termtext"
 	"aibox/review/risk"
 	"aibox/workspace"
 )
@@ -24,20 +28,49 @@ type callers struct {
 	files    []git.Entry
 }
 
-// gitSettings returns the user's git settings that run programs, none when git fails.
-func gitSettings(ctx context.Context, repo string) []risk.Caller {
-	records, err := git.User(repo).Records(ctx, "config", "--list", "-z", "--includes")
-	if err != nil {
-		return nil
+// userCallers returns the user's git settings that run programs, and the user's hooks that are no
+// files of the repository, with notes on those that could not be read.
+func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, base string) (found []risk.Caller, notes []string, err error) {
+	if _, err := os.Lstat(ws.Repo); errors.Is(err, fs.ErrNotExist) {
+		return nil, []string{"your repository is not at " + termtext.Escape(ws.Repo) + " any more, so its settings and hooks were not searched"}, nil
 	}
-	var all []risk.Caller
+	records, err := git.User(ws.Repo).Records(ctx, "config", "--list", "-z", "--includes")
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading your git settings: %w", err)
+	}
+	roots, err := rootsOf(ws.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	hooksPath := ""
 	for _, record := range records {
 		key, value, _ := strings.Cut(record, "\n")
-		if c, ok := risk.GitSetting(key, value); ok {
-			all = append(all, c)
+		if key == "core.hookspath" && value != os.DevNull { // which this call of git sets
+			hooksPath = value
+		}
+		if c, ok := risk.GitSetting(key, value, roots); ok {
+			found = append(found, c)
 		}
 	}
-	return all
+	h, err := newHooks(ctx, ws.Repo, roots)
+	if err == nil {
+		h.readAll(ws.Repo, hooksPath)
+		err = h.fromTree(ctx, repo, base)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading your hooks: %w", err)
+	}
+	return append(found, h.found...), h.notes, nil
+}
+
+// rootsOf returns the folders from which names in the user's settings start.
+func rootsOf(repo string) (*risk.Roots, error) {
+	home, _ := os.UserHomeDir() // without one, no name starts there
+	resolved, err := filepath.EvalSymlinks(repo)
+	if err != nil {
+		return nil, err
+	}
+	return &risk.Roots{Tops: []string{repo, resolved}, Home: home}, nil
 }
 
 // callerFiles returns the files that can run others, both in the baseline and in the

@@ -43,7 +43,7 @@ func TestTheSearchForCalledFilesFindsWhatTryingEachFileFinds(t *testing.T) {
 		found := Called(paths, executable, slices.Values([]Caller{c}))
 		for i, path := range paths {
 			want := false
-			for word := range words(c.Text) {
+			for word := range c.words() {
 				want = want || c.means(word, path, executable(i))
 			}
 			if _, got := found[i]; got != want {

@@ -20,6 +20,10 @@ type Caller struct {
 	Dir  string // the folder that relative names in it start from; "" is the top
 	Text []byte
 	rule *rule
+
+	at       *Roots // nil for a file of the repository
+	isFolder bool   // Text is a folder; everything below it is run
+	unread   bool   // Text is not known, so it may name any script
 }
 
 // callers are the rules whose files run others without the user naming them.
@@ -139,31 +143,6 @@ func installScripts(content []byte) []byte {
 	return out.Bytes()
 }
 
-// gitSetting describes a setting of the user's git that runs programs.
-var gitSetting = rule{
-	name: "called", severity: High, runs: "the file itself", when: "on git commands in your repository", by: "git, by your own settings",
-}
-
-// GitSetting makes a Caller of a setting of the user's own git; ok is false for
-// settings that run nothing.
-func GitSetting(key, value string) (c Caller, ok bool) {
-	section, name, _ := strings.Cut(strings.ToLower(key), ".")
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		name = name[i+1:]
-	}
-	runs := map[string][]string{
-		"core": {"hookspath", "fsmonitor", "pager", "editor", "sshcommand", "askpass", "attributesfile", "gitproxy", "alternaterefscommand"},
-		"gpg":  {"program", "defaultkeycommand"}, "include": {"path"}, "includeif": {"path"}, "credential": {"helper"},
-		"filter": {"clean", "smudge", "process"}, "diff": {"command", "textconv", "external"}, "merge": {"driver"}, "hook": {"command"},
-		"mergetool": {"cmd", "path"}, "difftool": {"cmd", "path"}, "sequence": {"editor"}, "interactive": {"difffilter"}, "init": {"templatedir"},
-		"sendemail": {"sendmailcmd", "tocmd", "cccmd"}, "trailer": {"command", "cmd"}, "uploadpack": {"packobjectshook"}, "remote": {"vcs", "uploadpack", "receivepack"}, "blame": {"ignorerevsfile"},
-	}
-	if section != "alias" && section != "pager" && !slices.Contains(runs[section], name) {
-		return Caller{}, false
-	}
-	return Caller{Name: key + " of your git settings", Text: []byte(value), rule: &gitSetting}, true
-}
-
 // Called finds the changed files that callers name. The result is keyed by the index into
 // paths.
 func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) map[int]Risk {
@@ -178,8 +157,16 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 				}
 			}
 		}
+		if c.unread {
+			for i := range paths {
+				if isScript(paths[i], executable(i)) {
+					mark(paths[i])(i)
+				}
+			}
+			continue
+		}
 		seen := map[string]struct{}{}
-		for word := range words(c.Text) {
+		for word := range c.words() {
 			if _, again := seen[word]; again {
 				continue
 			}
@@ -213,7 +200,8 @@ const maxWords = 500_000
 func WordsOf(callers iter.Seq[Caller]) *Words {
 	w := &Words{seed: maphash.MakeSeed(), bases: map[uint64]struct{}{}}
 	for c := range callers {
-		for word := range words(c.Text) {
+		w.all = w.all || c.unread
+		for word := range c.words() {
 			if len(w.bases) >= maxWords {
 				w.all = true
 				break
@@ -247,6 +235,9 @@ func worse(found map[int]Risk, i int, severity Severity) bool {
 // risk returns the risk of a file that the caller runs.
 func (c Caller) risk() Risk {
 	risk := calledFile.at(0, "named in "+c.Name)
+	if c.unread {
+		risk.Found = excerpt("perhaps named in " + c.Name + ", which could not be read")
+	}
 	risk.Runs, risk.When, risk.By, risk.Severity = "the file itself", c.rule.when, c.rule.by, c.rule.severity
 	if c.rule.severity == High && slices.Contains([]string{"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting"}, c.rule.name) {
 		risk.Severity = Medium
@@ -269,8 +260,14 @@ func (c Caller) folder(paths []string, found map[int]Risk) {
 
 // dir is the folder that a setting of git names.
 func (c Caller) dir() (dir string, ok bool) {
-	dir = strings.Trim(path.Clean(strings.TrimSpace(string(c.Text))), "/")
-	return dir, c.rule == &gitSetting && dir != "." && dir != "" && !strings.HasPrefix(dir, "..")
+	if !c.isFolder {
+		return "", false
+	}
+	dir = path.Clean(strings.TrimSpace(string(c.Text)))
+	if absolute(dir) {
+		dir, ok = c.at.relative(dir)
+	}
+	return dir, (ok || !absolute(dir)) && dir != "." && !strings.HasPrefix(dir, "..")
 }
 
 // scripts are the extensions of files that are started by name.
@@ -302,17 +299,59 @@ func (c Caller) means(word, name string, executable bool) bool {
 	return false
 }
 
-// words returns the parts of a text that can be names of files, without leading dots and
-// variables; it also tries those with dots as names of Python modules.
-func words(text []byte) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, word := range strings.FieldsFunc(string(text), func(r rune) bool {
-			return r <= ' ' || strings.ContainsRune("\"'`;|&<>(),=[]{}:$!", r)
-		}) {
-			if len(word) > 1024 {
-				continue
+// splits reports whether a byte separates names.
+func splits(c byte) bool { return c <= ' ' || strings.IndexByte("\"'`;|&<>(),=[]{}:$!", c) >= 0 }
+
+// split visits the parts of a text that separators divide. follows reports that a part continues
+// a variable or the output of a command, as in $dir/a, ${dir}/a and "$(pwd)"/a.
+func split(text string, visit func(part string, follows bool) bool) {
+	follows := false
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '$':
+			for i++; i < len(text) && (text[i] == '_' || isASCIILetter(text[i]) || text[i] >= '0' && text[i] <= '9'); i++ {
 			}
-			word = strings.Trim(path.Clean(strings.ReplaceAll(word, `\`, "/")), "/")
+			follows = true
+			continue
+		case c == ')' || c == '}':
+			follows = true
+		case c == '"' || c == '\'' || c == '`':
+		case splits(c):
+			follows = false
+		default:
+			start := i
+			for i < len(text) && !splits(text[i]) {
+				i++
+			}
+			if !visit(text[start:i], follows) {
+				return
+			}
+			follows = false
+			continue
+		}
+		i++
+	}
+}
+
+// words returns the parts of the text that can be names of files, without leading dots and
+// variables; it also tries those with dots as names of Python modules.
+func (c Caller) words() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		split(string(c.Text), func(word string, follows bool) bool {
+			if len(word) > 1024 {
+				return true
+			}
+			word = path.Clean(strings.ReplaceAll(word, `\`, "/"))
+			if c.at != nil && !follows && absolute(word) {
+				inside, ok := c.at.relative(word)
+				if !ok && c.rule == &gitSetting {
+					return true
+				}
+				if ok {
+					word = inside
+				}
+			}
+			word = strings.Trim(word, "/")
 			for strings.HasPrefix(word, "../") {
 				word = word[3:]
 			}
@@ -320,14 +359,13 @@ func words(text []byte) func(func(string) bool) {
 				word = rest
 			}
 			if word == "" || word == "." {
-				continue
+				return true
 			}
 			if !yield(word) {
-				return
+				return false
 			}
-			if module := strings.ReplaceAll(word, ".", "/"); module != word && !strings.Contains(word, "/") && !yield(module+".py") {
-				return
-			}
-		}
+			module := strings.ReplaceAll(word, ".", "/")
+			return module == word || strings.Contains(word, "/") || yield(module+".py")
+		})
 	}
 }

@@ -103,11 +103,14 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		return c
 	}
 	setting := func(key, value string) Caller {
-		c, ok := GitSetting(key, value)
+		c, ok := GitSetting(key, value, &Roots{Tops: []string{"/mnt/proj", "/home/u/proj"}, Home: "/home/u"})
 		if !ok {
 			t.Fatalf("%s is no setting that runs anything", key)
 		}
 		return c
+	}
+	hook := func(text string) Caller {
+		return Hook("the hook pre-commit", []byte(text), &Roots{Tops: []string{"/home/u/proj"}, Home: "/home/u"})
 	}
 	for _, c := range []struct {
 		caller Caller
@@ -128,6 +131,22 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{setting("core.hooksPath", "team/hooks"), "team/hooks/post-merge", true},
 		{setting("core.hookspath", "./team/hooks/"), "team/hooks/lib/a.txt", true},
 		{setting("core.hookspath", "/etc/hooks"), "etc/other/x", false},
+		{setting("core.hookspath", "/etc/hooks"), "etc/hooks/x", false},
+		{setting("core.hookspath", "/home/u/proj/team/hooks"), "team/hooks/lib.sh", true},
+		{setting("core.hookspath", "~/proj/team/hooks"), "team/hooks/lib.sh", true},
+		{setting("core.hookspath", "/mnt/proj/team/hooks/"), "team/hooks/lib.txt", true},
+		{setting("core.hookspath", "/home/u/project/team/hooks"), "team/hooks/lib.sh", false},
+		{setting("filter.tidy.clean", "/home/u/proj/tools/clean.py %f"), "tools/clean.py", true},
+		{setting("filter.tidy.clean", "python3 /opt/tools/clean.py %f"), "opt/tools/clean.py", false},
+		{setting("alias.up", `!"$(git rev-parse --show-toplevel)"/tools/up.sh`), "tools/up.sh", true},
+		{setting("alias.up", "!${TOP}/tools/up.sh"), "tools/up.sh", true},
+		{setting("submodule.lib.update", "!sh tools/update.sh"), "tools/update.sh", true},
+		{setting("tar.tar.xz.command", "tools/pack.sh"), "tools/pack.sh", true},
+		{setting("credential.helper", "store"), "store/user.py", false},
+		{hook(`exec ./scripts/check.sh "$@"`), "scripts/check.sh", true},
+		{hook("/home/u/proj/scripts/check.sh\n"), "scripts/check.sh", true},
+		{hook("root=$(git rev-parse --show-toplevel)\n$root/scripts/check.sh\n"), "scripts/check.sh", true},
+		{hook("make lint\n"), "scripts/check.sh", false},
 		{setting("filter.tidy.clean", "python3 tools/clean.py %f"), "tools/clean.py", true},
 		{setting("alias.st", "!sh scripts/st.sh"), "scripts/st.sh", true},
 	} {
@@ -136,8 +155,8 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 			t.Errorf("%s by %s: %v, %+v", c.path, c.caller.Name, ok, r)
 		}
 	}
-	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge"} {
-		if _, ok := GitSetting(key, "x"); ok {
+	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge", "submodule.lib.update"} {
+		if _, ok := GitSetting(key, "x", &Roots{}); ok {
 			t.Errorf("%s is taken for a setting that runs something", key)
 		}
 	}
@@ -166,6 +185,18 @@ func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
 	}
 	if r := find(t, removed(".gitignore"), "protection-lost"); r.Holds() {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestAHookThatCannotBeReadMayRunAnyScript(t *testing.T) {
+	paths := []string{"scripts/check.sh", "README.md", "bin/run"}
+	hooks := slices.Values([]Caller{UnreadHook("the hook pre-commit")})
+	found := Called(paths, func(i int) bool { return i == 2 }, hooks)
+	if len(found) != 2 || found[1].Rule != "" || found[0].Found != "perhaps named in the hook pre-commit, which could not be read" || !found[2].Holds() {
+		t.Errorf("%+v", found)
+	}
+	if w := WordsOf(hooks); !w.MayName("scripts/check.sh") {
+		t.Error("a script of a folded folder is not looked at")
 	}
 }
 

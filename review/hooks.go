@@ -1,0 +1,235 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/review/risk"
+)
+
+const (
+	maxHooks     = 200 // files that are read
+	maxHookDepth = 3   // folders in each other
+)
+
+// hooks reads the user's hooks that are no files of the repository. It opens only what is in the
+// user's own folder of hooks, or what a link there leads to outside of the working tree: an agent
+// can have written what is in the working tree.
+type hooks struct {
+	roots  *risk.Roots
+	gitDir string // links resolved
+	found  []risk.Caller
+	linked []string // files of the repository that are hooks by a link
+	notes  []string
+	files  int
+}
+
+// newHooks returns the hooks of a repository before they are read.
+func newHooks(ctx context.Context, repo string, roots *risk.Roots) (*hooks, error) {
+	dir, err := git.User(repo).Line(ctx, "rev-parse", "--git-common-dir")
+	if err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(repo, dir)
+	}
+	dir, err = filepath.EvalSymlinks(dir)
+	return &hooks{roots: roots, gitDir: dir}, err
+}
+
+// readAll reads the hooks that git runs. setting is core.hooksPath, which may be empty.
+func (h *hooks) readAll(repo, setting string) {
+	folder := setting
+	switch rest, ok := strings.CutPrefix(folder, "~/"); {
+	case ok:
+		folder = filepath.Join(h.roots.Home, rest)
+	case folder == "":
+		folder = filepath.Join(h.gitDir, "hooks")
+	case !filepath.IsAbs(folder):
+		folder = filepath.Join(repo, folder)
+	}
+	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = resolved
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		h.unread(folder, err)
+		return
+	}
+	if inside, ok := h.inTree(folder); ok {
+		h.found = append(h.found, risk.HookFolder("your folder of hooks", inside, h.roots))
+		return
+	}
+	h.read(folder, 1)
+}
+
+// inTree is the name in the repository of an absolute path; ok is false if it leads elsewhere,
+// such as into .git.
+func (h *hooks) inTree(path string) (inside string, ok bool) {
+	if within, err := filepath.Rel(h.gitDir, path); err == nil && filepath.IsLocal(within) {
+		return "", false
+	}
+	inside, ok = h.roots.Inside(path)
+	return inside, ok && inside != ".git" && !strings.HasPrefix(inside, ".git/")
+}
+
+// read reads a folder of hooks. Hooks that cannot be read may run any script.
+func (h *hooks) read(folder string, depth int) {
+	dir, err := os.Open(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		h.unread(folder, err)
+		return
+	}
+	names, err := dir.Readdirnames(maxHooks + 1)
+	dir.Close()
+	if err != nil && !errors.Is(err, io.EOF) {
+		h.unread(folder, err)
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sample") {
+			continue
+		}
+		if h.files++; h.files > maxHooks {
+			h.unread(folder, fmt.Errorf("it has more than %d files", maxHooks))
+			return
+		}
+		h.file(filepath.Join(folder, name), depth)
+	}
+}
+
+// file reads one file of the folder of hooks.
+func (h *hooks) file(path string, depth int) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		h.unread(path, err)
+	case info.IsDir() && depth < maxHookDepth:
+		h.read(path, depth+1)
+	case info.IsDir():
+		h.unread(path, errors.New("it is too deep"))
+	case info.Mode().IsRegular():
+		h.text(path, path)
+	case info.Mode()&fs.ModeSymlink != 0:
+		h.link(path)
+	}
+}
+
+// link follows a link of the user, unless it leads into the working tree: there, it only names the
+// file that git runs.
+func (h *hooks) link(path string) {
+	target, err := os.Readlink(path)
+	if err != nil {
+		h.unread(path, err)
+		return
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(path), target)
+	}
+	if h.names(path, target) {
+		return
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		h.unread(path, err)
+	case !h.names(path, resolved):
+		h.text(path, resolved)
+	}
+}
+
+// names adds a hook that is a file of the repository.
+func (h *hooks) names(hook, target string) bool {
+	inside, ok := h.inTree(target)
+	if ok {
+		h.found = append(h.found, risk.Hook(hookName(hook), []byte(inside), h.roots))
+		h.linked = append(h.linked, inside)
+	}
+	return ok
+}
+
+// text reads the regular file that a hook leads to.
+func (h *hooks) text(hook, path string) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		h.unread(hook, err)
+		return
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return // git cannot run it either
+	}
+	text, err := io.ReadAll(io.LimitReader(file, risk.MaxCaller+1))
+	switch {
+	case err != nil:
+		h.unread(hook, err)
+	case len(text) <= risk.MaxCaller:
+		h.found = append(h.found, risk.Hook(hookName(hook), text, h.roots))
+	case bytes.IndexByte(text, 0) >= 0:
+		h.notes = append(h.notes, hookName(hook)+" is a program, so which files it runs is not known")
+	default:
+		h.unread(hook, errors.New("it is too long"))
+	}
+}
+
+// unread adds a hook that may run any script.
+func (h *hooks) unread(path string, err error) {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	h.found = append(h.found, risk.UnreadHook(hookName(path)))
+	h.notes = append(h.notes, fmt.Sprintf("%s could not be read (%v), so scripts that it may run are held back", hookName(path), err))
+}
+
+// hookName names a hook for display.
+func hookName(path string) string { return "your hook " + termtext.Escape(filepath.Base(path)) }
+
+// fromTree adds the texts of hooks that are files of the repository, as they are in the baseline.
+func (h *hooks) fromTree(ctx context.Context, repo *git.Repo, tree string) error {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(h.linked))) {
+		records, err := repo.Records(ctx, "ls-tree", "-z", tree, "--", name)
+		if err != nil {
+			return err
+		}
+		for _, record := range records {
+			head, _, _ := strings.Cut(record, "\t")
+			fields := strings.Fields(head)
+			if len(fields) != 3 || fields[1] != "blob" || fields[0] == string(git.Symlink) {
+				continue
+			}
+			if err := h.blob(ctx, repo, name, fields[2]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (h *hooks) blob(ctx context.Context, repo *git.Repo, name, id string) error {
+	blobs := repo.Blobs(ctx)
+	text, cut, err := blobs.ReadWithin(id, risk.MaxCaller)
+	switch {
+	case err != nil:
+	case cut:
+		h.unread(name, errors.New("it is too long"))
+	default:
+		h.found = append(h.found, risk.Hook(hookName(name), text, h.roots))
+	}
+	return errors.Join(err, blobs.Close())
+}
