@@ -6,11 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"aibox/internal/amount"
 	"aibox/internal/git"
+	"aibox/review/risk"
 )
 
 // LFS describes a file that the repository keeps in Git LFS. The baseline has only its
@@ -19,28 +18,8 @@ type LFS struct {
 	OldOID  string `json:"old_oid"` // SHA-256 of the content, in hex
 	OldSize int64  `json:"old_size"`
 	NewOID  string `json:"new_oid,omitempty"` // empty when the file is deleted
-}
-
-// maxPointer is more than the size of any pointer in bytes (the specification allows 1023).
-const maxPointer = 1024
-
-// parsePointer reads a pointer of Git LFS
-// (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md).
-func parsePointer(content []byte) (oid string, size int64, ok bool) {
-	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
-	if len(content) > maxPointer || !strings.HasPrefix(lines[0], "version https://git-lfs.github.com/spec/") {
-		return "", 0, false
-	}
-	for _, line := range lines[1:] {
-		switch key, value, _ := strings.Cut(line, " "); key {
-		case "oid":
-			oid = strings.TrimPrefix(value, "sha256:")
-		case "size":
-			size, _ = strconv.ParseInt(value, 10, 64)
-		}
-	}
-	raw, err := hex.DecodeString(oid)
-	return oid, size, err == nil && len(raw) == sha256.Size && size >= 0
+	NewSize int64  `json:"new_size,omitempty"`
+	Pointer bool   `json:"pointer,omitempty"` // the new file is a pointer itself, which git-lfs stores unchanged
 }
 
 // FindLFS sets LFS in the changes for whose baseline files stored reports a filter.
@@ -73,15 +52,24 @@ func readLFS(blobs *git.Blobs, c *Change) (*LFS, error) {
 	if c.OldBlob == c.NewBlob { // the mode
 		return nil, nil
 	}
-	content, cut, err := blobs.ReadWithin(c.OldBlob, maxPointer)
+	content, _, err := blobs.ReadWithin(c.OldBlob, risk.MaxPointer)
 	if err != nil {
 		return nil, err
 	}
-	oid, size, ok := parsePointer(content)
-	if cut || !ok {
+	oid, size, ok := risk.Pointer(content)
+	if !ok {
 		return nil, nil
 	}
-	found := &LFS{OldOID: oid, OldSize: size}
+	found := &LFS{OldOID: oid, OldSize: size, NewSize: c.Size}
+	if c.NewBlob != "" && c.Size <= risk.MaxPointer {
+		if content, _, err = blobs.ReadWithin(c.NewBlob, risk.MaxPointer); err != nil {
+			return nil, err
+		}
+		if oid, size, ok := risk.Pointer(content); ok {
+			found.NewOID, found.NewSize, found.Pointer = oid, size, true
+			return found, nil
+		}
+	}
 	if c.NewBlob != "" {
 		sum := sha256.New()
 		if err := blobs.Copy(c.NewBlob, sum); err != nil {
@@ -103,9 +91,15 @@ func (c *Change) DescribeLFS() string {
 		return ""
 	case l.NewOID == "":
 		return fmt.Sprintf("Git LFS: %s, %.*s", amount.Bytes(l.OldSize), shortOID, l.OldOID)
+	case l.Pointer:
+		return l.describe(l.NewSize) + " by a pointer to content that is not here"
 	default:
-		return fmt.Sprintf("Git LFS: %s → %s, %.*s → %.*s", amount.Bytes(l.OldSize), amount.Bytes(c.Size), shortOID, l.OldOID, shortOID, l.NewOID)
+		return l.describe(c.Size)
 	}
+}
+
+func (l *LFS) describe(size int64) string {
+	return fmt.Sprintf("Git LFS: %s → %s, %.*s → %.*s", amount.Bytes(l.OldSize), amount.Bytes(size), shortOID, l.OldOID, shortOID, l.NewOID)
 }
 
 // Shown returns the hunks for display: without the lines of a Git LFS pointer, which are

@@ -96,6 +96,33 @@ func TestGitLFSFilesReachABranchAsPointers(t *testing.T) {
 	}
 }
 
+// TestAPointerOfGitLFSByTheAgentIsHeldBack has pointers in place of content. Git LFS stores them
+// as they are, so a commit would name files of its server that no review showed.
+func TestAPointerOfGitLFSByTheAgentIsHeldBack(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"}).UseLFS()
+	b.Commit(map[string]string{"old.bin": "\x00old"}).Prepare()
+	oid := strings.Repeat("ab", 32)
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 5242880\n"
+	b.Write("old.bin", pointer)
+	b.Write("new.bin", pointer)
+	cs := b.Assess()
+	for _, path := range []string{"old.bin", "new.bin"} {
+		b.WantRisks(cs, path, "lfs-pointer")
+		if r := reviewtest.RisksOf(t, cs, path)[0]; r.Found != "5 MiB, "+oid || !r.Holds() {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+	for _, c := range cs.Changes {
+		if text := c.DescribeLFS(); c.Path == "old.bin" && (!strings.Contains(text, " → 5 MiB, ") || !strings.HasSuffix(text, " → ababababab by a pointer to content that is not here") || c.LFS.NewOID != oid) {
+			t.Errorf("shown as %q", text)
+		}
+	}
+	accepted := b.Take(cs, review.Choice{All: true, Risky: []string{"old.bin"}}, nil)
+	if got := reviewtest.GitIn(t, b.Repo, "cat-file", "blob", accepted.Branch+":old.bin"); got != strings.TrimSpace(pointer) {
+		t.Errorf("stored is %q", got)
+	}
+}
+
 func TestFilteredSecretsAreInNoObject(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {

@@ -51,6 +51,11 @@ func renamed(from, to string) *File {
 	return f
 }
 
+// pointer is a pointer of Git LFS.
+func pointer(digits string) string {
+	return "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat(digits, 32) + "\nsize 12345\n"
+}
+
 // token is a fake secret, in two parts so that no scanner of this repository finds it.
 const token = "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 
@@ -228,9 +233,13 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{plain("a.js", "const \u3164 = 1\n"), plain("a.js", "a\u200bb\n"), plain("AGENT.txt", "do\U000e0061\U000e0062\n"), plain("a", "x\ufeffy\n"), plain("a", "A\ufe0f\n"), plain("a", "x\u2028y\n"), plain("a", "x\U000e0100\n")},
 		[]*File{plain("a", "\ufeffx\n"), plain("a.md", "👨\u200d👩\u200d👧 ❤\ufe0f 1\ufe0f\u20e3\n"), plain("a.md", "می\u200cخواهم\n"), plain("a.md", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f\n"), plain("a.md", "क\u094d\u200dष\n"), plain("a.md", "ສະບາຍ\u200bດີ\n")},
 	},
-	"control":         {[]*File{plain("a.sh", "echo \x1b[2J\n"), plain("a.sh", "rm -rf /\rtrue\n"), plain("a", "x\x08\n"), plain("a", "x\u0085\n")}, []*File{plain("a", "x\r\ny\tz\f\n"), plain("a", "na\xefve\n")}},
-	"look-alike":      {[]*File{plain("a.go", "var p\u0430ss = 1\n"), plain("a.js", "if (env\u01c3=x)\n"), plain("a.c", "x\u037e\n"), plain("a.py", "\U0001d41e\U0001d42f(x)\n"), plain("a.txt", "ex\u2024am\n")}, []*File{plain("a.md", "привет world\n"), plain("a.md", "Δx = 5 µm ½ 1⁄2\n"), plain("a.md", "中文，test；ok！\n")}},
-	"hidden-diff":     {[]*File{binary("a.go", "package a\x00\n"), binary("x", "#!/bin/sh\n\x00"), binary("Makefile", "a:\x00")}, []*File{binary("a.png", "\x00"), plain("a.go", "package a\n")}},
+	"control":     {[]*File{plain("a.sh", "echo \x1b[2J\n"), plain("a.sh", "rm -rf /\rtrue\n"), plain("a", "x\x08\n"), plain("a", "x\u0085\n")}, []*File{plain("a", "x\r\ny\tz\f\n"), plain("a", "na\xefve\n")}},
+	"look-alike":  {[]*File{plain("a.go", "var p\u0430ss = 1\n"), plain("a.js", "if (env\u01c3=x)\n"), plain("a.c", "x\u037e\n"), plain("a.py", "\U0001d41e\U0001d42f(x)\n"), plain("a.txt", "ex\u2024am\n")}, []*File{plain("a.md", "привет world\n"), plain("a.md", "Δx = 5 µm ½ 1⁄2\n"), plain("a.md", "中文，test；ok！\n")}},
+	"hidden-diff": {[]*File{binary("a.go", "package a\x00\n"), binary("x", "#!/bin/sh\n\x00"), binary("Makefile", "a:\x00")}, []*File{binary("a.png", "\x00"), plain("a.go", "package a\n")}},
+	"lfs-pointer": {
+		[]*File{plain("a.bin", pointer("ab")), edited("a.bin", pointer("ab"), pointer("cd")), plain("a.bin", "\n"+strings.ReplaceAll(pointer("ab"), "\n", "\r\n"))},
+		[]*File{renamed("a.bin", "b.bin"), edited("a.bin", pointer("ab"), pointer("ab")+"\n"), plain("lfs.md", "A pointer:\n\n"+pointer("ab")), link("a", pointer("ab"))},
+	},
 	"large-file":      {[]*File{{Path: "a", New: Side{Mode: "100644", Cut: true}, Size: MaxContent + 1}}, []*File{plain("a", strings.Repeat("x\n", 1000))}},
 	"option-name":     {[]*File{plain("-rf", "x"), plain("a/--checkpoint=1", "x")}, []*File{plain("a-b", "x")}},
 	"odd-name":        {[]*File{plain("a\nb", "x"), plain("a\u202eb", "x"), plain("a\xffb", "x"), plain("SETUP~1.PY", "x"), plain("a\u200b", "x")}, []*File{plain("naïve.txt", "x"), plain("backup~", "x"), plain("日本語.md", "x")}},

@@ -74,6 +74,11 @@ var fileRules = []rule{
 		about: "files with the name of a text, or a #! line, that hold a NUL", look: hiddenDiff,
 	},
 	{
+		name: "lfs-pointer", title: "a pointer of Git LFS in place of content", severity: Medium,
+		runs: "nothing by itself; a commit has a file of the LFS server that no review showed", when: "when the commit is checked out", by: "git-lfs",
+		about: "files that are a pointer with an id that the file did not have before", look: lfsPointer,
+	},
+	{
 		name: "large-file", title: "a file that is too large to check", severity: Medium,
 		when: "when it is committed; it stays in the history permanently", about: "more than 4 MiB", look: large,
 	},
