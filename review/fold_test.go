@@ -17,6 +17,7 @@ import (
 	"aibox/review/accept"
 	"aibox/review/printer"
 	"aibox/review/reviewtest"
+	"aibox/review/risk"
 	"aibox/review/scan"
 )
 
@@ -86,6 +87,30 @@ func TestUnpackedDependenciesAreFoldedButWorkIsListed(t *testing.T) {
 		}
 	}
 	b.AppliesTo(cs)
+}
+
+// TestBinaryFilesOfAFoldedFolderAreJudgedAsSuch has ordinary images, whose bytes are no control
+// characters of a text, and programs that are only found in binary files.
+func TestBinaryFilesOfAFoldedFolderAreJudgedAsSuch(t *testing.T) {
+	for _, c := range []struct{ name, content, rule string }{
+		{"images/more.png", "", ""}, {"images/a.jar", "PK\x03\x04\x00", "program"}, {"images/a.bin", "MZ\x90\x00", "program"},
+		{"images/a.js", "run()\x00", "hidden-diff"}, {"images/b.txt", "a\x1b[2J\n", "control"},
+		{"images/long.bin", strings.Repeat("x", risk.MaxContent+1), "large-file"},
+	} {
+		b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
+		for i := range 60 {
+			b.Write(fmt.Sprintf("images/%03d.png", i), fmt.Sprintf("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x1b\x07\u202e\u200b%d", i))
+		}
+		b.Write(c.name, c.content)
+		cs := folded(b, 10)
+		var rules []string
+		for _, r := range reviewtest.RisksOf(t, cs, "images/") {
+			rules = append(rules, r.Rule)
+		}
+		if got := strings.Join(rules, " "); got != c.rule {
+			t.Errorf("with %s: risks %q, want %q", c.name, got, c.rule)
+		}
+	}
 }
 
 // A folder is taken or left out as a whole. In any order, taking everything gives the

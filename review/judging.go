@@ -1,6 +1,7 @@
 package review
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"runtime"
@@ -93,9 +94,9 @@ func (f *feeder) send(ctx context.Context, to, c *Change) error {
 		if err := fill(f.blobs, &j.file, c, f.total > maxAssessed); err != nil {
 			return err
 		}
-		if c.Size < 0 { // unknown until it is read
+		if c.Size < 0 { // of a folded folder
 			f.total += int64(len(j.file.New.Content))
-			j.file.Size = int64(len(j.file.New.Content))
+			j.file.Binary = !isLink(c.NewMode) && looksBinary(j.file.New.Content) || !isLink(c.OldMode) && looksBinary(j.file.Old.Content)
 		}
 	case risk.NeedsOld(c.Path.Raw()):
 		var err error
@@ -120,9 +121,10 @@ func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
 		f.New.Cut = true
 		return nil
 	}
-	if f.New.Content, f.New.Cut, err = blobs.ReadWithin(c.NewBlob, risk.MaxContent); err != nil {
+	if f.New.Content, f.Size, err = blobs.ReadSized(c.NewBlob, risk.MaxContent); err != nil {
 		return err
 	}
+	f.New.Cut = f.Size > risk.MaxContent
 	switch c.OldBlob {
 	case "":
 	case c.NewBlob:
@@ -132,6 +134,13 @@ func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
 	}
 	return err
 }
+
+// looksBinary reports whether git takes a content for binary, where no attribute says so.
+func looksBinary(content []byte) bool {
+	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
+}
+
+func isLink(mode string) bool { return mode == string(git.Symlink) }
 
 // maxAssessed is how many bytes of changed files the rules read in one review. A file
 // beyond that is a risk by itself.

@@ -46,6 +46,13 @@ func (b *Blobs) Read(id string) ([]byte, error) {
 // ReadWithin is like Read for blobs of at most most bytes. For a longer blob it returns
 // nothing and sets cut.
 func (b *Blobs) ReadWithin(id string, most int64) (content []byte, cut bool, err error) {
+	content, size, err := b.object(id, "blob", most)
+	return content, size > most, err
+}
+
+// ReadSized is like ReadWithin, but returns the size of the blob, whether its content is too long
+// or not.
+func (b *Blobs) ReadSized(id string, most int64) (content []byte, size int64, err error) {
 	return b.object(id, "blob", most)
 }
 
@@ -55,17 +62,17 @@ func (b *Blobs) Object(kind, id string) ([]byte, error) {
 	return content, err
 }
 
-func (b *Blobs) object(id, kind string, most int64) (content []byte, cut bool, err error) {
-	size, err := b.start(id, kind)
+func (b *Blobs) object(id, kind string, most int64) (content []byte, size int64, err error) {
+	size, err = b.start(id, kind)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	if size > most {
 		_, err = io.CopyN(io.Discard, b.answer, size+1)
-		return nil, true, err
+		return nil, size, err
 	}
 	content, err = readContent(b.answer, id, size)
-	return content, false, err
+	return content, size, err
 }
 
 // Copy writes the content of the blob id to w.
