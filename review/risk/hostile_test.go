@@ -135,6 +135,12 @@ func TestFilesOfToolsAreKnownByName(t *testing.T) {
 		"Snakefile":                     "task-runner",
 		".golangci.yml":                 "other-build",
 		"nodemon.json":                  "process-file",
+		"docs/Doxyfile":                 "other-build",
+		".sequelizerc":                  "js-tool-settings",
+		"db/knexfile.js":                "js-tool-settings",
+		".gitlint":                      "python-build",
+		".github/settings.yml":          "protection",
+		".mergify.yml":                  "protection",
 	} {
 		if len(judged(name, "", "x\n", rule)) == 0 {
 			t.Errorf("%s is no risk by %s", name, rule)

@@ -3,6 +3,7 @@ package risk
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,12 +26,28 @@ func converting(text string) bool {
 	if text == "" || text[0] == '#' {
 		return false
 	}
-	words := strings.Fields(text)
-	return len(words) > 0 && slices.ContainsFunc(words[1:], func(word string) bool { // a pattern is first
+	return slices.ContainsFunc(strings.Fields(afterPattern(text)), func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-!"), "=")
 		return !slices.Contains(plainAttributes, name) &&
 			!slices.ContainsFunc(plainServices, func(service string) bool { return strings.HasPrefix(name, service) })
 	})
+}
+
+// quotedPattern is a pattern in quotes, with the escapes that git reads (unquote_c_style).
+var quotedPattern = lazy(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"([^"\\]|\\[abfnrtv"\\]|\\[0-3][0-7][0-7])*"`)
+})
+
+// afterPattern is a line of attributes without its pattern, which may be in quotes. As in git, one
+// with a wrong escape or without an end ends at the first blank.
+func afterPattern(text string) string {
+	if quoted := quotedPattern().FindString(text); quoted != "" {
+		return text[len(quoted):]
+	}
+	if end := strings.IndexAny(text, " \t\r\n"); end >= 0 {
+		return text[end:]
+	}
+	return ""
 }
 
 // isAttributes reports whether git reads the file at name as attributes, on some disk.

@@ -47,7 +47,6 @@ var magics = []struct{ bytes, name string }{
 	{"!<arch>\n", "a library or a Debian package"},
 	{"\xed\xab\xee\xdb", "an RPM package"},
 	{"hsqs", "SquashFS"},
-	{"#~ ", ""},
 }
 
 // packages are the extensions of archives that contain programs.
@@ -61,7 +60,7 @@ func program(r *rule, f *File) []Risk {
 	}
 	content := f.New.Content
 	for _, magic := range magics {
-		if magic.name != "" && bytes.HasPrefix(content, []byte(magic.bytes)) && (magic.bytes != "MZ" || f.Binary) {
+		if bytes.HasPrefix(content, []byte(magic.bytes)) && (magic.bytes != "MZ" || f.Binary) {
 			return r.one(0, magic.name)
 		}
 	}

@@ -82,7 +82,7 @@ func loosened(r *rule, f *File) []Risk {
 // gitSection is the head of a section of a git configuration. Another head may precede it in
 // the line.
 var gitSection = lazy(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http)\b`)
+	return regexp.MustCompile(`(?i)\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http|hook|submodule|tar|trailer|sendemail|difftool|mergetool|guitool|man|browser)\b`)
 })
 
 // gitHead matches the content of the file HEAD of a repository, as git accepts it.

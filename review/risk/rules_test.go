@@ -76,7 +76,7 @@ var cases = map[string]struct{ yes, no []*File }{
 	"git-attributes-convert": {
 		[]*File{
 			plain(".gitattributes", "*.py working-tree-encoding=UTF-7\n"), plain("sub/.gitattributes", "* -filter\n"), plain(".gitattributes", "* !filter\n"), plain(".gitattributes", "* filter\n"),
-			plain(".gitattributes", "*.c ident\n"), plain(".gitattributes", "* macro-of-another-file\n"), plain(".gitattributes", "\u00a0# filter\n"), plain(".gitattributes", "\"a filter\n"),
+			plain(".gitattributes", "*.c ident\n"), plain(".gitattributes", "* macro-of-another-file\n"), plain(".gitattributes", "\u00a0# filter\n"), plain(".gitattributes", "\"a filter\n"), plain(".gitattributes", "\"a b\\\"\" ident\n"), plain(".gitattributes", "\"a \\q\" text\n"), plain(".gitattributes", "\"a b\"ident\n"),
 			plain("sub/.GitAttributes", "*.py working-tree-encoding=UTF-7\n"), // on a disk that does not tell case apart
 			edited(".gitattributes", "*.key filter=crypt\n", "\n"), edited(".gitattributes", "* -filter\n*.key filter=crypt\n", "*.key filter=crypt\n* -filter\n"),
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
@@ -85,7 +85,7 @@ var cases = map[string]struct{ yes, no []*File }{
 			{Path: "b/.gitattributes", OldPath: "a/.gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: symlink, Content: []byte("elsewhere")}},
 		},
-		[]*File{
+		[]*File{plain(".gitattributes", "\"my file.txt\" text\n\"a \\303\\251 b\" -text\n"),
 			plain(".gitattributes", "* text=auto\n*.go diff=golang linguist-generated -whitespace\nfilter text\n# * -filter\n"), plain("attributes", "* -filter\n"),
 			edited(".gitattributes", "*.key filter=crypt\n", "# keys\n\n*.key filter=crypt\n*.sh text eol=lf\n"),
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("* text=auto\n")}},
@@ -98,7 +98,7 @@ var cases = map[string]struct{ yes, no []*File }{
 	},
 	"git-modules":         {[]*File{plain("sub/.gitmodules", "x"), plain(".gitModules", "x")}, []*File{plain("gitmodules", "x")}},
 	"git-config":          {[]*File{plain(".gitconfig", "x"), plain("team/shared.gitconfig", "x")}, []*File{plain("git.config.md", "x")}},
-	"embedded-repository": {[]*File{plain("a/HEAD", "ref: refs/heads/main\n"), plain("a/config", "[core]\n\tfsmonitor = ./x\n"), plain("a/commondir", "..\n")}, []*File{plain("config", "debug = true\n"), plain("HEAD", "of the department\n")}},
+	"embedded-repository": {[]*File{plain("a/HEAD", "ref: refs/heads/main\n"), plain("a/config", "[core]\n\tfsmonitor = ./x\n"), plain("b/config", "[hook \"x\"]\n\tcommand = ./x\n"), plain("a/commondir", "..\n")}, []*File{plain("config", "debug = true\n"), plain("HEAD", "of the department\n")}},
 	"git-lfs-config":      {[]*File{plain(".lfsconfig", "x")}, []*File{plain("lfsconfig.md", "x")}},
 	"other-version-control": {
 		[]*File{plain(".hg/hgrc", "x"), plain("a/.jj/repo/config.toml", "x"), plain(".svn/entries", "x")},
@@ -145,6 +145,10 @@ var cases = map[string]struct{ yes, no []*File }{
 	"shell-startup":       {[]*File{plain("dot/.bashrc", "x"), plain(".zshrc", "x"), plain("a.service", "x")}, []*File{plain("bashrc.md", "x"), plain("script.sh", "x")}},
 	"process-file":        {[]*File{plain("Procfile", "x"), plain("Tiltfile", "x")}, []*File{plain("procfile.go/x", "x")}},
 	"infrastructure-tool": {[]*File{plain(".terraformrc", "x"), plain("Pulumi.yaml", "x")}, []*File{plain("main.tf", "x")}},
+	"terraform": {
+		[]*File{plain("main.tf", "data \"external\" \"a\" {\n  program = [\"sh\", \"x.sh\"]\n}\n"), plain("a.tofu", "  provisioner \"local-exec\" {\n"), plain("a.tf", "  source = \"evil.example/a/b\"\n"), plain("a.tf", "module \"a\" { source = \"./x\" }\n"), plain("main.tf.json", "{\"data\":{\"external\":{}}}")},
+		[]*File{plain("main.tf", "resource \"aws_s3_bucket\" \"a\" {\n  bucket = \"external\"\n  data_source = 1\n}\n"), plain("external.md", "data \"external\" \"a\"\n")},
+	},
 
 	"github-actions":  {[]*File{plain(".github/workflows/ci.yml", "x"), plain(".GitHub/Workflows/CI.yml", "x"), plain("deploy/action.yml", "x"), link(".github/workflows", "ci")}, []*File{plain(".github/FUNDING.yml", "x"), plain("workflows/ci.yml", "x")}},
 	"forgejo-actions": {[]*File{plain(".forgejo/workflows/a.yml", "x"), plain(".gitea/workflows/a.yml", "x")}, []*File{plain("gitea/a.yml", "x")}},
@@ -181,9 +185,9 @@ var cases = map[string]struct{ yes, no []*File }{
 	"installed-packages": {[]*File{plain("node_modules/a/index.js", "x"), plain("lib/__pycache__/a.pyc", "x"), plain("vendor/a/a.go", "x")}, []*File{plain("modules/a.js", "x")}},
 
 	"python-build":        {[]*File{plain("setup.py", "x"), plain("pyproject.toml", "x"), plain("tox.ini", "x"), plain("setup.cfg", "x")}, []*File{plain("setup_test.go", "x")}},
-	"python-startup":      {[]*File{plain("tests/conftest.py", "x"), plain("sitecustomize.py", "x"), plain("a.pth", "x")}, []*File{plain("conf_test.py", "x")}},
+	"python-startup":      {[]*File{plain("tests/conftest.py", "x"), plain("sitecustomize.py", "x"), plain("a.pth", "import os\n")}, []*File{plain("conf_test.py", "x"), binary("model.pth", "PK\x03\x04\x00")}},
 	"python-requirements": {[]*File{plain("requirements.txt", "x"), plain("requirements-dev.txt", "x")}, []*File{plain("required.txt", "x")}},
-	"pickle":              {[]*File{binary("model.pkl", "\x80\x04"), binary("a.pt", "x")}, []*File{plain("pickle.py", "x")}},
+	"pickle":              {[]*File{binary("model.pkl", "\x80\x04"), binary("model.pth", "PK\x03\x04\x00"), binary("a.pt", "x")}, []*File{plain("pickle.py", "x"), plain("a.pth", "import os\n")}},
 
 	"go-build":    {[]*File{edited("go.mod", "module a\n", "module a\n\nreplace b => ../c\n"), plain("go.work", "use .\n"), edited("go.mod", "module a\n", "module a\ntoolchain go9\n")}, []*File{edited("go.mod", "module a\nrequire b v1\n", "module a\n"), edited("go.mod", "module a\n", "module a\n// a comment\n")}},
 	"go-generate": {[]*File{plain("a.go", "package a\n//go:generate sh -c x\n")}, []*File{plain("a.go", "package a\n// go:generate is a thing\n"), edited("a.go", "//go:generate x\n", "//go:generate x\npackage a\n")}},

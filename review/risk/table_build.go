@@ -11,7 +11,7 @@ var buildRules = []rule{
 		runs: "the commands in it", when: "on just, task, rake, mage, invoke and the like", by: "the task runner",
 		files: []string{
 			"justfile", ".justfile", "*.just", "taskfile*", "rakefile", "rakefile.rb", ".rake", "*.rake", "magefile.go", "magefiles/**", "tasks.py", "fabfile.py", "dodo.py", "noxfile.py", "maskfile.md", "runfile", "runfile.*", "earthfile",
-			"bb.edn", "jakefile*", "cakefile", "gulpfile*", "gruntfile*", "makefile.toml", "xtask/**", "bakefile*", "build.cake", "*.cake", "build.fsx", ".nuke/**", "thorfile", "capfile", "fastfile", "fastlane/**", "dangerfile*", "guardfile", "sakefile", "robofile.php", "deployer.php", "deploy.php", "build.ps1", "build.cmd", "build.bat", "psakefile.ps1", "*.build.ps1", "turbo.json", "nx.json", "project.json", "wireit.json", "moon.y*ml", "lage.config.js", "bakefile", "snakefile", "*.smk", "dvc.y*ml",
+			"bb.edn", "jakefile*", "cakefile", "gulpfile*", "gruntfile*", "makefile.toml", "xtask/**", "bakefile*", "build.cake", "*.cake", "build.fsx", ".nuke/**", "thorfile", "capfile", "fastfile", "fastlane/**", "dangerfile*", "guardfile", "sakefile", "robofile.php", "deployer.php", "deploy.php", "build.ps1", "build.cmd", "build.bat", "psakefile.ps1", "*.build.ps1", "turbo.json", "nx.json", "project.json", "wireit.json", "moon.y*ml", "lage.config.js", "snakefile", "*.smk", "dvc.y*ml",
 		},
 	},
 	{
@@ -24,7 +24,7 @@ var buildRules = []rule{
 		runs: "the commands in it, even when it is only configured", when: "on cmake or meson; editors configure on their own when the folder is opened", by: "CMake, Meson, Ninja, SCons, Waf, xmake, Premake",
 		files: []string{
 			"cmakelists.txt", "*.cmake", "*.cmake.in", "cmakepresets.json", "cmakeuserpresets.json", "ctestconfig.cmake", "meson.build", "meson_options.txt", "meson.options", "*.wrap", "build.ninja", "*.ninja", "sconstruct", "sconscript", "wscript", "waf", "xmake.lua", "premake*.lua",
-			"jamfile*", "jamroot*", "tupfile*", "*.pro", "*.pri", "*.qbs", "conanfile.*", "vcpkg*.json", "ports/**/portfile.cmake", "portfile.cmake", "*.gyp", "*.gypi", "gn.build", "build.gn", "*.gni", ".gn", "*.do",
+			"jamfile*", "jamroot*", "tupfile*", "*.pro", "*.pri", "*.qbs", "conanfile.*", "vcpkg*.json", "portfile.cmake", "*.gyp", "*.gypi", "gn.build", "build.gn", "*.gni", ".gn", "*.do",
 		},
 	},
 	{
@@ -65,7 +65,7 @@ var scriptRules = []rule{
 		runs: "the file itself, or plugins that it names", when: "when the tool or its editor extension starts", by: "ESLint, Prettier, Babel, Vite, webpack, Jest and others",
 		files: []string{
 			"*.config.js", "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.cts", "*.config.mts", "*.config.jsx", "*.config.tsx", "*.conf.js", "*.conf.ts", "*.conf.cjs", ".eslintrc*", ".prettierrc*", ".babelrc*", ".stylelintrc*", ".mocharc*", ".swcrc", ".postcssrc*", ".nycrc*", ".remarkrc*", ".textlintrc*",
-			".markdownlint-cli2.*", ".cspell*", ".htmlhintrc", ".xo-config*", "tsconfig*.json", "jsconfig.json", ".parcelrc", ".percy.*", ".storybook/**", "webpack.*.js", "rollup.*.js", "wallaby.*", "angular.json", "ember-cli-build.js", ".ember-cli", "vue.config.*", "metro.config.*", "biome.json*", "esbuild.*", "setupfiles/**", "jest.setup.*", "vitest.setup.*", "vitest.workspace.*", ".dependency-cruiser.*", "plopfile.*", "hardhat.config.*", "truffle*.js", "gatsby-*.js", "gatsby-*.ts", ".graphqlrc*", ".ncurc*", "babel.config.json", ".taprc", ".vscode-test.*", ".vitepress/**",
+			".markdownlint-cli2.*", ".cspell*", ".htmlhintrc", ".xo-config*", "tsconfig*.json", "jsconfig.json", ".parcelrc", ".percy.*", ".storybook/**", "webpack.*.js", "rollup.*.js", "wallaby.*", "angular.json", "ember-cli-build.js", ".ember-cli", "vue.config.*", "metro.config.*", "biome.json*", "esbuild.*", "setupfiles/**", "jest.setup.*", "vitest.setup.*", "vitest.workspace.*", ".dependency-cruiser.*", "plopfile.*", "hardhat.config.*", "truffle*.js", "gatsby-*.js", "gatsby-*.ts", ".graphqlrc*", ".ncurc*", "babel.config.json", ".taprc", ".vscode-test.*", ".vitepress/**", ".sequelizerc", "knexfile.*",
 		},
 	},
 	{

@@ -41,6 +41,6 @@ var ciRules = []rule{
 	},
 	{
 		name: "protection", title: "who must review, and what is scanned", severity: Note,
-		when: "on a pull request", by: "the hosting service", files: []string{"codeowners", "renovate.json*", ".renovaterc*", ".gitleaks.toml", ".gitleaksignore", ".secrets.baseline", ".trivyignore*", ".snyk", "semgrep.y*ml", ".semgrepignore", "osv-scanner.toml", "deny.toml", "security.md", ".talismanrc", "sonar-project.properties", "codecov.yml", ".codecov.yml"},
+		when: "on a pull request", by: "the hosting service", files: []string{"codeowners", "renovate.json*", ".renovaterc*", ".gitleaks.toml", ".gitleaksignore", ".secrets.baseline", ".trivyignore*", ".snyk", "semgrep.y*ml", ".semgrepignore", "osv-scanner.toml", "deny.toml", "security.md", ".talismanrc", "sonar-project.properties", "codecov.yml", ".codecov.yml", ".github/settings.y*ml", ".mergify.yml", ".mergify/config.yml", ".github/mergify.yml"},
 	},
 }

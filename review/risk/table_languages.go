@@ -6,13 +6,14 @@ var pythonRules = []rule{
 		runs: "the build backend, plugins and dependencies that it names", when: "on pip install, uv sync, pytest, tox and the like; editors read it on their own", by: "pip, uv, Poetry, pytest and others",
 		files: []string{
 			"setup.py", "setup.cfg", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "tox.toml", "uv.toml", "pdm.toml", "poetry.toml", "hatch.toml", "hatch_build.py", "build.py", "_custom_build.py", "pixi.toml", "environment*.y*ml", "conda*.y*ml", "meta.yaml", "pip.conf", "pip.ini", ".pypirc", "pipfile", "manifest.in",
-			"mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", ".coveragerc", ".isort.cfg", "ruff.toml", ".ruff.toml", "pycodestyle.cfg", ".style.yapf", "mkdocs.y*ml", "conf.py", "jupyter_*_config.py", ".jupyter/**", ".ipython/**", "ipython_config.py", "versioneer.py", "pavement.py", "buildout.cfg", "bento.info", "gunicorn.conf.py", ".pdm.toml", ".pyre_configuration",
+			"mypy.ini", ".mypy.ini", ".pylintrc", "pylintrc", ".flake8", ".coveragerc", ".isort.cfg", "ruff.toml", ".ruff.toml", "pycodestyle.cfg", ".style.yapf", "mkdocs.y*ml", "conf.py", "jupyter_*_config.py", ".jupyter/**", ".ipython/**", "ipython_config.py", "versioneer.py", "pavement.py", "buildout.cfg", "bento.info", "gunicorn.conf.py", ".pdm.toml", ".pyre_configuration", ".gitlint",
 		},
 	},
 	{
 		name: "python-startup", title: "Python code that runs without being called", severity: High,
 		runs: "the file itself", when: "when Python or pytest starts in the folder", by: "Python, pytest",
 		files: []string{"conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".pythonrc", ".pythonrc.py", ".pythonstartup", "pyvenv.cfg", "__pyvenv__*", "*._pth"},
+		about: "a .pth only if it is a text", look: startsPython,
 	},
 	{
 		name: "python-requirements", title: "packages for Python to install", severity: Medium,
@@ -22,7 +23,8 @@ var pythonRules = []rule{
 	{
 		name: "pickle", title: "data that contains code", severity: Medium,
 		runs: "the calls in it", when: "when the data is loaded", by: "Python (pickle, joblib, PyTorch), R, PHP",
-		files: []string{"*.pkl", "*.pickle", "*.joblib", "*.dill", "*.pt", "*.pth.tar", "*.ckpt", "*.rds", "*.rdata", "*.phar", "*.mlmodel"},
+		files: []string{"*.pkl", "*.pickle", "*.joblib", "*.dill", "*.pt", "*.pth.tar", "*.ckpt", "*.rds", "*.rdata", "*.phar", "*.mlmodel", "*.pth"},
+		about: "a .pth only if it is no text", look: pickled,
 	},
 }
 
@@ -92,7 +94,7 @@ var languageRules = []rule{
 		runs: "the file itself, or hooks that it names", when: "when the project is built, tested or opened in an editor", by: "Cabal, Stack, Dune, Zig, Nim, Dart, Julia, R, Perl, Lua and others",
 		files: []string{
 			"setup.hs", "setup.lhs", "*.cabal", "stack*.y*ml", "cabal.project*", "hie.yaml", "dune", "dune-project", "dune-workspace", "*.opam", "opam", "jbuild", "esy.json", "build.zig", "build.zig.zon", "*.nimble", "nim.cfg", "*.nims", "config.nims", "pubspec.y*ml", "build.yaml", "analysis_options.yaml", "dart_test.yaml", "hook/build.dart",
-			"deps/build.jl", "project.toml", "manifest.toml", "makefile.pl", "build.pl", "cpanfile", "dist.ini", "*.rockspec", "shard.yml", "dub.json", "dub.sdl", "*.asd", "alire.toml", "*.gpr", "fpm.toml", "v.mod", "haxelib.json", "*.hxml", "*.hxp", "spago.*", "packages.dhall", "elm.json", "*.ipkg", "lakefile.*", "_coqproject", "leiningen*", "move.toml", "foundry.toml", "scarb.toml", "anchor.toml", "info.rkt", "platformio.ini", "sdkconfig*", "west.yml", "*.ino", "book.toml", "hugo.*", "_config.yml", "buf.gen.y*ml", "sqlc.y*ml", "codegen.y*ml", "description", ".golangci.y*ml", ".golangci.toml", ".golangci.json", ".custom-gcl.y*ml", ".lintr",
+			"deps/build.jl", "project.toml", "manifest.toml", "makefile.pl", "build.pl", "cpanfile", "dist.ini", "*.rockspec", "shard.yml", "dub.json", "dub.sdl", "*.asd", "alire.toml", "*.gpr", "fpm.toml", "v.mod", "haxelib.json", "*.hxml", "*.hxp", "spago.*", "packages.dhall", "elm.json", "*.ipkg", "lakefile.*", "_coqproject", "leiningen*", "move.toml", "foundry.toml", "scarb.toml", "anchor.toml", "info.rkt", "platformio.ini", "sdkconfig*", "west.yml", "*.ino", "book.toml", "hugo.*", "_config.yml", "buf.gen.y*ml", "sqlc.y*ml", "codegen.y*ml", "description", "doxyfile*", ".golangci.y*ml", ".golangci.toml", ".golangci.json", ".custom-gcl.y*ml", ".lintr",
 		},
 	},
 	{

@@ -57,6 +57,11 @@ var shellRules = []rule{
 		files: []string{"procfile", "procfile.*", ".foreman", ".overmind.env", "tiltfile", "*.tiltfile", "skaffold.y*ml", "garden.y*ml", "*.garden.yml", "devspace.y*ml", "process-compose.*", "ecosystem.config.*", "supervisord.conf", "okteto.y*ml", "crontab", "*.cron", "nodemon.json", ".air.toml", "air.toml", "modd.conf"},
 	},
 	{
+		name: "terraform", title: "what Terraform runs or loads", severity: Medium,
+		runs: "the program of an external data source even on plan, provisioners, modules and providers from elsewhere", when: "on terraform or tofu init, plan or apply", by: "Terraform, OpenTofu",
+		files: []string{"*.tf", "*.tf.json", "*.tofu", "*.tofu.json"}, about: "added lines with an external data source, a provisioner or a source", look: terraform,
+	},
+	{
 		name: "infrastructure-tool", title: "settings of an infrastructure tool", severity: Medium,
 		runs: "plugins, providers and hooks that it names", when: "on its next command in the folder", by: "Terraform, Terragrunt, Pulumi, Helm, Serverless and others",
 		files: []string{".terraformrc", "terraform.rc", ".terraform/**", "terragrunt.hcl", "root.hcl", "pulumi.y*ml", "pulumi.*.y*ml", "helmfile.y*ml", "serverless.*", "cdk.json", "samconfig.toml", "*.tfplan", "atlantis.y*ml", ".tflint.hcl", "kustomization.y*ml", "kubeconfig", ".kube/**"},
