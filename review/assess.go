@@ -20,13 +20,21 @@ func (cs *ChangeSet) Assessed() bool { return cs.Rules == risk.RulesVersion }
 
 // Assess applies the rules of package risk to every change and fills in the risks. It
 // reads the owned repository and the user's own git settings and hooks, never the workspace. Its
-// cost depends on the size of the changes.
-func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
+// cost depends on the size of the changes. On an error, the changes keep the risks that they had.
+func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err error) {
 	repo := git.Owned(cs.GitDir)
 	a := &assessment{set: cs, repo: repo, callers: callers{repo: repo}, room: semaphore.NewWeighted(maxJudging), folds: map[Path]*foldRisks{}}
+	before := make([][]risk.Risk, len(cs.Changes))
 	for i := range cs.Changes {
-		cs.Changes[i].Risks = nil
+		before[i], cs.Changes[i].Risks = cs.Changes[i].Risks, nil
 	}
+	defer func() {
+		for i := range cs.Changes {
+			if err != nil { // the risks by earlier rules hold back more than none
+				cs.Changes[i].Risks = before[i]
+			}
+		}
+	}()
 	var notes []string
 	g, within := errgroup.WithContext(ctx)
 	if len(cs.Changes) > 0 {
@@ -42,7 +50,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 		g.Go(func() (err error) { a.callers.files, err = callerFiles(within, repo, cs); return err })
 		g.Go(func() error { return a.judge(within) })
 	}
-	err := g.Wait()
+	err = g.Wait()
 	if err == nil && len(cs.Changes) > 0 {
 		err = a.called(ctx)
 	}

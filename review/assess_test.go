@@ -161,12 +161,13 @@ func TestALinkToAFolderOfHooksIsNotFollowedIntoTheRepository(t *testing.T) {
 
 func TestSettingsThatCannotBeReadFailTheAssessment(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.sh": "1\n"}).Prepare()
-	b.Write("a.sh", "2\n")
+	b.Write(".envrc", "2\n")
 	cs := b.Assess()
 	reviewtest.Write(t, b.InRepo(".git/config"), "[core\n")
 	if err := review.Assess(t.Context(), b.Workspace, cs); err == nil || !strings.Contains(err.Error(), "reading your git settings") {
 		t.Errorf("%v", err)
 	}
+	b.WantRisks(cs, ".envrc", "direnv")
 }
 
 // TestManyFilesOfOneKindHideNoOtherCaller has packages that Yarn keeps in the repository, which
