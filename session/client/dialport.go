@@ -16,7 +16,7 @@ import (
 // sandbox's. The end of the session closes it.
 func (s *Client) DialPort(ctx context.Context, id session.ID, port uint16) (conn net.Conn, err error) {
 	nothing := false
-	err = s.send(id, func(c control.Client) error {
+	err = s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error {
 		conn, err = c.DialPort(ctx, port)
 		nothing = errors.Is(err, ports.ErrNothingListens)
 		return err

@@ -13,7 +13,7 @@ import (
 // Ports lists the TCP ports on which programs in the sandbox of a running session listen,
 // ordered by port.
 func (s *Client) Ports(ctx context.Context, id session.ID) (found []ports.Listening, err error) {
-	err = s.send(id, func(c control.Client) error {
+	err = s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error {
 		found, err = c.Ports(ctx)
 		return err
 	})

@@ -10,23 +10,23 @@ import (
 
 // UpdateSandbox changes a running sandbox.
 func (s *Client) UpdateSandbox(ctx context.Context, id session.ID, change session.SandboxChange) error {
-	return s.send(id, func(c control.Client) error { return c.UpdateSandbox(ctx, change) })
+	return s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error { return c.UpdateSandbox(ctx, change) })
 }
 
 // PauseSandbox stops all programs of a running sandbox, which keeps its memory. Its idle time
 // and its time limit stop, too.
 func (s *Client) PauseSandbox(ctx context.Context, id session.ID) error {
-	return s.send(id, func(c control.Client) error { return c.Pause(ctx) })
+	return s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error { return c.Pause(ctx) })
 }
 
 // ResumeSandbox continues a paused sandbox.
 func (s *Client) ResumeSandbox(ctx context.Context, id session.ID) error {
-	return s.send(id, func(c control.Client) error { return c.Resume(ctx) })
+	return s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error { return c.Resume(ctx) })
 }
 
 // SnapshotSandbox stores the state of a running sandbox. request is a snapshot.Request.
 func (s *Client) SnapshotSandbox(ctx context.Context, id session.ID, request any) error {
-	return s.send(id, func(c control.Client) error { return c.Snapshot(ctx, request) })
+	return s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error { return c.Snapshot(ctx, request) })
 }
 
 // SetNetwork replaces the lists of a running sandbox, and closes the connections that are no

@@ -57,8 +57,8 @@ func supervised(t *testing.T) (*Client, session.ID, net.Listener) {
 	return s, id, listener
 }
 
-// A process starts after a snapshot was stored, which takes a long time.
-func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
+// A snapshot takes a long time to store, and a process, a pause and the rest wait for its end.
+func TestASupervisorIsResponsiveWhileACallHasToWait(t *testing.T) {
 	s, id, listener := supervised(t)
 	s.timeout = 300 * time.Millisecond // a ping counts as lost after three times this long
 	mux := http.NewServeMux()
@@ -67,6 +67,15 @@ func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 		time.Sleep(time.Second) // longer than that, and than the time to the first ping
 		_, _ = w.Write([]byte(`{"id":7}`))
 	})
+	late := func(answer string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(400 * time.Millisecond) // longer than the client waits without pings
+			_, _ = w.Write([]byte(answer))
+		}
+	}
+	mux.HandleFunc("POST /v1/sandbox", late(""))
+	mux.HandleFunc("POST /v1/sandbox/", late(""))
+	mux.HandleFunc("GET /v1/ports", late("[]"))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -76,6 +85,17 @@ func TestASupervisorIsResponsiveWhileAProcessHasToWait(t *testing.T) {
 	ran := errors.New("it runs")
 	if _, err := s.RunProcess(t.Context(), id, process.Request{}, func(process.Info) error { return ran }, nil); !errors.Is(err, ran) {
 		t.Errorf("run: %v", err)
+	}
+	for name, wait := range map[string]func() error{
+		"snapshot": func() error { return s.SnapshotSandbox(t.Context(), id, struct{}{}) },
+		"pause":    func() error { return s.PauseSandbox(t.Context(), id) },
+		"resume":   func() error { return s.ResumeSandbox(t.Context(), id) },
+		"update":   func() error { return s.UpdateSandbox(t.Context(), id, session.SandboxChange{}) },
+		"ports":    func() error { _, err := s.Ports(t.Context(), id); return err },
+	} {
+		if err := wait(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -101,6 +121,8 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
 			return err
 		},
+		"snapshot": func(s *Client, id session.ID) error { return s.SnapshotSandbox(t.Context(), id, struct{}{}) },
+		"dial":     func(s *Client, id session.ID) error { _, err := s.DialPort(t.Context(), id, 80); return err },
 		"attach": func(s *Client, id session.ID) error {
 			_, err := s.Attach(t.Context(), id, screen.Size{}, screen.Colors(0))
 			return err

@@ -29,6 +29,7 @@ type Client struct {
 	dir     string // the session's folder
 	http    *http.Client
 	timeout time.Duration
+	patient bool // waits for the beginning of an answer without a limit
 }
 
 // AnswerTimeout is how long a supervisor may take to begin an answer. Before some answers
@@ -57,7 +58,7 @@ func Dial(dir string, timeout time.Duration) Client {
 // detect a supervisor that hangs.
 func (c Client) Patient() Client {
 	patient := Dial(c.dir, 0)
-	patient.timeout = c.timeout
+	patient.timeout, patient.patient = c.timeout, true
 	return patient
 }
 

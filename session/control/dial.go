@@ -42,7 +42,9 @@ func (c Client) DialPort(ctx context.Context, port uint16) (relay.Conn, error) {
 		conn.Close()
 		return nil, fmt.Errorf("the control socket is a %T", conn)
 	}
-	_ = unixConn.SetDeadline(time.Now().Add(dialTimeout))
+	if !c.patient {
+		_ = unixConn.SetDeadline(time.Now().Add(dialTimeout))
+	}
 	stop := context.AfterFunc(ctx, func() { _ = unixConn.SetDeadline(time.Now()) })
 	dialed, err := requestPort(unixConn, port)
 	if !stop() && err == nil {
