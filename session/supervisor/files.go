@@ -50,6 +50,7 @@ func (a *fileAccess) Serve(ctx context.Context, connect func() (net.Conn, io.Rea
 		case <-ctx.Done():
 		}
 	}()
+	defer a.session.beginCall()() // a transfer has no other traffic that counts
 	a.relay.Serve(ctx, client, in)
 	return nil
 }

@@ -17,14 +17,15 @@ type activity struct {
 	begin time.Time
 	last  atomic.Int64 // nanoseconds since begin
 	open  atomic.Int64 // requests to the model without an outcome
-	calls atomic.Int64 // clients that follow a process
+	calls atomic.Int64 // open calls of clients
 }
 
 // noteActivity records activity: output, input, a request. It is called for every piece of
 // output, so it leaves all other work to the timer.
 func (a *activity) noteActivity() { a.last.Store(int64(time.Since(a.begin))) }
 
-// beginCall counts a client that follows a process until end is called.
+// beginCall counts a call of a client until end is called: one that follows a process, sends it
+// input or shows its terminal, a transfer of files, a snapshot.
 func (a *activity) beginCall() (end func()) {
 	a.calls.Add(1)
 	return func() {
@@ -34,7 +35,7 @@ func (a *activity) beginCall() (end func()) {
 }
 
 // lastActive returns when the session was last active. A session that waits for its model,
-// or one of whose processes a client follows, is active.
+// or that has an open call, is active.
 func (a *activity) lastActive(now time.Time) time.Time {
 	if a.open.Load() > 0 || a.calls.Load() > 0 {
 		return now
@@ -189,8 +190,8 @@ func (c sandboxControl) setIdleTimeout(limit time.Duration) error {
 }
 
 // lastActive returns when the session was last active: the last time of output, input, a
-// model request, or traffic of the egress proxy or a dialed port. If a client follows one
-// of its processes, it is now. s.idle.mu is held.
+// model request, or traffic of the egress proxy or a dialed port. While a call is open, it is
+// now. s.idle.mu is held.
 func (s *limits) lastActive(now time.Time) time.Time {
 	if moved := s.policy.egressBytes(); moved != s.idle.bytes {
 		s.idle.bytes = moved

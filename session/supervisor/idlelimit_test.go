@@ -1,9 +1,14 @@
 package supervisor
 
 import (
+	"io"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
+	"aibox/internal/screen"
+	"aibox/session/control"
 	"aibox/session/process"
 )
 
@@ -71,4 +76,62 @@ func TestASandboxOneOfWhoseProcessesIsFollowedIsActive(t *testing.T) {
 	if last := ps.sandbox.activity.lastActive(now); last.Equal(now) || now.Sub(last) > time.Minute {
 		t.Errorf("after the call it was last active %v ago", now.Sub(last))
 	}
+}
+
+// The bytes of these calls do not pass through anything that counts as activity.
+func TestASandboxIsActiveDuringACallOfItsFilesInputOrTerminals(t *testing.T) {
+	ps, _ := connected(t)
+	ps.sandbox.begin = time.Now().Add(-time.Hour)
+	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, &ps.sandbox.storing)
+	ps.sandbox.ports.start()
+	access := newFileAccess(&supervisor{run: ps.sandbox.run, sandbox: ps.sandbox})
+	shell, err := ps.Start(t.Context(), process.Request{Argv: []string{"sleep", "600"}, TTY: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func(client io.ReadWriteCloser, conn net.Conn) error{
+		"files": func(_ io.ReadWriteCloser, conn net.Conn) error {
+			return access.Serve(t.Context(), func() (net.Conn, io.Reader, error) { return conn, conn, nil })
+		},
+		"input": func(_ io.ReadWriteCloser, conn net.Conn) error { return ps.Input(t.Context(), shell.ID, conn, false) },
+		"terminal": func(client io.ReadWriteCloser, conn net.Conn) error {
+			term, err := ps.Terminal(shell.ID)
+			if err == nil {
+				go func() { _, _ = io.Copy(io.Discard, client) }()
+				term.Serve(conn, control.NewFrameReader(conn), screen.Size{Rows: 24, Cols: 80}, screen.Colors(0))
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, conn := net.Pipe()
+			reading := make(chan struct{})
+			over := make(chan error)
+			go func() { over <- call(client, &observed{Conn: conn, reading: reading}) }()
+			<-reading
+			now := time.Now()
+			if last := ps.sandbox.activity.lastActive(now); !last.Equal(now) {
+				t.Errorf("while the call is open, the sandbox was last active %v ago", now.Sub(last))
+			}
+			_ = client.Close()
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+			if last := ps.sandbox.activity.lastActive(now); last.Equal(now) {
+				t.Error("the call has no end")
+			}
+		})
+	}
+}
+
+// observed is a connection that reports its first read.
+type observed struct {
+	net.Conn
+	reading chan struct{}
+	once    sync.Once
+}
+
+func (o *observed) Read(p []byte) (int, error) {
+	o.once.Do(func() { close(o.reading) })
+	return o.Conn.Read(p)
 }

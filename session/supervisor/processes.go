@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -50,6 +51,7 @@ func newProcesses(s *sandbox) *processes {
 
 // Start starts a process, and returns when it runs or could not be run.
 func (ps *processes) Start(ctx context.Context, request process.Request) (process.Info, error) {
+	defer ps.sandbox.beginCall()() // it can wait for a snapshot
 	if err := request.Validate(); err != nil {
 		return process.Info{}, err
 	}
@@ -305,6 +307,7 @@ func (ps *processes) Input(ctx context.Context, id int, in io.Reader, end bool) 
 	if err != nil {
 		return err
 	}
+	defer ps.sandbox.beginCall()()
 	return p.input(ctx, in, end)
 }
 
@@ -350,7 +353,18 @@ func (ps *processes) Terminal(id int) (control.Terminal, error) {
 	if p.term == nil {
 		return nil, fault.New(fault.Usage, "process %d has no terminal", id)
 	}
-	return p.term, nil
+	return followedTerminal{p.term, &ps.sandbox.activity}, nil
+}
+
+// followedTerminal is the terminal of a process. The sandbox is not idle while a client shows it.
+type followedTerminal struct {
+	*terminal.Terminal
+	activity *activity
+}
+
+func (t followedTerminal) Serve(conn net.Conn, in control.FrameReader, size screen.Size, colors screen.Colors) {
+	defer t.activity.beginCall()()
+	t.Terminal.Serve(conn, in, size, colors)
 }
 
 var _ terminal.Line = (*running)(nil)

@@ -48,6 +48,7 @@ func (c sandboxControl) Snapshot(ctx context.Context, data json.RawMessage) erro
 	if err := c.awaitWatch(ctx); err != nil {
 		return err
 	}
+	defer c.beginCall()()
 	return c.pauser.snapshot(ctx, request)
 }
 
