@@ -9,7 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"aibox/audit"
 	"aibox/config"
+	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/session"
 	"aibox/session/queue"
@@ -159,5 +161,23 @@ func TestARepairNotifiesOfASessionWhoseSupervisorDied(t *testing.T) {
 	lines, err := os.ReadFile(received)
 	if err != nil || strings.Count(string(lines), "\n") != 3 || !strings.Contains(string(lines), `"event":"failed","session":"00001-a"`) {
 		t.Errorf("the command received %s, %v", lines, err)
+	}
+}
+
+// The supervisor could not undo the start, so it left the end of the session to the next repair.
+func TestARepairOfAQueuedSessionKeepsTheReasonOfItsFailedStart(t *testing.T) {
+	d := newFixture(t)
+	queued := newQueuer(d, "00001-a")
+	d.must(d.store.WriteSpec(queued.id, queued.spec))
+	d.must(d.store.WriteState(queued.id, session.State{Phase: session.Preparing, Queue: &session.Queue{Detached: true}}))
+	failed := session.FailedStart(fault.New(fault.Environment, "the image is gone"), queued.id)
+	d.must(d.append(queued.id, audit.AgentEnded, session.AgentEnd{ExitCode: failed.ExitCode, Fault: failed.Fault}))
+	d.must(queued.held.Close())
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	record, err := d.store.Load(queued.id)
+	d.must(err)
+	if end := record.State.Result; record.State.Phase != session.Ended || end == nil || end.Fault.Message != "the image is gone" {
+		t.Errorf("stored is %s, %+v", record.State.Phase, end)
 	}
 }

@@ -379,6 +379,9 @@ func (s *repairs) endQueued(ctx context.Context, record *session.Session, cause 
 		return err
 	}
 	result := session.FailedStart(cause, record.ID)
+	if end := s.store.History(record.ID).End; end != nil && end.Fault != nil { // the supervisor could not undo its start
+		result.Fault = end.Fault
+	}
 	record.State = session.State{
 		Phase: session.Ended, Queue: record.State.Queue, Supervisor: record.State.Supervisor, ImageID: record.State.ImageID, Ended: session.Now(), Result: &result,
 	}

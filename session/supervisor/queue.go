@@ -110,10 +110,18 @@ func (s *supervisor) keepsRecord() bool {
 }
 
 // recordFailedStart stores why a queued session never started, and notifies its user.
-// watched reports whether a client showed it until then.
+// watched reports whether a client showed it until then. If the start could not be undone, it
+// only logs the reason: the next repair completes the undo, for which it needs the stored state,
+// and then does the rest.
 func (s *supervisor) recordFailedStart(cause error, watched bool) {
 	result := session.FailedStart(cause, s.id)
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "fault": result.Fault})
+	if s.isUndoIncomplete() {
+		if err := errors.Join(s.record.Close(), s.log.Close()); err != nil {
+			fmt.Fprintln(os.Stderr, "closing the log of the failed start:", err)
+		}
+		return
+	}
 	s.freeReserve(session.ReleaseEndReserve)
 	s.freeReserve(session.ReleaseResultReserve)
 	err := s.save(func(st *session.State) {
