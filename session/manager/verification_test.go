@@ -71,7 +71,8 @@ func TestAVerificationResultExplainsItsFailure(t *testing.T) {
 	}{
 		{session.Result{ExitCode: 2, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, `"make test" ended with exit code 2`},
 		{session.Result{ExitCode: -1, Signal: 9, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, "signal 9"},
-		{session.Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was ended after 1m"},
+		{session.Result{ExitCode: -1, Fault: session.FailureOf(session.TimeLimitFault(time.Minute))}, fault.Limit, "was ended after 1m"},
+		{session.Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was aborted: shell did not"},
 		{session.Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
 		{session.Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "was aborted: shell did not"},
 	} {

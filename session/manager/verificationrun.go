@@ -127,7 +127,7 @@ func (v *VerificationRun) applyResult(ended session.Session) {
 	failed := fault.New(kind, "the verification by %q was aborted: %s", command, result.Fault.Message)
 	failed.Hints = result.Fault.Hints
 	switch {
-	case kind == fault.Limit:
+	case kind == fault.Limit && result.Fault.Message == session.TimeLimitFault(time.Duration(ended.Timeout)).Message:
 		failed = fault.New(kind, "the verification by %q was ended after %s", command, amount.Span(time.Duration(ended.Timeout))).
 			Hint("--verify-timeout sets another limit")
 	case kind == fault.Interrupted:

@@ -219,7 +219,7 @@ func (s *limits) limitTime() {
 		if s.pausesAtLimit() {
 			return
 		}
-		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
+		s.end(session.TimeLimitFault(limit).
 			Hint("%s", s.hintKept("--timeout sets another limit")))
 	})
 }
