@@ -33,6 +33,14 @@ func hanging(t *testing.T) *Backend {
 func TestADaemonThatHangsDoesNotHoldUpASession(t *testing.T) {
 	b := hanging(t)
 	one := &sandbox{backend: b, api: b.api, id: "0"}
+	networks := newNetworks(b, Options{Leases: t.TempDir()})
+	other := newNetworks(b, Options{Leases: t.TempDir()})
+	creating, err := other.lease("pool") // as another process that creates a network has it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer creating.release()
+	pool := []runtime.Network{{ID: "1", Bridge: "aibox-1"}}
 	for name, call := range map[string]func(context.Context) error{
 		"connect": b.checkVersion,
 		"info":    func(ctx context.Context) error { _, err := b.Info(ctx); return err },
@@ -42,6 +50,13 @@ func TestADaemonThatHangsDoesNotHoldUpASession(t *testing.T) {
 		"pause":   one.Pause,
 		"resume":  one.Resume,
 		"destroy": one.Destroy,
+		"image":   func(ctx context.Context) error { _, err := b.Image(ctx, "debian:13"); return err },
+		"volumes": func(ctx context.Context) error { _, err := b.volumes(ctx, runtime.Spec{Image: "0"}); return err },
+		"acquire": func(ctx context.Context) error { _, err := networks.Acquire(ctx, "0abc-shell"); return err },
+		"take":    func(ctx context.Context) error { _, _, _, err := networks.free(ctx, pool); return err },
+		"make":    func(ctx context.Context) error { _, _, err := networks.make(ctx); return err },
+		"create":  func(ctx context.Context) error { _, err := networks.create(ctx, "aibox-2", defaultPool); return err },
+		"wait":    func(ctx context.Context) error { _, _, err := other.make(ctx); return err },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := call(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/mount"
 
 	"aibox/internal/fault"
@@ -37,11 +38,22 @@ var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID
 
 // Image resolves a reference to an image's id.
 func (b *Backend) Image(ctx context.Context, ref string) (runtime.ImageID, error) {
-	found, err := b.api.ImageInspect(ctx, ref)
+	found, err := b.inspectImage(ctx, ref)
 	if err != nil {
-		return "", b.imageError(ref, err)
+		return "", err
 	}
 	return runtime.ImageID(found.ID), nil
+}
+
+func (b *Backend) inspectImage(ctx context.Context, ref string) (found image.InspectResponse, err error) {
+	err = b.answered(ctx, "inspecting the image", func(ctx context.Context) (err error) {
+		found, err = b.api.ImageInspect(ctx, ref)
+		return err
+	})
+	if err != nil {
+		return image.InspectResponse{}, b.imageError(ref, err)
+	}
+	return found, nil
 }
 
 // imageError explains why an image could not be inspected.

@@ -80,7 +80,10 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 	// is not leased. Waiting for that is cheaper than creating another network.
 	for _, pause := range []time.Duration{0, clearing} {
 		time.Sleep(pause)
-		candidate, held, busy := n.free(ctx, all)
+		candidate, held, busy, err := n.free(ctx, all)
+		if err != nil {
+			return runtime.Network{}, err
+		}
 		if held != nil {
 			return n.take(candidate, held, session)
 		}
@@ -97,19 +100,23 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 
 // free leases the first network that is not leased and that no container uses. The
 // lease is nil when there is none; busy reports that an unleased one is still used.
-func (n *Networks) free(ctx context.Context, all []runtime.Network) (found runtime.Network, held *lease, busy bool) {
+func (n *Networks) free(ctx context.Context, all []runtime.Network) (found runtime.Network, held *lease, busy bool, err error) {
 	for _, candidate := range all {
 		held, err := n.lease(candidate.Bridge)
 		if err != nil {
 			continue // leased
 		}
-		if n.unused(ctx, candidate.ID) {
-			return candidate, held, false
+		unused, err := n.unused(ctx, candidate.ID)
+		if unused {
+			return candidate, held, false, nil
 		}
 		held.release()
+		if err != nil {
+			return runtime.Network{}, nil, false, err
+		}
 		busy = true
 	}
-	return runtime.Network{}, nil, busy
+	return runtime.Network{}, nil, busy, nil
 }
 
 func (n *Networks) take(network runtime.Network, held *lease, session string) (runtime.Network, error) {
@@ -160,7 +167,12 @@ func (n *Networks) Prune(ctx context.Context, dryRun bool) ([]runtime.Network, e
 		if err != nil {
 			continue
 		}
-		if n.unused(ctx, network.ID) {
+		unused, err := n.unused(ctx, network.ID)
+		if err != nil {
+			held.release()
+			return removed, errors.Join(append(errs, err)...)
+		}
+		if unused {
 			switch err := n.remove(ctx, network, held, dryRun); {
 			case err == nil:
 				removed = append(removed, network)
@@ -190,9 +202,9 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
 		return nil, err
 	}
-	found, err := n.api.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelPool))})
+	found, err := n.networks(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelPool))})
 	if err != nil {
-		return nil, n.backend.unreachable(err)
+		return nil, err
 	}
 	var networks []runtime.Network
 	mode := n.gatewayMode()
@@ -203,6 +215,15 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	}
 	sorting.Func(networks, func(a, b *runtime.Network) int { return strings.Compare(a.Bridge, b.Bridge) })
 	return networks, nil
+}
+
+// networks lists networks of the daemon.
+func (n *Networks) networks(ctx context.Context, which network.ListOptions) (found []network.Summary, err error) {
+	err = n.backend.answered(ctx, "listing the networks", func(ctx context.Context) (err error) {
+		found, err = n.api.NetworkList(ctx, which)
+		return err
+	})
+	return found, n.backend.unreachable(err)
 }
 
 // gatewayMode returns the value of optionMode; empty for a daemon that does not have it.
@@ -235,8 +256,16 @@ func networkOf(f network.Summary, mode string) (runtime.Network, bool) {
 	return runtime.Network{ID: f.ID, Bridge: f.Name, Gateway: gateway, Subnet: subnet}, true
 }
 
-// unused reports whether the network exists and no container uses it.
-func (n *Networks) unused(ctx context.Context, id string) bool {
-	found, err := n.api.NetworkInspect(ctx, id, network.InspectOptions{})
-	return err == nil && len(found.Containers) == 0
+// unused reports whether the network exists and no container uses it. The only error is that of a
+// daemon that gives no answer.
+func (n *Networks) unused(ctx context.Context, id string) (bool, error) {
+	var found network.Inspect
+	err := n.backend.answered(ctx, "inspecting a network", func(ctx context.Context) (err error) {
+		found, err = n.api.NetworkInspect(ctx, id, network.InspectOptions{})
+		return err
+	})
+	if isHanging(err) {
+		return false, err
+	}
+	return err == nil && len(found.Containers) == 0, nil
 }

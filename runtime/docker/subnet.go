@@ -18,7 +18,11 @@ import (
 // make creates a network on the first free subnet. It takes the lease first, so that no
 // other process can use the network meanwhile.
 func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
-	lock, err := n.lockPool(ctx)
+	var lock *lease
+	err := n.backend.answeredWithin(ctx, startTimeout, "waiting for the networks of other sessions", func(ctx context.Context) (err error) {
+		lock, err = n.lockPool(ctx)
+		return err
+	})
 	if err != nil {
 		return runtime.Network{}, nil, err
 	}
@@ -63,14 +67,18 @@ func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix)
 	if mode := n.gatewayMode(); mode != "" {
 		options[optionMode] = mode
 	}
-	made, err := n.api.NetworkCreate(ctx, name, network.CreateOptions{
-		Driver:     "bridge",
-		EnableIPv6: &noIPv6,
-		IPAM:       &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: gateway.String()}}},
-		// Not Internal: from Docker 26 on such a network has no default route, and
-		// the gateway's address would be out of reach.
-		Options: options,
-		Labels:  map[string]string{labelPool: "1"},
+	var made network.CreateResponse
+	err := n.backend.answered(ctx, "creating a network", func(ctx context.Context) (err error) {
+		made, err = n.api.NetworkCreate(ctx, name, network.CreateOptions{
+			Driver:     "bridge",
+			EnableIPv6: &noIPv6,
+			IPAM:       &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: gateway.String()}}},
+			// Not Internal: from Docker 26 on such a network has no default route, and
+			// the gateway's address would be out of reach.
+			Options: options,
+			Labels:  map[string]string{labelPool: "1"},
+		})
+		return err
 	})
 	if err != nil {
 		return runtime.Network{}, n.backend.unreachable(err)
@@ -80,9 +88,9 @@ func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix)
 
 // usedSubnets returns the subnets of all networks of the daemon.
 func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
-	found, err := n.api.NetworkList(ctx, network.ListOptions{})
+	found, err := n.networks(ctx, network.ListOptions{})
 	if err != nil {
-		return nil, n.backend.unreachable(err)
+		return nil, err
 	}
 	var used []netip.Prefix
 	for _, f := range found {

@@ -26,9 +26,9 @@ const (
 // no limit of the sandbox covers, so each becomes a tmpfs. It refuses a volume in which the
 // agent's work would be lost.
 func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, error) {
-	found, err := b.api.ImageInspect(ctx, string(spec.Image))
+	found, err := b.inspectImage(ctx, string(spec.Image))
 	if err != nil {
-		return nil, b.imageError(string(spec.Image), err)
+		return nil, err
 	}
 	if found.Config == nil {
 		return nil, nil
