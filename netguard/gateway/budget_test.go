@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"aibox/netguard/gateway/price"
 )
@@ -152,6 +154,18 @@ func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {
 				t.Errorf("%+v after %d questions", event, questions.Load())
 			}
 		})
+	}
+}
+
+// The question stays open, and the session's end would take it away from the user.
+func TestARequestThatIsGivenUpDuringAQuestionReachesNoLimit(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	g := &Gateway{tokenLimit: 100, ledger: newLedger(), patience: time.Hour, asking: make(chan struct{}, 1)}
+	g.askMore = func(context.Context, Limit, int64) bool { cancel(); return false }
+	g.ledger.settle(nil, reservation{tokens: 100})
+	c := &call{event: Event{Generates: true}, endpoint: &endpoint{}}
+	if refusal, err := g.reserveBudget(gone, c, 100); refusal != nil || !errors.Is(err, errGone) || c.event.Limit != 0 {
+		t.Errorf("%+v, %v, the limit %v", refusal, err, c.event.Limit)
 	}
 }
 

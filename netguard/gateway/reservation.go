@@ -46,6 +46,9 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 	defer timeout.Stop()
 	for {
 		g.awaitBudget(ctx, c)
+		if ctx.Err() != nil { // nobody has decided: the question can still be open
+			return nil, errGone
+		}
 		admitted, changed := g.ledger.admit(part, g.tokenLimit, g.costLimit)
 		if admitted {
 			c.reserved = &part

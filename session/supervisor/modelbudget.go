@@ -71,8 +71,20 @@ const budgetWait = 10 * time.Minute
 // askForBudget asks the user whether to raise a limit that the session has reached to a
 // multiple, times, of its first amount, and waits for the decision. In an unattended
 // session it does not ask, because the session must not wait. The decision is valid even if
-// the request that waits for it is given up.
+// the request that waits for it is given up. A yes to a smaller multiple is followed by
+// another question.
 func (s *limits) askForBudget(ctx context.Context, what string, times int64) bool {
+	for s.budgets.times(what) < times {
+		if !s.askOnce(ctx, what, times) {
+			return false
+		}
+	}
+	return true
+}
+
+// askOnce waits for the decision about the open question about a limit, or asks it if there is
+// none.
+func (s *limits) askOnce(ctx context.Context, what string, times int64) bool {
 	if _, watched := s.requests.watched(); !watched {
 		return false
 	}

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"aibox/agents"
 	"aibox/config"
@@ -97,4 +99,45 @@ func TestModelWithoutAPriceIsRefusedUnderACostLimit(t *testing.T) {
 	if err := s.checkPrices(pricedServer{}, []string{"unknown"}); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAYesRaisesABudgetOnlyAsFarAsItsQuestionSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := limited(t, time.Hour)
+		s.launch.Spec.MaxTokens = 1000
+		watching, leave := context.WithCancel(t.Context())
+		defer leave()
+		go func() { _ = s.WatchRequests(watching, func(any) error { return nil }) }()
+		synctest.Wait()
+		ask := func(ctx context.Context, times int64) <-chan bool {
+			granted := make(chan bool, 1)
+			go func() { granted <- s.askForBudget(ctx, session.RequestTokens, times) }()
+			synctest.Wait()
+			return granted
+		}
+		short, giveUp := context.WithCancel(t.Context())
+		first := ask(short, 2)
+		giveUp()
+		if <-first {
+			t.Error("a request that was given up was granted")
+		}
+		second := ask(t.Context(), 3)
+		for i, want := range []string{"raise the limit to 2000 tokens", "raise the limit to 3000 tokens"} {
+			open := s.requests.pending()
+			if len(open) != 1 || open[0].Yes != want {
+				t.Fatalf("question %d: open are %+v", i, open)
+			}
+			if err := s.Answer(open[0].ID, string(session.AnswerYes)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if !<-second {
+			t.Error("it was not granted")
+		}
+		if !<-ask(t.Context(), 3) || len(s.requests.pending()) != 0 {
+			t.Error("what the user has granted is asked again")
+		}
+		s.timeLimit.stop()
+	})
 }
