@@ -59,7 +59,7 @@ type accessQuestion struct {
 	waits  int
 	over   chan struct{}
 	answer session.Answer // set when over is closed; empty for none
-	late   bool           // set when over is closed: its time was over
+	why    string         // set with an empty answer: why there is none
 }
 
 // accessRefusal is a destination that is refused without a question.
@@ -202,9 +202,10 @@ func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, 
 	var err error
 	if answer == session.AnswerSession || answer == session.AnswerAlways {
 		if err = a.approve(netguard.Rule{Pattern: pattern, Source: session.ApprovedLater}); err != nil {
-			answer = ""
+			answer, q.why = "", "your answer could not be applied"
 		}
 	}
+	_, watched := a.queue.watched()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, d)
@@ -213,32 +214,33 @@ func (a *accessQuestions) end(d netguard.Destination, pattern netguard.Pattern, 
 		a.refused[d] = accessRefusal{why: "you refused it when the session asked"}
 	case answer == session.AnswerOnce && q.waits == 0:
 		a.granted[d] = time.Now().Add(onceFor)
-	case answer == "" && !early:
-		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), "the question had no answer within " + amount.Span(a.timeout)}
+	case answer != "" || q.why != "":
+	case !early:
+		q.why = "the question had no answer within " + amount.Span(a.timeout)
+		a.refused[d] = accessRefusal{time.Now().Add(unansweredPause), q.why}
+	case !watched:
+		q.why = "no terminal is attached any more to ask you"
+	default:
+		q.why = "the session asks no more questions"
 	}
-	q.answer, q.late = answer, !early
+	q.answer = answer
 	close(q.over)
 	return err
 }
 
-// result returns the decision after the end of a question. The policy may have changed meanwhile, and
+// result returns the decision after an answer. The policy may have changed meanwhile, and
 // an answer allows nothing that the new policy refuses for another reason.
 func (a *accessQuestions) result(d netguard.Destination, q *accessQuestion) AccessDecision {
-	verdict := a.decide(d)
+	verdict, answer := a.decide(d), q.answer
 	switch {
-	case verdict.Allowed, q.answer == session.AnswerOnce && verdict.Reason.Askable():
+	case verdict.Allowed, answer == session.AnswerOnce && verdict.Reason.Askable():
 		return AccessDecision{Allowed: true}
-	case q.answer == session.AnswerDeny:
+	case answer == session.AnswerDeny:
 		return AccessDecision{Reason: "you refused it"}
-	case q.answer != "" || !verdict.Reason.Askable():
-		return AccessDecision{}
-	case q.late:
-		return AccessDecision{Reason: "the question had no answer within " + amount.Span(a.timeout)}
+	case answer == "" && verdict.Reason.Askable():
+		return AccessDecision{Reason: q.why}
 	}
-	if _, watched := a.queue.watched(); !watched {
-		return AccessDecision{Reason: "the last terminal that could ask you was closed"}
-	}
-	return AccessDecision{Reason: "the question ended without an answer"}
+	return AccessDecision{}
 }
 
 // policyChanged ends the questions that a new policy decides.

@@ -266,7 +266,7 @@ func TestQuestionsAreRefusedWhenTheLastClientLeaves(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if got := <-decided; got.Allowed || got.Reason != "the last terminal that could ask you was closed" {
+	if got := <-decided; got.Allowed || got.Reason != "no terminal is attached any more to ask you" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -290,7 +290,9 @@ func TestAnAnswerAfterTheToolGaveUpIsValidForItsNextAttempt(t *testing.T) {
 		third := a.connect("example.org:443")
 		a.only() // it asks again
 		a.queue.close()
-		<-third
+		if got := <-third; got.Reason != "the session asks no more questions" {
+			t.Errorf("after the last question: %+v", got)
+		}
 	})
 }
 
@@ -466,4 +468,19 @@ func TestAllowingTheHostAnswersTheQuestionAboutIt(t *testing.T) {
 	if err := <-watching; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+func TestAnAnswerThatCouldNotBeAppliedRefusesTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t, time.Minute)
+		defer a.watch()()
+		a.accessQuestions.approve = func(netguard.Rule) error { return errors.New("the proxy has ended") }
+		asked := a.connect("example.org:443")
+		if err := a.queue.answer(a.only().ID, session.AnswerSession); err == nil {
+			t.Error("the user is told that it was applied")
+		}
+		if got := <-asked; got.Allowed || got.Reason != "your answer could not be applied" {
+			t.Errorf("%+v", got)
+		}
+	})
 }
