@@ -37,8 +37,16 @@ type History struct {
 	ContinuedBy  ID          // the session that continues this one
 	container    string
 	sandbox      runtime.Process
+	claimed      *claimed
 	discarded    bool
 	whole        bool // the log could be read to its recorded end, so it proves what has not happened
+}
+
+// claimed is the data of the event sandbox.claimed: what a claim sets in the sandbox's spec.
+type claimed struct {
+	Tenant   Tenant `json:"tenant"`
+	Template string `json:"template"`
+	Name     string `json:"name"`
 }
 
 // AgentEnd is the data of the event agent.ended.
@@ -63,6 +71,11 @@ func (s Store) History(id ID) History {
 		switch e.Type.Today() {
 		case audit.SessionStarted:
 			h.started = e
+		case audit.SandboxClaimed:
+			var claim claimed
+			if json.Unmarshal(e.Data, &claim) == nil {
+				h.claimed = &claim
+			}
 		case audit.SandboxStarted:
 			h.container, h.sandbox = data.ID, data.Sandbox
 		case audit.AgentStarted:
@@ -195,10 +208,16 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 		Network    string `json:"network"`
 		Inference  string `json:"inference"`
 		Image      string `json:"image"`
+
+		Sandbox *SandboxSpec `json:"sandbox"`
 	}
 	_ = json.Unmarshal(h.started.Data, &started) // the zero value is used after an error
-	spec := Spec{ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository}
+	spec := Spec{ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository, Sandbox: started.Sandbox}
 	spec.Run = config.Run{Network: started.Network, Inference: started.Inference, Image: started.Image}
+	if spec.Sandbox != nil && h.claimed != nil {
+		spec.Sandbox.Tenant, spec.Sandbox.Template, spec.Sandbox.Name = h.claimed.Tenant, h.claimed.Template, h.claimed.Name
+		spec.Sandbox.Warm, spec.Sandbox.Claimed = nil, true
+	}
 	if spec.Agent == "" {
 		_, spec.Agent, _ = strings.Cut(string(id), "-")
 	}

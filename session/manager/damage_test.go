@@ -104,6 +104,43 @@ func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
 	}
 }
 
+// A sandbox without its spec was taken for a session with an agent, which its tenant cannot see.
+func TestASandboxWhoseSpecIsDamagedStaysTheSandboxOfItsTenant(t *testing.T) {
+	for name, c := range map[string]struct {
+		started session.SandboxSpec
+		claim   map[string]any
+	}{
+		"created": {session.SandboxSpec{Tenant: "acme", Template: "python", User: "user", Labels: session.Labels{Name: "mine"}}, nil},
+		"claimed": {
+			session.SandboxSpec{Template: "python", User: "user", Warm: &session.WarmStart{}},
+			map[string]any{"tenant": "acme", "template": "python", "name": "mine"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			id := session.ID("00001-" + session.SandboxAgent)
+			d.must(os.MkdirAll(d.store.Dir(id), 0o700))
+			d.must(d.append(id, audit.SessionStarted, map[string]any{"agent": session.SandboxAgent, "network": "none", "image": "i", "sandbox": c.started}))
+			d.must(d.append(id, audit.AgentStarted, nil))
+			if c.claim != nil {
+				d.must(d.append(id, audit.SandboxClaimed, c.claim))
+			}
+			state := session.State{Phase: session.Running, Started: session.Now(), Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}
+			d.must(d.store.WriteState(id, state))
+			d.must(os.WriteFile(filepath.Join(d.store.Dir(id), session.SpecFile), []byte("{"), 0o600))
+			repaired, err := d.Repair(t.Context())
+			d.must(err)
+			record := d.loaded(id)
+			if len(repaired) != 1 || !record.IsSandbox() || record.Sandbox.Tenant != "acme" || record.Sandbox.User != "user" || record.Labels().Name != "mine" || record.Sandbox.Warm != nil {
+				t.Fatalf("repaired is %+v, the sandbox %+v", repaired, record.Sandbox)
+			}
+			if end := record.State.Result; end == nil || end.Changes.Unknown != "" || record.Sandbox.Claimed != (c.claim != nil) {
+				t.Errorf("it ended with %+v: %+v", end, record.Sandbox)
+			}
+		})
+	}
+}
+
 // Without the state before the last step, the log still proves that there is work.
 func TestALostStateNeverRemovesWork(t *testing.T) {
 	for name, lose := range map[string]func(*fixture, string){
