@@ -108,14 +108,17 @@ func (d *dialedPorts) add(port uint16, conn relay.Conn) {
 func (d *dialedPorts) remove(port uint16, conn relay.Conn, received, sent int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.last = time.Now()
 	p := d.byNumber[port]
+	if p == nil { // logClosed did not wait for it any longer
+		return
+	}
 	p.open = slices.DeleteFunc(p.open, func(other relay.Conn) bool { return other == conn })
 	p.counts.Received += received
 	p.counts.Sent += sent
-	d.last = time.Now()
 }
 
-// logClosed logs the traffic of each port. No connection is open any more.
+// logClosed logs the traffic of each port, without that of connections that are still open.
 func (d *dialedPorts) logClosed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

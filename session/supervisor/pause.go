@@ -41,9 +41,6 @@ func (p *pauser) start(ctx context.Context, s *supervisor, container runtime.San
 	p.session, p.container, p.watching, p.silent = s, container, ctx, make(chan error, 1)
 	p.watch()
 	close(p.started)
-	if spec := s.launch.Spec.Sandbox; spec != nil && spec.OnTimeout == session.Pause {
-		s.pauseAtLimit = p.pauseAtLimit
-	}
 	return p.silent
 }
 
@@ -153,9 +150,14 @@ func (p *pauser) end() bool {
 	return !p.session.state().Paused.IsZero()
 }
 
-// pauseAtLimit pauses the sandbox at the end of its time. If that fails, it ends the
-// sandbox.
-func (p *pauser) pauseAtLimit() {
+// pauseAtLimit pauses the sandbox at the end of its time, which a short one reaches before start. If
+// that fails, it ends the sandbox.
+func (p *pauser) pauseAtLimit(ended <-chan struct{}) {
+	select {
+	case <-p.started:
+	case <-ended:
+		return
+	}
 	err := p.pause(context.Background())
 	if err != nil && fault.KindOf(err) != fault.Conflict {
 		fmt.Fprintln(os.Stderr, "pausing at the end of the time:", err)

@@ -364,8 +364,11 @@ func (p *policy) apply(rules netguard.Policy, proxy Proxy, event audit.PolicyCha
 	if p.changed != nil {
 		p.changed()
 	}
-	if p.narrow != nil {
-		p.narrow()
+	p.mu.Lock()
+	narrow := p.narrow
+	p.mu.Unlock()
+	if narrow != nil {
+		narrow()
 	}
 	return changed, nil
 }

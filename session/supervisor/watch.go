@@ -28,6 +28,9 @@ type sandboxOutcome struct {
 func (s *supervisor) markRunning() error {
 	s.pauser.mu.Lock() // a change of the idle time comes before this or after it
 	defer s.pauser.mu.Unlock()
+	if spec := s.launch.Spec.Sandbox; spec != nil && spec.OnTimeout == session.Pause {
+		s.pauseAtLimit = func() { s.pauser.pauseAtLimit(s.ended) }
+	}
 	s.limitTime()
 	s.limitIdleTime()
 	return s.save(func(st *session.State) {
