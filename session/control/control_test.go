@@ -292,6 +292,13 @@ func TestPolicyChangesReachTheSession(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	many := make([]string, 2000)
+	for i := range many {
+		many[i] = fmt.Sprintf("host-%d.of-a-long-list.example", i)
+	}
+	if err := c.ChangePolicy(t.Context(), many, nil, "", &got); err != nil || !slices.Equal(got["allow"], many) {
+		t.Errorf("a long list: %d of %d entries, %v", len(got["allow"]), len(many), err)
+	}
 	for _, allow := range [][]string{{"*"}, nil} {
 		var refused *RefusedError
 		if err := c.ChangePolicy(t.Context(), allow, nil, "", &got); !errors.As(err, &refused) || refused.Kind() != fault.Usage {

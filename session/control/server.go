@@ -39,7 +39,8 @@ import (
 //	                          change; while a client reads this, the session asks the user
 //	POST /v1/policy?allow=ENTRY&deny=ENTRY&reason=TEXT
 //	                          add entries to the lists of the network policy, each field any
-//	                          number of times; the answer is the new lists as JSON
+//	                          number of times, or in a body with the fields allow and deny as
+//	                          JSON; the answer is the new lists as JSON
 //	POST /v1/extend?by=DURATION
 //	                          extend the session's time limit
 //	POST /v1/stop?reason=TEXT&grace=DURATION
@@ -70,6 +71,8 @@ import (
 //	POST /v1/sandbox/network?reason=TEXT
 //	                          replace the lists of its network policy; the body is JSON
 //	POST /v1/sandbox/claim    claim a warm sandbox; the body is JSON
+//	POST /v1/sandbox/snapshot store the sandbox's state; the body is a snapshot.Request, and
+//	                          the answer follows when it is stored
 //	POST /v1/sandbox/pause
 //	POST /v1/sandbox/resume
 
