@@ -23,7 +23,7 @@ type Summary struct {
 	Discarded int   `json:"discarded"`
 }
 
-// Totals are the counts of a whole session, in the data of its BoxDestroyed event. The log
+// Totals are the counts of a whole session, in the data of its SandboxDestroyed event. The log
 // has repeated accesses only once, and not all if there are very many.
 type Totals struct {
 	Calls   int            `json:"calls"`

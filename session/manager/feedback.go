@@ -174,7 +174,8 @@ func (s *feedbacks) changeFeedback(ctx context.Context, id session.ID, change fu
 // SendFeedback sends the unsent feedback on the work of the session from to the session to,
 // which continues it and whose folder exists. It marks the feedback as sent and returns it
 // as a part of the prompt, empty for none. If keep is set, the session to inherits the
-// feedback as unsent instead. The caller holds the lock of from.
+// feedback as unsent instead. The record of from says that to continues it, so no command
+// changes its feedback.
 func (s *feedbacks) SendFeedback(from, to session.ID, keep bool) (text string, err error) {
 	f, err := s.Feedback(from)
 	if err != nil {

@@ -41,7 +41,7 @@ func (v *modelHealth) onDeath(dead func(auditlog.ModelCall)) {
 	v.arm()
 }
 
-// stop ends watch and listen.
+// stop ends the reports of onSilence and onDeath.
 func (v *modelHealth) stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
