@@ -93,8 +93,11 @@ func TestUnpackedDependenciesAreFoldedButWorkIsListed(t *testing.T) {
 // characters of a text, and programs that are only found in binary files.
 func TestBinaryFilesOfAFoldedFolderAreJudgedAsSuch(t *testing.T) {
 	for _, c := range []struct{ name, content, rule string }{
-		{"images/more.png", "", ""}, {"images/a.jar", "PK\x03\x04\x00", "program"}, {"images/a.bin", "MZ\x90\x00", "program"},
-		{"images/a.js", "run()\x00", "hidden-diff"}, {"images/b.txt", "a\x1b[2J\n", "control"},
+		{"images/more.png", "", ""},
+		{"images/a.jar", "PK\x03\x04\x00", "program"},
+		{"images/a.bin", "MZ\x90\x00", "program"},
+		{"images/a.js", "run()\x00", "hidden-diff"},
+		{"images/b.txt", "a\x1b[2J\n", "control"},
 		{"images/long.bin", strings.Repeat("x", risk.MaxContent+1), "large-file"},
 	} {
 		b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()

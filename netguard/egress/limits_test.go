@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -271,7 +272,8 @@ func TestAReadEndsBeforeItsBytesOnlyWithARefusal(t *testing.T) {
 	for range 1_000_000 {
 		n, err := conn.Read(make([]byte, size))
 		b.refund(netguard.Host{}, down, int64(n))
-		if problem, ok := err.(*refusal); n < size && err == nil || ok && problem == nil {
+		var problem *refusal
+		if n < size && (err == nil || errors.As(err, &problem) && problem == nil) {
 			t.Fatalf("%d bytes, %#v", n, err)
 		}
 	}

@@ -85,7 +85,8 @@ var cases = map[string]struct{ yes, no []*File }{
 			{Path: "b/.gitattributes", OldPath: "a/.gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}},
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("*.key filter=crypt\n")}, New: Side{Mode: symlink, Content: []byte("elsewhere")}},
 		},
-		[]*File{plain(".gitattributes", "\"my file.txt\" text\n\"a \\303\\251 b\" -text\n"),
+		[]*File{
+			plain(".gitattributes", "\"my file.txt\" text\n\"a \\303\\251 b\" -text\n"),
 			plain(".gitattributes", "* text=auto\n*.go diff=golang linguist-generated -whitespace\nfilter text\n# * -filter\n"), plain("attributes", "* -filter\n"),
 			edited(".gitattributes", "*.key filter=crypt\n", "# keys\n\n*.key filter=crypt\n*.sh text eol=lf\n"),
 			{Path: ".gitattributes", Old: Side{Mode: "100644", Content: []byte("* text=auto\n")}},
@@ -191,7 +192,8 @@ var cases = map[string]struct{ yes, no []*File }{
 
 	"go-build":    {[]*File{edited("go.mod", "module a\n", "module a\n\nreplace b => ../c\n"), plain("go.work", "use .\n"), edited("go.mod", "module a\n", "module a\ntoolchain go9\n")}, []*File{edited("go.mod", "module a\nrequire b v1\n", "module a\n"), edited("go.mod", "module a\n", "module a\n// a comment\n")}},
 	"go-generate": {[]*File{plain("a.go", "package a\n//go:generate sh -c x\n")}, []*File{plain("a.go", "package a\n// go:generate is a thing\n"), edited("a.go", "//go:generate x\n", "//go:generate x\npackage a\n")}},
-	"cgo": {[]*File{plain("a.go", "package a\n// #cgo LDFLAGS: -x\nimport \"C\"\n"), plain("a.go", "import (\n\t\"C\"\n)\n"), plain("a.go", "//go:linkname a b\n"),
+	"cgo": {[]*File{
+		plain("a.go", "package a\n// #cgo LDFLAGS: -x\nimport \"C\"\n"), plain("a.go", "import (\n\t\"C\"\n)\n"), plain("a.go", "//go:linkname a b\n"),
 		plain("a.go", "import (\"C\")\n"), plain("a.go", "import(\"C\"; \"fmt\")\n"), plain("a.go", "import \"fmt\"; import \"C\"\n"), plain("a.go", "import /* x */ \"C\"\n"), plain("a.go", "*/ import `C` // x\n"),
 		plain("a.go", "//\u2003#cgo LDFLAGS: -x\n"), plain("a.go", "/*\n\u00a0#cgo LDFLAGS: -x\n*/\n"), plain("a.go", "/* a */ /* #cgo LDFLAGS: -x */\n"), plain("a.go", "// #cgo\tLDFLAGS: -x\n"),
 	}, []*File{plain("a.go", "package a\nvar c = \"C\"\n"), plain("a.go", "var all = []string{\n\t\"C\",\n}\nf(\"C\")\n"), plain("a.go", "// A #cgo line sets flags, \"C\" does not.\n")}},

@@ -413,8 +413,19 @@ func TestContextKeepsVariables(t *testing.T) {
 		Python:     {{"x = 40", ""}, {"def f(): return x + 2", ""}, {"print(f())", "42\n"}, {"1/0", ""}, {"print(x)", "40\n"}, {"import sys; print(repr(sys.stdin.read()))", "''\n"}, {"raise SystemExit(3)", ""}, {"print(x)", "40\n"}},
 		JavaScript: {{"const x = 40", ""}, {"function f() { return x + 2 }", ""}, {"console.log(f())", "42\n"}, {"throw 5", ""}, {"console.log(x)", "40\n"}, {"await 1; console.log(x)", "40\n"}, {"y = await 2", ""}, {"console.log(y)", "2\n"}, {"setTimeout(() => { throw 1 }, 1)", ""}, {"await new Promise(r => setTimeout(r, 50)); console.log(x)", "40\n"}},
 		Ruby:       {{"x = 40", ""}, {"def f(x) = x + 2", ""}, {"puts f(x)", "42\n"}, {"raise 'no'", ""}, {"puts x", "40\n"}, {"exit 3", ""}, {"puts x", "40\n"}},
-		Bash: {{"x=40", ""}, {"f() { echo $((x + 2)); }", ""}, {"f", "42\n"}, {"false", ""}, {"echo $x", "40\n"}, {"cat", ""}, {"cd /; pwd", "/\n"},
-			{"continue; echo no", ""}, {"break 9", ""}, {"echo $x", "40\n"}, {"for i in 1 2; do break; done; echo $i", "1\n"}},
+		Bash: {
+			{"x=40", ""},
+			{"f() { echo $((x + 2)); }", ""},
+			{"f", "42\n"},
+			{"false", ""},
+			{"echo $x", "40\n"},
+			{"cat", ""},
+			{"cd /; pwd", "/\n"},
+			{"continue; echo no", ""},
+			{"break 9", ""},
+			{"echo $x", "40\n"},
+			{"for i in 1 2; do break; done; echo $i", "1\n"},
+		},
 	}
 	for _, l := range installed(t) {
 		name, err := r.CreateContext(t.Context(), "x", l, Place{})
