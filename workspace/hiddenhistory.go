@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"aibox/internal/git"
 )
@@ -40,7 +42,8 @@ type hiddenSearch struct {
 	hide    *Globs
 	partial bool // objects may be missing
 	seen    map[folderTree]bool
-	files   map[string]bool       // blobs that were asked for, by id
+	files   map[string]bool       // blobs that can be private keys, by id
+	found   bool                  // a hidden file was found, and the search went on
 	asked   []*askedTree          // in the order of git's answers
 	waiting map[string]*askedTree // by id
 	last    map[string][]byte     // the last tree that was read at the path of a folder
@@ -53,14 +56,15 @@ type askedTree struct {
 	dirs []string
 }
 
-// hasHidden reports whether one of the commits has, or may have, a hidden file. partial says that
-// trees may be missing, which the agent does not get either.
-func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, commits []string, partial bool, hide *Globs) (bool, error) {
+// findHidden finds out whether one of the commits has, or may have, a hidden file. If objects may be
+// missing, which the agent does not get either, it also finds out which files that can be private keys
+// are there: the pack of h in store has all of them, and git would fetch one that is missing.
+func (h *history) findHidden(ctx context.Context, repo, store *git.Repo, format git.Format, commits []string, hide *Globs) error {
 	if len(hide.words) == 0 {
-		return false, nil
+		return nil
 	}
 	s := &hiddenSearch{
-		format: format, hide: hide, partial: partial, left: pathLimit{maxSearched, maxFolderBytes},
+		format: format, hide: hide, partial: h.partial, left: pathLimit{maxSearched, maxFolderBytes},
 		seen: map[folderTree]bool{}, files: map[string]bool{}, waiting: map[string]*askedTree{}, last: map[string][]byte{},
 	}
 	first := make([]string, len(commits))
@@ -69,13 +73,41 @@ func hasHidden(ctx context.Context, repo *git.Repo, format git.Format, commits [
 		s.asked = append(s.asked, &askedTree{first[i], []string{""}})
 	}
 	err := repo.EachObject(ctx, first, largestKey, s.read)
-	if errors.Is(err, errFound) || errors.Is(err, errTooLong) {
-		return true, nil
+	if err == nil && s.partial {
+		err = h.findKeys(ctx, store, format, s.files)
 	}
+	h.hidden = s.found || errors.Is(err, errFound) || errors.Is(err, errTooLong)
+	if err != nil && !h.hidden {
+		return fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
+	}
+	return nil
+}
+
+// findKeys finds out which files are there, and returns errFound if one is a private key.
+func (h *history) findKeys(ctx context.Context, store *git.Repo, format git.Format, files map[string]bool) error {
+	index, err := os.Open(h.packs[0] + ".idx")
 	if err != nil {
-		return false, fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
+		return err
 	}
-	return false, nil
+	defer index.Close()
+	var list strings.Builder
+	if err := store.Run(ctx, index, &list, "show-index", "--object-format="+string(format)); err != nil {
+		return err
+	}
+	h.files = map[string]bool{}
+	var there []string
+	for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
+		if fields := strings.Fields(line); len(fields) > 1 && files[fields[1]] {
+			h.files[fields[1]] = true
+			there = append(there, fields[1])
+		}
+	}
+	return store.EachObject(ctx, there, largestKey, func(o git.Object, _ func(string)) error {
+		if isPrivateKey(o.Content) {
+			return errFound
+		}
+		return nil
+	})
 }
 
 // read looks for hidden files in a tree, and asks for the trees in it that are new, and for the files
@@ -109,13 +141,17 @@ func (s *hiddenSearch) read(o git.Object, ask func(id string)) error {
 func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error {
 	path := dir + string(e.name)
 	if s.hide.list.Entry(path, e.folder) {
+		if s.found = true; s.partial {
+			return nil
+		}
 		return errFound
 	}
 	if !e.folder {
 		if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) {
-			s.files[id] = true
-			s.asked = append(s.asked, &askedTree{id, nil})
-			ask(id)
+			if s.files[id] = true; !s.partial {
+				s.asked = append(s.asked, &askedTree{id, nil})
+				ask(id)
+			}
 		}
 		return nil
 	}

@@ -88,6 +88,24 @@ func TestAPrivateKeyThatWasRemovedIsNotInTheHistory(t *testing.T) {
 	}
 }
 
+// Git fetches what is missing in a partial clone if it is asked for it.
+func TestAPrivateKeyIsTakenOutOfThePartOfAHistoryThatIsThere(t *testing.T) {
+	repo := repository(t)
+	gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
+	commit(t, repo, map[string]string{"never.pem": "-----BEGIN PRIVATE KEY-----\nfar\n", "once.pem": "-----BEGIN PRIVATE KEY-----\ncanary\n", "see.txt": "see\n"})
+	gitIn(t, repo, "rm", "-q", "never.pem", "once.pem")
+	gitIn(t, repo, "commit", "-qm", "remove")
+	partial := filepath.Join(t.TempDir(), "partial")
+	gitIn(t, repo, "clone", "-q", "--filter=blob:none", "file://"+repo, partial)
+	gitIn(t, partial, "-c", "protocol.file.allow=always", "show", "HEAD~1:once.pem") // fetches it
+	gitIn(t, partial, "remote", "set-url", "origin", "file:///nowhere")
+	ws := prepared(t, partial)
+	noObjectHas(t, ws, "canary")
+	if got := gitIn(t, ws.Path, "show", "HEAD:see.txt"); got != "see" {
+		t.Errorf("another file is %q", got)
+	}
+}
+
 func TestAHiddenFileOfTheHistoryIsFoundBelowAFolderWithALineEnd(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, map[string]string{"odd\nfolder/.env": "KEY=canary\n"})

@@ -141,6 +141,7 @@ type history struct {
 	hidden  bool                // a hidden file occurs in it, or it is too long to be sure of the contrary
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
+	files   map[string]bool     // of those that can be private keys: contents that are there, if partial
 	alone   bool                // only the last commit, because more would take too long
 	keys    []string            // paths of private keys that the last commit had and the user's files do not have
 }
@@ -175,7 +176,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 			return nil, err
 		}
 	}
-	if h.hidden, err = hasHidden(ctx, from, src.format, commits, h.partial, hide); err != nil {
+	if err := h.findHidden(ctx, from, s.git, src.format, commits, hide); err != nil {
 		return nil, err
 	}
 	return h, s.addShallow(ctx, h.shallow)

@@ -45,7 +45,7 @@ type visibleHistory struct {
 	bound  bool                 // whether the limits hold
 	keys   map[string]bool      // whether a blob that was checked is a private key
 	lost   []string             // paths of private keys in the last commit
-	lacks  bool                 // objects may be missing
+	files  map[string]bool      // as in history; nil if no object is missing
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
 	keep   map[string]bool      // unchanged objects
@@ -63,7 +63,7 @@ func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *
 		return nil, "", err
 	}
 	// Only the last commit: also if a partial clone lacks older trees.
-	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial}
+	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial, files: h.files}
 	v, head, again := s.visible(ctx, src, alone, hide)
 	if again != nil {
 		return nil, "", errors.Join(err, again)
@@ -80,7 +80,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 		format: src.format, hide: hide, objects: s.git.Blobs(ctx), made: git.NewPack(src.format),
 		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1, left: pathLimit{maxTrees, maxFolderBytes},
 		trees: map[[2]string]string{}, seen: map[[2]string]bool{}, raw: map[string][]byte{},
-		keys: map[string]bool{}, lacks: h.partial, secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
+		keys: map[string]bool{}, files: h.files, secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
 	}
 	defer func() { err = errors.Join(err, v.objects.Close()) }()
 	for _, id := range h.shallow {
@@ -179,10 +179,10 @@ func (v *visibleHistory) hidesKey(path, id string) (bool, error) {
 	if checked {
 		return isKey, nil
 	}
-	content, _, err := v.objects.ReadWithin(id, largestKey)
-	if errors.Is(err, git.ErrNoObject) && v.lacks {
-		err = nil // the agent does not get it either
+	if v.files != nil && !v.files[id] {
+		return false, nil // the agent does not get it either
 	}
+	content, _, err := v.objects.ReadWithin(id, largestKey)
 	v.keys[id] = isPrivateKey(content)
 	return v.keys[id], err
 }

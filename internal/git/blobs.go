@@ -9,9 +9,6 @@ import (
 	"math"
 )
 
-// ErrNoObject reports that a repository does not have an object of the kind that it was asked for.
-var ErrNoObject = errors.New("git has no such object")
-
 // Blobs reads blobs from one git process, one at a time. It is not safe for concurrent use.
 // The caller must call Close.
 type Blobs struct {
@@ -99,7 +96,7 @@ func (b *Blobs) start(id, kind string) (size int64, err error) {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
 	if got != kind {
-		return 0, fmt.Errorf("%w: %s %s", ErrNoObject, kind, id)
+		return 0, fmt.Errorf("git has no %s %s", kind, id)
 	}
 	return size, nil
 }
