@@ -30,7 +30,7 @@ var scp = lazyregexp.New(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]`)
 
 // token matches a user name that is a token of a git server: GitHub's, GitLab's, Bitbucket's, or 40
 // hexadecimal digits.
-var token = lazyregexp.New(`^(?:gh[a-z]_|github_pat_|gl[a-z]{1,6}-|ATBB|ATCTT|[0-9a-f]{40}$)`)
+var token = lazyregexp.New(`^(?:(?:gh[a-z]_|github_pat_|gl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct)-|ATBB|ATCTT)[A-Za-z0-9_.=-]{20,}|[0-9a-f]{40})$`)
 
 // IsURL reports whether repo is an address rather than a path.
 func IsURL(repo string) bool {

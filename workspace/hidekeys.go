@@ -33,6 +33,21 @@ func (p *preparation) hideKeys(root int) error {
 	return nil
 }
 
+// hideFormerKeys hides the private keys that the last commit has and the user's files do not have. A
+// file that has replaced one is visible.
+func (p *preparation) hideFormerKeys(keys []string) error {
+	for _, path := range keys {
+		if slices.ContainsFunc(p.files, func(f copied) bool { return f.Path == path && !f.gone }) {
+			continue
+		}
+		if err := p.hidePath(path); err != nil {
+			return err
+		}
+	}
+	slices.Sort(p.list.hidden)
+	return nil
+}
+
 // hidePath hides one more file, with a glob of its own.
 func (p *preparation) hidePath(path string) error {
 	word := gitignore.Literal(p.src.prefix + path)

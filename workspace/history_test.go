@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,9 @@ func TestAPrivateKeyThatWasRemovedIsNotInTheHistory(t *testing.T) {
 		"replaced": {"server.pem", func(t *testing.T, repo string) {
 			commit(t, repo, map[string]string{"server.pem": "-----BEGIN CERTIFICATE-----\n"})
 		}, nil, false},
+		"replaced in the files": {"server.pem", func(t *testing.T, repo string) {
+			must(t, os.WriteFile(filepath.Join(repo, "server.pem"), []byte("-----BEGIN CERTIFICATE-----\n"), 0o600))
+		}, nil, false},
 		"removed in the files": {"server.pem", func(t *testing.T, repo string) { must(t, os.Remove(filepath.Join(repo, "server.pem"))) }, nil, false},
 		"a program":            {"test.go", func(t *testing.T, repo string) { commit(t, repo, map[string]string{"test.go": "package a\n"}) }, nil, true},
 		"unhidden":             {"server.pem", func(t *testing.T, repo string) { commit(t, repo, map[string]string{"server.pem": "x\n"}) }, []string{"!server.pem"}, true},
@@ -83,6 +87,9 @@ func TestAPrivateKeyThatWasRemovedIsNotInTheHistory(t *testing.T) {
 			gitIn(t, ws.Path, "fsck", "--connectivity-only")
 			if got := gitIn(t, ws.Path, "show", "HEAD:see.txt"); got != "see" {
 				t.Errorf("another file is %q", got)
+			}
+			if _, err := os.Stat(filepath.Join(ws.Path, c.file)); err == nil && slices.Contains(ws.Hidden, c.file) {
+				t.Error("a file that the agent has is recorded as hidden")
 			}
 		})
 	}

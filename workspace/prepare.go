@@ -205,12 +205,9 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 			return fmt.Errorf("taking hidden files out of the history: %w", err)
 		}
 		p.agent.head, p.agent.shallow, p.history = commit, h.shallow, h
-		for _, path := range h.keys {
-			if err := p.hidePath(path); err != nil {
-				return err
-			}
+		if err := p.hideFormerKeys(h.keys); err != nil {
+			return err
 		}
-		slices.Sort(p.list.hidden)
 		switch {
 		case h.alone:
 			p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it is too large to take hidden files out of it")
@@ -272,7 +269,7 @@ func (p *preparation) indexEntries(ctx context.Context) ([]indexEntry, error) {
 	entries := make([]indexEntry, 0, len(head))
 	hidden := p.hide.Matcher()
 	for path, e := range head {
-		if hidden(path) {
+		if hidden(path) || slices.Contains(p.history.keys, path) {
 			continue
 		}
 		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: sparse[path]})

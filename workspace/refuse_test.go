@@ -66,6 +66,7 @@ func TestInvalidRunsAreRefusedAndLeaveNothing(t *testing.T) {
 		{"a scheme that is not allowed", "http://example.org/x", "not an address", nil},
 		{"a dash in a URL", "ssh://-oProxyCommand=date/x", "dash", nil},
 		{"a password in a URL", "https://me:pw@example.org/x", "contains a password", nil},
+		{"a token of GitLab in a URL", "https://glpat-0123456789abcdefghij@example.org/x", "or a token", nil},
 		{"a token in a URL", "https://ghp_0123456789abcdefghijABCDEFGHIJ012345@example.org/x", "or a token", nil},
 		{"a URL that leads nowhere", "file:///nonexistent/x", "cloning file:///nonexistent/x failed", nil},
 		{"a symlinked folder for workspaces", repo, "cannot be used", func(r *workspace.Request) { r.Dirs = dirsIn(foreign) }},

@@ -143,7 +143,7 @@ type history struct {
 	partial bool                // contents that the user has not fetched are missing
 	files   map[string]bool     // of those that can be private keys: contents that are there, if partial
 	alone   bool                // only the last commit, because more would take too long
-	keys    []string            // paths of private keys that the last commit had and the user's files do not have
+	keys    []string            // paths of private keys that the last commit had, so that the agent's does not have them
 }
 
 // copyHistory packs the last depth commits up to head, from the user's repository into the

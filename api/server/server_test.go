@@ -442,9 +442,13 @@ func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
 			_ = response.Body.Close()
 		}
 	})
-	for running := 0; running == 0; {
-		all, _ := s.m.Processes(t.Context(), "00001-sandbox")
-		running = len(all)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if all, _ := s.m.Processes(t.Context(), "00001-sandbox"); len(all) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the call does not run")
+		}
 	}
 	if got := s.Calls(); got != 1 {
 		t.Errorf("%d calls run", got)

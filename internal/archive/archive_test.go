@@ -350,6 +350,9 @@ func TestFilesOfProcInAFolderAreCopiedWithTheirContent(t *testing.T) {
 
 // A file is first written under another name, which means nothing to the user.
 func TestAFileThatCannotBeWrittenIsNamed(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root can write to every folder")
+	}
 	for name, entry := range map[string]tar.Header{
 		"a": {Typeflag: tar.TypeReg, Name: "a"}, "b": {Typeflag: tar.TypeDir, Name: "b/"}, "c": {Typeflag: tar.TypeSymlink, Name: "c", Linkname: "a"},
 	} {

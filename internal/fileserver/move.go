@@ -59,11 +59,11 @@ func moveAcross(from, to string, kind files.Kind, replace bool) error {
 	if err == nil {
 		err = rename(part, to, replace)
 	}
-	if err == nil && !isRoot {
-		err = copyAttributes(from, to)
-	}
 	if err != nil {
 		return err
+	}
+	if !isRoot {
+		_ = copyAttributes(from, to) // it has moved: a folder that cannot be read, for example, must not undo that
 	}
 	return os.RemoveAll(from)
 }

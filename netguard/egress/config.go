@@ -100,7 +100,7 @@ type SSHAgent interface {
 // Limits bound the resources that the sandbox can make the proxy use. 0 is the default.
 type Limits struct {
 	Connections int           // from the sandbox at a time, and requests of HTTP/2 in them; default 256
-	PerHost     int           // tunnels and requests at a time to one host; default 128. A request replaces its tunnel
+	PerHost     int           // tunnels and requests at a time to one host; default 128. A tunnel with open requests is not counted itself
 	Held        int           // requests that wait for the user at a time; default 64
 	Header      time.Duration // until a request's head is complete, from its first byte; default 15 s
 	Hello       time.Duration // until a tunnel's first bytes are complete; default 15 s

@@ -22,8 +22,10 @@ type flow struct {
 	request *netguard.Request
 	// outer is the tunnel that the request came through, or nil.
 	outer *flow
-	// counted reports that the flow takes one of its host's places. It belongs to proxy.mu.
-	counted bool
+	// counted reports that the flow takes one of its host's places, and requests are the open requests
+	// in a tunnel, which take places in its stead. They belong to proxy.mu.
+	counted  bool
+	requests int
 	// opaque reports that the tunnel is relayed without reading its requests. It belongs to
 	// proxy.mu.
 	opaque bool
@@ -89,17 +91,21 @@ func (p *Proxy) register(f *flow) (netguard.Verdict, *refusal) {
 		return verdict, problem
 	}
 	f.forward = path
-	if f.outer != nil {
-		f.outer.uncount() // from now on its requests take places, and they use its connection
+	n := p.perHost[f.to.Host]
+	if f.outer != nil && f.outer.counted && f.outer.to.Host == f.to.Host {
+		n-- // the request takes the tunnel's place
 	}
-	if n := p.perHost[f.to.Host]; n >= p.limits.PerHost {
+	if n >= p.limits.PerHost {
 		return netguard.Verdict{}, limited("host-connections", "there are %d connections to this host already, the limit", n)
 	}
 	if problem := p.budget.exhausted(f.to.Host); problem != nil {
 		return netguard.Verdict{}, problem
 	}
-	p.perHost[f.to.Host]++
-	f.counted = true
+	if f.outer != nil {
+		f.outer.uncount()
+		f.outer.requests++
+	}
+	f.count()
 	p.flows[f] = struct{}{}
 	f.rule = verdict.Rule.String()
 	if f.once {
@@ -202,6 +208,12 @@ func (f *flow) event(kind EventKind) Event {
 	}
 }
 
+// count gives the flow a place of its host. The caller holds proxy.mu.
+func (f *flow) count() {
+	f.counted = true
+	f.proxy.perHost[f.to.Host]++
+}
+
 // uncount frees the place of the flow, if it has one. The caller holds proxy.mu.
 func (f *flow) uncount() {
 	if !f.counted {
@@ -221,6 +233,12 @@ func (f *flow) end(why *refusal) {
 	p.mu.Lock()
 	delete(p.flows, f)
 	f.uncount()
+	if f.outer != nil {
+		f.outer.requests--
+		if _, open := p.flows[f.outer]; open && f.outer.requests == 0 {
+			f.outer.count() // it waits for the next request, with an open connection
+		}
+	}
 	p.mu.Unlock()
 	f.note()
 	event := f.event(Closed)

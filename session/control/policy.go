@@ -15,8 +15,8 @@ import (
 const maxLists = 4 << 20
 
 // maxListsInURL is the maximum size of entries in a URL, where older supervisors expect them all. A
-// request's head is limited; more entries are in its body.
-const maxListsInURL = 8 << 10
+// request's head is limited to 16 KiB; more entries are in its body.
+const maxListsInURL = 15 << 10
 
 // policyEntries are the entries that a change adds to the lists.
 type policyEntries struct {

@@ -266,8 +266,11 @@ func (m *Manager) Narrow(ctx context.Context) {
 // narrow narrows the policy of one sandbox. A sandbox that has just started and a change of the
 // session's policy can narrow it at the same time: the later policy applies.
 func (m *Manager) narrow(ctx context.Context, id session.ID) error {
-	m.narrowing.Lock()
-	defer m.narrowing.Unlock()
+	unlock, err := m.narrowing.Lock(ctx, string(id))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	found, err := m.sessions.Load(id)
 	if err != nil || !found.Mode().HasProxy() || found.State.Phase == session.Ended {
 		return err

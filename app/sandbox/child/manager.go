@@ -18,6 +18,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/namedlock"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -38,7 +39,7 @@ type Manager struct {
 	shut     context.CancelFunc
 	tryPause time.Duration
 
-	narrowing sync.Mutex // held from the read of the session's policy until a sandbox has it
+	narrowing namedlock.Set // by sandbox; held from the read of the session's policy until a sandbox has it
 
 	mu       sync.Mutex // guards the following fields
 	closed   bool

@@ -696,7 +696,8 @@ func TestTheEndOfASessionEndsAStart(t *testing.T) {
 // Otherwise an earlier policy of the session could replace a narrower one in the sandbox.
 func TestThePolicyOfASandboxIsNotNarrowedTwiceAtOnce(t *testing.T) {
 	f := newFixture()
-	if _, err := f.launch(t, func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org"} }); err != nil {
+	id, err := f.launch(t, func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org"} })
+	if err != nil {
 		t.Fatal(err)
 	}
 	f.host.mu.Lock()
@@ -705,8 +706,10 @@ func TestThePolicyOfASandboxIsNotNarrowedTwiceAtOnce(t *testing.T) {
 	changes := 0
 	f.sessions.setting = func() {
 		changes++
-		if f.narrowing.TryLock() {
-			f.narrowing.Unlock()
+		given, giveUp := context.WithCancel(t.Context())
+		giveUp()
+		if unlock, err := f.narrowing.Lock(given, string(id)); err == nil {
+			unlock()
 			t.Error("another one could narrow it meanwhile")
 		}
 	}

@@ -36,11 +36,19 @@ type keySource struct {
 	load func(context.Context) (Credential, error)
 
 	mu      sync.Mutex
+	loading *keyLoad // nil while no credential is being loaded
 	loaded  bool
 	current Credential
 	renewed time.Time
 	seen    []secret.Value // all secrets so far: answers may still hold an old one
 	version int            // of seen
+}
+
+// keyLoad is one call of load, for which several requests can wait.
+type keyLoad struct {
+	done       chan struct{} // closed when the following fields are set
+	credential Credential
+	err        error
 }
 
 func newKeySource(load func(context.Context) (Credential, error)) *keySource {
@@ -55,42 +63,72 @@ func fixed(c Credential) func(context.Context) (Credential, error) {
 // credential returns the current credential.
 func (k *keySource) credential(ctx context.Context) (Credential, error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.loaded && (k.current.Expires.IsZero() || time.Until(k.current.Expires) > expiryMargin) {
+		defer k.mu.Unlock()
 		return k.current, nil
 	}
-	return k.reload(ctx)
+	l := k.reload(ctx)
+	k.mu.Unlock()
+	return l.wait(ctx)
 }
 
 // renew returns a credential other than refused, which the server did not accept; false if
 // there is none.
 func (k *keySource) renew(ctx context.Context, refused Credential) (Credential, bool) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.current != refused {
+		defer k.mu.Unlock()
 		return k.current, true // another request has renewed it
 	}
-	if time.Since(k.renewed) < renewalPause {
-		return Credential{}, false
+	if k.loading == nil {
+		if time.Since(k.renewed) < renewalPause {
+			k.mu.Unlock()
+			return Credential{}, false
+		}
+		k.renewed = time.Now()
 	}
-	k.renewed = time.Now()
-	fresh, err := k.reload(ctx)
-	fresh.Expires, refused.Expires = time.Time{}, time.Time{}
-	return k.current, err == nil && fresh != refused
+	l := k.reload(ctx)
+	k.mu.Unlock()
+	fresh, err := l.wait(ctx)
+	other := fresh
+	other.Expires, refused.Expires = time.Time{}, time.Time{}
+	return fresh, err == nil && other != refused
 }
 
-// reload gets a credential for the session. It does not end with the request that needs it first: an
-// agent that gives up would cancel the question of a password manager, and its next request would ask
-// again.
-func (k *keySource) reload(ctx context.Context) (Credential, error) {
-	c, err := k.load(context.WithoutCancel(ctx))
-	if err != nil {
-		return Credential{}, err
+// reload begins to load a credential for the session, unless one is being loaded. That does not end
+// with the request that needs it: an agent that gives up would cancel the question of a password
+// manager, and its next request would ask again. The caller holds k.mu.
+func (k *keySource) reload(ctx context.Context) *keyLoad {
+	if k.loading != nil {
+		return k.loading
 	}
-	k.loaded, k.current = true, c
-	k.seen = append(k.seen, c.secrets()...)
-	k.version++
-	return c, nil
+	l := &keyLoad{done: make(chan struct{})}
+	k.loading = l
+	go func() {
+		defer close(l.done)
+		l.credential, l.err = k.load(context.WithoutCancel(ctx))
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.loading = nil
+		if l.err != nil {
+			l.credential = Credential{}
+			return
+		}
+		k.loaded, k.current = true, l.credential
+		k.seen = append(k.seen, l.credential.secrets()...)
+		k.version++
+	}()
+	return l
+}
+
+// wait returns the credential once it is loaded, unless ctx ends before.
+func (l *keyLoad) wait(ctx context.Context) (Credential, error) {
+	select {
+	case <-l.done:
+		return l.credential, l.err
+	case <-ctx.Done():
+		return Credential{}, ctx.Err()
+	}
 }
 
 // secrets returns all secrets so far, and their version.

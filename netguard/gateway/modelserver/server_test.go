@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -215,4 +216,29 @@ func TestAServerThatHostsEveryShellIsKnown(t *testing.T) {
 			t.Errorf("%s: %t, %v", address, u.HostsShells(), err)
 		}
 	}
+}
+
+// Otherwise each request of an agent that gives up early would ask the user of a password manager again.
+func TestOneCommandAtATimePrintsAKey(t *testing.T) {
+	begun, answer := make(chan struct{}, 4), make(chan error)
+	keys := newKeySource(func(ctx context.Context) (Credential, error) {
+		begun <- struct{}{}
+		return Credential{}, errors.Join(<-answer, ctx.Err())
+	})
+	givenUp, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	for range 3 {
+		if _, err := keys.credential(givenUp); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was given up waits: %v", err)
+		}
+	}
+	answer <- errors.New("locked") // the command that the first one needed goes on
+	if _, err := keys.credential(givenUp); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-begun
+	if n := len(begun); n > 1 { // the last request can have begun another one
+		t.Errorf("%d more commands were run", n)
+	}
+	close(answer)
 }
