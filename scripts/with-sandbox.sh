@@ -56,7 +56,9 @@ copy_and_run() {
 		flock -n 8 || { echo "another run uses $copy: waiting for its end" >&2; flock 8; }
 		rm -rf "$copy" && mkdir "$copy" && cd "$copy"
 		tar -x --no-same-owner -f - <&9
-		"$@" 8>&- 9<&-' bash "$@"
+		status=0 # this shell stays, since it holds the lock, which nothing that the command leaves may hold
+		"$@" 8>&- 9<&- || status=$?
+		exit $status' bash "$@"
 }
 
 # list_files: the files that git tracks or would track; all files without git.
