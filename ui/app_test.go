@@ -33,6 +33,8 @@ func (one) Summaries() ([]summary.Summary, error) {
 
 func (one) Verifications(session.ID) ([]session.Verification, error) { return nil, nil }
 
+func (one) Decisions(session.ID) (*manager.Decisions, error) { return nil, nil }
+
 func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }

@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/comparison"
+	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 
@@ -29,7 +31,6 @@ func accept(id session.ID) tea.Cmd {
 }
 
 func (m *Model) askAccept(member *comparison.Member) {
-	m.accepting, m.drops = "", nil
 	m.confirm("Accept "+string(member.ID)+"?", acceptText(member), "accept", accept(member.ID))
 }
 
@@ -41,29 +42,55 @@ func (m *Model) askChoose(member *comparison.Member) {
 		them = "it"
 	}
 	text := acceptText(member) + "\n\nThen discards " + joinIDs(rest) + ". You can restore " + them + " for 30 days."
-	m.accepting, m.drops = id, rest
-	m.confirm("Accept "+string(id)+" and discard "+amount.Of(len(rest), "other")+"?", text, "accept", accept(id))
+	m.confirm("Accept "+string(id)+" and discard "+amount.Of(len(rest), "other")+"?", text, "accept", m.choose(id, rest))
 }
 
 func (m *Model) askDiscard(member *comparison.Member) {
-	m.accepting, m.drops = "", nil
 	m.confirm("Discard "+string(member.ID)+"?", "Removes its workspace. You can restore it for 30 days.", "discard",
 		m.discard([]session.ID{member.ID}, string(member.ID)+" is discarded; `aibox recover` restores it"))
 }
 
-// dropRest discards the other members after one was accepted. If the acceptance failed or
-// was canceled, it discards nothing.
-func (m *Model) dropRest(failed error) tea.Cmd {
-	id, drops := m.accepting, m.drops
-	m.accepting, m.drops = "", nil
-	if id == "" || failed != nil {
+// chosen is a member that the user accepts to discard others.
+type chosen struct {
+	id     session.ID
+	drops  []session.ID
+	before *manager.Decisions // on the member's work, before the acceptance
+	err    error
+}
+
+// choose reads what was accepted of a member so far, before more is accepted.
+func (m *Model) choose(id session.ID, drops []session.ID) tea.Cmd {
+	sessions := m.sessions
+	return func() tea.Msg {
+		before, err := sessions.Decisions(id)
+		return chosen{id, drops, before, err}
+	}
+}
+
+// acceptChosen accepts the member that the user has chosen.
+func (m *Model) acceptChosen(c chosen) tea.Cmd {
+	if c.err != nil {
+		m.note.Say("", c.err)
 		return nil
 	}
-	sessions, discard := m.sessions, m.discard(drops, amount.Of(len(drops), "other session")+" discarded; `aibox recover` restores them")
+	m.accepting = &c
+	return accept(c.id)
+}
+
+// dropRest discards the other members after one was accepted. If the acceptance failed or
+// was canceled, it discards nothing. A command that fails reports that itself, so only new
+// decisions on the member's work show that it succeeded.
+func (m *Model) dropRest(failed error) tea.Cmd {
+	c := m.accepting
+	m.accepting = nil
+	if c == nil || failed != nil {
+		return nil
+	}
+	sessions, discard := m.sessions, m.discard(c.drops, amount.Of(len(c.drops), "other session")+" discarded; `aibox recover` restores them")
 	return func() tea.Msg {
-		one, err := sessions.Find(string(id))
-		if err != nil || one.State.Review != session.Accepted && one.State.Review != session.PartlyAccepted {
-			return discarded{text: string(id) + " was not accepted, so nothing was discarded", err: err}
+		now, err := sessions.Decisions(c.id)
+		if err != nil || reflect.DeepEqual(now, c.before) {
+			return discarded{text: "nothing of " + string(c.id) + " was accepted now, so nothing was discarded", err: err}
 		}
 		return discard()
 	}

@@ -14,6 +14,7 @@ import (
 	"aibox/review/recovery"
 	"aibox/session"
 	"aibox/session/comparison"
+	"aibox/session/manager"
 	"aibox/session/summary"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
@@ -32,6 +33,7 @@ type Sessions interface {
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
 	Verifications(id session.ID) ([]session.Verification, error)
 	Changed(ctx context.Context) (<-chan struct{}, error)
+	Decisions(id session.ID) (*manager.Decisions, error)
 	Discard(ctx context.Context, id session.ID) (*recovery.Point, error)
 }
 
@@ -58,8 +60,7 @@ type Model struct {
 	inFiles       bool       // keys move in the files
 	at            session.ID // the selected member
 	base          session.ID // the member that differences start from; empty: the first
-	drops         []session.ID
-	accepting     session.ID // the member whose acceptance discards drops
+	accepting     *chosen    // whose acceptance discards others; nil for none
 	ask           *dialog.Confirm
 	note          frame.Note
 }
@@ -165,6 +166,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.await()
 	case sessionsChanged:
 		return tea.Batch(m.load(), m.await())
+	case chosen:
+		return m.acceptChosen(msg)
 	case discarded:
 		m.note.Say(msg.text, msg.err)
 		return m.load()

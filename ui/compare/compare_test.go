@@ -14,6 +14,7 @@ import (
 	"aibox/review"
 	"aibox/review/recovery"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 )
@@ -23,6 +24,7 @@ type scene struct {
 	members   []session.Session
 	sets      map[session.ID]*review.ChangeSet
 	verified  map[session.ID]int // exit codes
+	decisions map[session.ID]*manager.Decisions
 	discarded []session.ID
 	err       error
 }
@@ -59,6 +61,27 @@ func (s *scene) Changed(ctx context.Context) (<-chan struct{}, error) {
 	changed := make(chan struct{})
 	close(changed)
 	return changed, nil
+}
+
+func (s *scene) Decisions(id session.ID) (*manager.Decisions, error) {
+	if d := s.decisions[id]; d != nil {
+		return d, s.err
+	}
+	return &manager.Decisions{Taken: &review.Selection{}}, s.err
+}
+
+// accept accepts files of a session.
+func (s *scene) accept(id session.ID, as session.Review, files ...review.Path) {
+	taken := &review.Selection{}
+	for _, file := range files {
+		taken.Taken = append(taken.Taken, review.Taken{Path: file, Whole: true})
+	}
+	s.decisions = map[session.ID]*manager.Decisions{id: {Taken: taken}}
+	for i := range s.members {
+		if s.members[i].ID == id {
+			s.members[i].State.Review = as
+		}
+	}
 }
 
 func (s *scene) Discard(_ context.Context, id session.ID) (*recovery.Point, error) {
@@ -204,14 +227,14 @@ func TestTheOthersAreDiscardedOnlyAfterTheAcceptance(t *testing.T) {
 		t.Fatalf("asks for %v, discarded %v", p.Asked, s.discarded)
 	}
 	p.Send(page.Returned{}) // it was not accepted, whatever happened
-	p.Sees("was not accepted, so nothing was discarded")
+	p.Sees("nothing of 0dq4g-codex was accepted now, so nothing was discarded")
 	p.Press("A", "y")
 	p.Send(page.Returned{Err: errors.New("no disk")})
 	if len(s.discarded) > 0 {
 		t.Fatalf("discarded %v", s.discarded)
 	}
 	p.Press("A", "y")
-	s.members[0].State.Review = session.Accepted
+	s.accept("0dq4g-codex", session.Accepted, "cart.go", "cart_test.go")
 	p.Send(page.Returned{})
 	if !slices.Equal(s.discarded, []session.ID{"0dq4h-claude", "0dq4i-qwen"}) {
 		t.Errorf("discarded %v", s.discarded)
@@ -220,6 +243,36 @@ func TestTheOthersAreDiscardedOnlyAfterTheAcceptance(t *testing.T) {
 	p.Send(page.Returned{})
 	if len(s.discarded) != 2 {
 		t.Errorf("discarded %v", s.discarded)
+	}
+}
+
+// The command reports its own failure, so the screen learns nothing of it.
+func TestAFailedAcceptanceAfterAnEarlierOneDiscardsNothing(t *testing.T) {
+	s := batch()
+	s.accept("0dq4g-codex", session.PartlyAccepted, "cart.go")
+	p := newUser(t, s, 120, 40)
+	p.Press("A", "y")
+	p.Send(page.Returned{})
+	if len(s.discarded) > 0 {
+		t.Fatalf("discarded %v", s.discarded)
+	}
+	p.Sees("nothing of 0dq4g-codex was accepted now, so nothing was discarded")
+	p.Press("A", "y")
+	s.accept("0dq4g-codex", session.Accepted, "cart.go", "cart_test.go")
+	p.Send(page.Returned{})
+	if len(s.discarded) != 2 {
+		t.Errorf("discarded %v", s.discarded)
+	}
+}
+
+func TestNothingIsAcceptedIfEarlierDecisionsCannotBeRead(t *testing.T) {
+	s := batch()
+	p := newUser(t, s, 120, 40)
+	s.err = errors.New("no disk")
+	p.Press("A", "y")
+	p.Sees("no disk")
+	if len(p.Asked) > 0 {
+		t.Errorf("asks for %v", p.Asked)
 	}
 }
 
@@ -270,7 +323,7 @@ func TestACanceledQuestionDiscardsNothingLater(t *testing.T) {
 	s := batch()
 	p := newUser(t, s, 120, 40)
 	p.Press("A", "n", "enter") // the review
-	s.members[0].State.Review = session.PartlyAccepted
+	s.accept("0dq4g-codex", session.PartlyAccepted, "cart.go")
 	p.Send(page.Returned{})
 	if len(s.discarded) > 0 {
 		t.Errorf("discarded %v", s.discarded)

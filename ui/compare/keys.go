@@ -64,11 +64,7 @@ func (m *Model) Short() []key.Binding {
 // press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.ask != nil {
-		do := dialog.Act(&m.ask, msg, m.now(), &m.note)
-		if m.ask == nil && do == nil { // canceled: a later acceptance, such as one in the review, discards nothing
-			m.accepting, m.drops = "", nil
-		}
-		return do
+		return dialog.Act(&m.ask, msg, m.now(), &m.note)
 	}
 	m.note.Say("", nil) // it was about the last key
 	k, current := m.active(), m.current()
