@@ -1,6 +1,8 @@
 package newrun
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"aibox/app/run"
@@ -126,5 +128,41 @@ func TestAnEditKeepsASettingThatTheUserGaveAlthoughTheSettingsFileHasTheSame(t *
 	p.Press("ctrl+s", "enter")
 	if asked, ok := p.last().(page.Run); !ok || !asked.Request.Equal(want) {
 		t.Errorf("asked for %+v instead of %+v", p.last(), want)
+	}
+}
+
+// The editor cannot hold tabs, and shows characters that are not printable as escapes.
+func TestATaskThatIsNotEditedIsNotChanged(t *testing.T) {
+	for _, prompt := range []string{"a\tb ⚠️\u3000c\n", "\tgo test", strings.Repeat("line\n", 12_000) + "end"} {
+		p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Repository: "/home/ann/shop", Prompt: prompt}})
+		if question := p.m.Leaving(); question != nil {
+			t.Errorf("asks %q about a task that the user has not written", question.Text)
+		}
+		p.Press("ctrl+s", "enter")
+		if asked, ok := p.last().(page.Run); !ok || asked.Request.Prompt != prompt {
+			t.Errorf("the task %.20q became %.20q", prompt, asked.Request.Prompt)
+		}
+	}
+}
+
+func TestACommandThatIsNotEditedIsNotChanged(t *testing.T) {
+	want := run.Request{Agent: "shell", Repository: "/home/ann/shop", Args: []string{"sh", "-c", "cat <<-END\n\ttext\n\tEND\n"}}
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &want})
+	p.Press("ctrl+s", "enter")
+	if asked, ok := p.last().(page.Run); !ok || !slices.Equal(asked.Request.Args, want.Args) {
+		t.Errorf("the command became %q", asked.Request.Args)
+	}
+}
+
+func TestAnEditedTaskIsThatOfTheEditor(t *testing.T) {
+	p := newUser(t, newWorld(t), 80, 24, page.NewRun{Edit: &run.Request{Agent: "codex", Repository: "/home/ann/shop", Prompt: "a\tb"}})
+	p.m.enter(stepTask)
+	p.Type("c")
+	if p.m.Leaving() == nil {
+		t.Error("leaves without a question")
+	}
+	p.Press("ctrl+s", "enter")
+	if asked, ok := p.last().(page.Run); !ok || asked.Request.Prompt != "a    bc" {
+		t.Errorf("the task became %q", asked.Request.Prompt)
 	}
 }

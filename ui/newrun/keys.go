@@ -2,7 +2,6 @@ package newrun
 
 import (
 	"slices"
-	"strings"
 
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
@@ -128,7 +127,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 
 // Leaving returns the question to answer before the screen is lost, or nil.
 func (m *Model) Leaving() *dialog.Confirm {
-	if m.start.busy() || m.task.prompt() == "" || (m.prefilled() || m.wanted.Begin != nil) && m.task.prompt() == strings.TrimSpace(m.initial.Prompt) {
+	if m.start.busy() || m.task.prompt() == "" || m.task.unedited() {
 		return nil
 	}
 	return &dialog.Confirm{Title: "Leave without starting?", Text: "The task that you wrote will be lost.", Yes: "leave"}

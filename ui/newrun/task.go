@@ -1,6 +1,7 @@
 package newrun
 
 import (
+	"fmt"
 	"strings"
 
 	"aibox/internal/termtext"
@@ -19,6 +20,9 @@ import (
 type taskStep struct {
 	*bindings
 	editor        textarea.Model
+	raw           string // the task that the editor was set to
+	shown         string // how the editor holds it; see prompt
+	cut           bool   // the editor did not take all lines of a text
 	completion    completion
 	library       library
 	optional      bool // the agent can run without a task
@@ -55,12 +59,24 @@ func (s *taskStep) name() string {
 	return stepNames[stepTask]
 }
 
-// prompt is the task without spaces around it.
-func (s *taskStep) prompt() string { return strings.TrimSpace(s.editor.Value()) }
+// prompt is the task. One that the user has not edited is as it was set: the editor holds tabs and
+// characters that cannot be shown in another form, and not more than some number of lines.
+func (s *taskStep) prompt() string {
+	text := strings.TrimSpace(s.editor.Value())
+	if text != "" && s.unedited() {
+		return s.raw
+	}
+	return text
+}
+
+// unedited reports whether the task is the one that setPrompt set, or was never set and is empty.
+func (s *taskStep) unedited() bool { return s.editor.Value() == s.shown }
 
 // setPrompt replaces the task. No file is offered at its end, since the user is not typing.
 func (s *taskStep) setPrompt(text string) {
-	s.editor.SetValue(termtext.Text(text))
+	shown := termtext.Text(text)
+	s.editor.SetValue(shown)
+	s.raw, s.shown, s.cut = text, s.editor.Value(), strings.Count(shown, "\n") >= s.editor.LineCount()
 	s.editor.MoveToEnd()
 	if query, ok := s.query(); ok {
 		s.completion.dismissed = "@" + query
@@ -138,7 +154,7 @@ func (s *taskStep) below() int {
 	switch {
 	case s.completion.open():
 		return min(len(s.completion.matches), max(1, s.height/2))
-	case len(s.library.selected) > 0 && s.height > 3:
+	case (len(s.library.selected) > 0 || s.cut) && s.height > 3:
 		return 1
 	}
 	return 0
@@ -167,7 +183,9 @@ func (s *taskStep) press(msg tea.KeyPressMsg) (outcome, tea.Cmd) {
 	switch {
 	case s.library.open:
 		if text := s.library.press(msg, s.openLibrary); text != "" {
-			s.editor.InsertString(termtext.Text(text))
+			before, shown := s.editor.LineCount(), termtext.Text(text)
+			s.editor.InsertString(shown)
+			s.noteCut(before, shown)
 		}
 		return stay, nil
 	case s.completion.open() && s.pressCompletion(msg):
@@ -214,12 +232,23 @@ func (s *taskStep) edit(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	var cmd tea.Cmd
+	before := s.editor.LineCount()
 	s.editor, cmd = s.editor.Update(msg)
-	switch msg.(type) {
-	case tea.KeyPressMsg, tea.PasteMsg:
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		s.noteCut(before, msg.Content)
+		s.complete()
+	case tea.KeyPressMsg:
+		s.cut = s.cut && s.editor.LineCount() >= before // once the user removes lines, the rest is their decision
 		s.complete()
 	}
 	return cmd
+}
+
+// noteCut notes whether the editor, which had a number of lines before, took all lines of a text.
+func (s *taskStep) noteCut(before int, text string) {
+	lines := strings.Count(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	s.cut = s.cut || s.editor.LineCount() < before+lines
 }
 
 func (s *taskStep) view(t theme.Theme, _ bool) []string {
@@ -228,10 +257,22 @@ func (s *taskStep) view(t theme.Theme, _ bool) []string {
 	}
 	out := frame.Fill(strings.Split(s.editor.View(), "\n"), s.height-s.below())
 	out = append(out, s.completion.view(t, s.width)...)
-	if !s.completion.open() && s.below() > 0 {
+	switch {
+	case s.completion.open() || s.below() == 0:
+	case s.cut:
+		out = append(out, t.Warn.Render(s.cutText()))
+	default:
 		out = append(out, t.Faint.Render("before it: "+strings.Join(s.library.selected, ", ")))
 	}
 	return out
+}
+
+// cutText says which lines are lost, in one row.
+func (s *taskStep) cutText() string {
+	if s.unedited() {
+		return fmt.Sprintf("! only the first %d lines are shown; an edit loses the others", s.editor.LineCount())
+	}
+	return fmt.Sprintf("! a task has at most %d lines here; the others are lost", s.editor.LineCount())
 }
 
 func (s *taskStep) keys() []key.Binding {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"aibox/internal/prompts"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -92,4 +94,31 @@ func TestTheLibraryListsThePromptsAgainEachTimeItOpens(t *testing.T) {
 	w.places["/home/ann/shop"] = shop
 	p.Press("ctrl+l")
 	p.Sees("terse")
+}
+
+func TestLinesThatTheEditorDoesNotTakeAreReported(t *testing.T) {
+	b := newBindings()
+	shows := func(s *taskStep) string {
+		view := s.view(theme.New(true), false)
+		return view[len(view)-1]
+	}
+	s := newTaskStep(b)
+	s.focus()
+	s.setSize(80, 10)
+	s.edit(tea.PasteMsg{Content: strings.Repeat("a\r", 12_000) + "end"})
+	if got := shows(&s); !strings.Contains(got, "! a task has at most 10000 lines here; the others are lost") {
+		t.Errorf("after a paste, it shows %q", got)
+	}
+	s.setPrompt("short")
+	if got := shows(&s); got != "" {
+		t.Errorf("after a short task, it shows %q", got)
+	}
+	s.setPrompt(strings.Repeat("a\n", 12_000) + "end")
+	if got := shows(&s); !strings.Contains(got, "! only the first 10000 lines are shown; an edit loses the others") {
+		t.Errorf("a task that is too long shows %q", got)
+	}
+	s.edit(keymap.Press("x"))
+	if got := shows(&s); !strings.Contains(got, "the others are lost") {
+		t.Errorf("after an edit, it shows %q", got)
+	}
 }
