@@ -79,7 +79,7 @@ func (d *Draft) Unrejected() []review.HunkID {
 func (d *Draft) unrejected(f *File) []review.HunkID {
 	var ids []review.HunkID
 	for _, id := range append(f.with(Accepted), f.with(Partial)...) {
-		if d.options.Rejected(id) {
+		if d.options.Rejected(id) || d.stored[id] {
 			ids = append(ids, id)
 		}
 	}

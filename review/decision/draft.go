@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"maps"
 	"slices"
 
 	"aibox/review"
@@ -24,6 +25,7 @@ type Draft struct {
 	files   []*File
 	byPath  map[review.Path]int
 	options Options
+	stored  map[review.HunkID]bool // hunks of these files that are stored as rejected
 	target  accept.Target
 	undo    []step
 	version int
@@ -105,8 +107,9 @@ func (d *Draft) RestoreRejections(i int) {
 	f, rejected := d.files[i], d.options.Rejected
 	d.version++
 	for j := 0; j < len(f.hunks); j++ {
-		if rejected(f.hunks[j].ID) {
+		if id := f.hunks[j].ID; rejected(id) {
 			f.decide(j, Rejected)
+			d.Stored(id)
 			continue
 		}
 		part := func(part review.Hunk) bool { return rejected(part.ID) }
@@ -114,6 +117,23 @@ func (d *Draft) RestoreRejections(i int) {
 			j-- // check the parts
 		}
 	}
+}
+
+// Stored notes that hunks are stored as rejected, by this review or an earlier one.
+func (d *Draft) Stored(hunks ...review.HunkID) {
+	if d.stored == nil {
+		d.stored = map[review.HunkID]bool{}
+	}
+	for _, id := range hunks {
+		d.stored[id] = true
+	}
+	d.version++
+}
+
+// StoredRejections returns the hunks of these files that are, or were, stored as rejected,
+// whatever the user has decided about them since.
+func (d *Draft) StoredRejections() []review.HunkID {
+	return slices.Sorted(maps.Keys(d.stored))
 }
 
 // NextUndecided returns the first file after from, around the end, with something

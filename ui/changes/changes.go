@@ -167,6 +167,8 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 		m.delivery.resize(m.width, m.height)
 	case edited:
 		m.note.Say("", m.delivery.takeMessage(msg, m.now()))
+	case rejectionsStored:
+		return m.setStored(msg)
 	case delivered:
 		return m.showDelivered(msg)
 	case page.Returned: // from sending the work back

@@ -132,6 +132,72 @@ func TestAHunkThatWasRejectedEarlierCanBeTaken(t *testing.T) {
 	}
 }
 
+// bigHunks returns the hunks of src/big.txt.
+func bigHunks(t testing.TB, set *review.ChangeSet) (hunks []review.Hunk) {
+	t.Helper()
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunks = d.Hunks; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	return hunks
+}
+
+func TestWhatIsSentBackHasNoWithdrawnRejections(t *testing.T) {
+	set := worked(t)
+	hunks := bigHunks(t, set)
+	services := &recorded{set: set, earlier: []feedback.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}, {Hunk: "ffff", Path: "gone.txt"}}}
+	p := newUser(t, services, 120, 40)
+	p.goTo("src/big.txt")
+	p.Press("y", "x", "S")
+	if want := []review.HunkID{hunks[0].ID}; !slices.Equal(services.restored, want) {
+		t.Errorf("restored %v", services.restored)
+	}
+	if want := []review.HunkID{hunks[1].ID}; !slices.Equal(services.rejected, want) {
+		t.Errorf("rejected %v", services.rejected)
+	}
+}
+
+func TestARejectionThatWasStoredToSendItBackCanBeWithdrawn(t *testing.T) {
+	set := worked(t)
+	hunks := bigHunks(t, set)
+	services := &recorded{set: set}
+	p := newUser(t, services, 120, 40)
+	p.goTo("src/big.txt")
+	p.Press("x", "S")
+	services.earlier = []feedback.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}}
+	p.Send(page.Returned{}) // nothing was sent
+	p.goTo("src/big.txt")
+	p.Press("g", "Y", "enter")
+	p.accept()
+	if len(services.accepts) != 1 {
+		t.Fatalf("accepted %v:\n%s", services.accepts, p.View())
+	}
+	// An accept of the whole file would leave the hunk out.
+	if got := services.accepts[0].Choice; !slices.Contains(got.Hunks, string(hunks[0].ID)) {
+		t.Errorf("accepts %+v", got)
+	}
+	if want := []review.HunkID{hunks[0].ID}; !slices.Equal(services.restored, want) {
+		t.Errorf("restored %v", services.restored)
+	}
+}
+
+func TestKeptRejectionsAreThoseOfTheReview(t *testing.T) {
+	set := worked(t)
+	hunks := bigHunks(t, set)
+	services := &recorded{set: set, earlier: []feedback.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}}}
+	p := newUser(t, services, 120, 40)
+	p.goTo("src/big.txt")
+	p.Press("backspace", "]", "x", "enter")
+	p.Sees("Keep your rejections?")
+	p.wait()
+	p.Press("y")
+	if want := []review.HunkID{hunks[0].ID}; !slices.Equal(services.restored, want) {
+		t.Errorf("restored %v, rejected %v", services.restored, services.rejected)
+	}
+	if want := []review.HunkID{hunks[1].ID}; !slices.Equal(services.rejected, want) {
+		t.Errorf("rejected %v", services.rejected)
+	}
+}
+
 func TestLeavingAsksBeforeDecisionsAreLost(t *testing.T) {
 	p, _ := open(t)
 	p.Press("tab", "y", "esc", "y", "q")

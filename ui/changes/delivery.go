@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ type delivered struct {
 
 // accept delivers, and stores the rejections for the agent.
 func (d *delivery) accept() tea.Cmd {
-	ctx, services, id, set, store, restored, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected(), d.clear
+	ctx, services, id, set, store, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.clear
 	left := remaining(d.draft)
 	repo := d.session.Repository
 	opts := accept.Options{
@@ -184,26 +185,24 @@ func (d *delivery) accept() tea.Cmd {
 			return msg
 		}
 		_ = services.RememberTarget(repo, opts.Target) // a failure changes only the next default
-		if len(restored) > 0 {
-			msg.unkept = services.Unreject(ctx, id, restored)
-		}
-		_, err := store()
-		if msg.unkept = errors.Join(msg.unkept, err); msg.unkept == nil {
+		if _, msg.unkept = store(); msg.unkept == nil {
 			msg.unkept = clearDraft()
 		}
 		return msg
 	}
 }
 
-// rejections returns a function that stores the rejections and returns their number. The function
-// reads the files that were rejected before they were read.
-func (d *delivery) rejections() func() (int, error) {
-	ctx, services, id, set, unread := d.ctx, d.services, d.session.ID, d.set, d.draft.RejectedUnread()
+// rejections returns a function that makes the stored rejections those of the draft: it withdraws
+// those that the draft has no longer. Rejections that were stored elsewhere meanwhile stay. The
+// function reads the files that were rejected before they were read, and returns the rejected hunks.
+func (d *delivery) rejections() func() ([]review.HunkID, error) {
+	ctx, services, id, set := d.ctx, d.services, d.session.ID, d.set
+	unread, stored := d.draft.RejectedUnread(), d.draft.StoredRejections()
 	var hunks []review.HunkID
 	for _, r := range d.draft.Rejections() {
 		hunks = append(hunks, r.Hunk)
 	}
-	return func() (int, error) {
+	return func() ([]review.HunkID, error) {
 		if len(unread) > 0 {
 			err := set.Files(ctx, func(d review.FileDiff) error {
 				for i := range d.Hunks {
@@ -212,13 +211,25 @@ func (d *delivery) rejections() func() (int, error) {
 				return nil
 			}, unread...)
 			if err != nil {
-				return 0, err
+				return nil, err
+			}
+		}
+		if len(stored) > 0 {
+			now, err := services.Feedback(id)
+			if err != nil {
+				return nil, err
+			}
+			withdrawn := slices.DeleteFunc(slices.Clone(stored), func(h review.HunkID) bool { return slices.Contains(hunks, h) || !now.Rejects(h) })
+			if len(withdrawn) > 0 {
+				if err := services.Unreject(ctx, id, withdrawn); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if len(hunks) == 0 {
-			return 0, nil
+			return nil, nil
 		}
-		return len(hunks), services.Reject(ctx, id, hunks, "")
+		return hunks, services.Reject(ctx, id, hunks, "")
 	}
 }
 
@@ -235,14 +246,14 @@ func (d *delivery) askToKeep(now time.Time, canSend bool) *dialog.Confirm {
 		Title: "Keep your rejections?", Yes: "keep",
 		Text: text,
 		Do: func() tea.Msg {
-			n, err := store()
+			rejected, err := store()
 			if err == nil {
 				err = clearDraft()
 			}
 			if err != nil {
 				return delivered{err: err}
 			}
-			return page.Close{Text: amount.Of(n, "hunk") + " rejected" + sent}
+			return page.Close{Text: amount.Of(len(rejected), "hunk") + " rejected" + sent}
 		},
 	}, now)
 }

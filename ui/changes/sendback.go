@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 
+	"aibox/review"
 	"aibox/session"
 	"aibox/session/summary"
 	"aibox/ui/page"
@@ -24,11 +25,24 @@ func (m *Model) canSendBack() bool {
 func (m *Model) sendBack() tea.Cmd {
 	store, id := m.delivery.rejections(), m.session.ID
 	return func() tea.Msg {
-		if _, err := store(); err != nil {
+		rejected, err := store()
+		if err != nil {
 			return delivered{err: err}
 		}
-		return page.SendBack{ID: id}
+		return rejectionsStored{rejected, page.SendBack{ID: id}}
 	}
+}
+
+// rejectionsStored reports that the rejections are stored, and brings the request that follows.
+type rejectionsStored struct {
+	rejected []review.HunkID
+	then     page.Request
+}
+
+// setStored notes the stored rejections, because the user can still cancel and withdraw them.
+func (m *Model) setStored(msg rejectionsStored) tea.Cmd {
+	m.draft.Stored(msg.rejected...)
+	return page.Ask(msg.then)
 }
 
 // continued brings the id of the session that continues this one; empty for none.
