@@ -3,7 +3,9 @@ package changes
 import (
 	"slices"
 
+	"aibox/review"
 	"aibox/review/decision"
+	"aibox/ui/changes/diff"
 	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -12,7 +14,16 @@ import (
 
 // lineMode is active while the user accepts single lines.
 type lineMode struct {
-	anchor int // the row where a range begins; -1 means no range
+	from *rangeStart // nil means no range
+}
+
+// rangeStart is the place where a range begins. It is no row number, because rows move when lines
+// around hunks are shown, comments are kept or the layout changes.
+type rangeStart struct {
+	file  int
+	hunk  review.HunkID
+	row   diff.Row
+	lines []int // the changed lines there
 }
 
 var (
@@ -30,7 +41,7 @@ func (m *Model) chooseLines() {
 		m.note.Say("this change can only be taken as a whole", nil)
 		return
 	}
-	m.lines = &lineMode{anchor: -1}
+	m.lines = &lineMode{}
 	m.diff.ToChangedLine(i)
 	m.diff.Scroll()
 	m.note.Say("space takes a line, v begins a range, esc ends", nil)
@@ -41,14 +52,13 @@ func (m *Model) chooseLines() {
 func (m *Model) pressLines(msg tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	switch {
 	case key.Matches(msg, endLines):
-		if m.lines.anchor >= 0 {
-			m.lines.anchor = -1
+		if m.lines.from != nil {
+			m.lines.from = nil
 			return nil, true
 		}
 		m.lines = nil
 	case key.Matches(msg, markRange):
-		m.lines.anchor = m.diff.Row
-		m.note.Say("move to the end of the range; space takes it", nil)
+		m.beginRange()
 	case key.Matches(msg, takeLine):
 		return m.toggleLines(), true
 	default:
@@ -57,21 +67,50 @@ func (m *Model) pressLines(msg tea.KeyPressMsg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
+// beginRange begins a range at the cursor.
+func (m *Model) beginRange() {
+	hunk := m.diff.Hunk()
+	if hunk < 0 {
+		m.note.Say("no hunk is here", nil)
+		return
+	}
+	id, lines := m.diff.File().Hunks()[hunk].ID, m.diff.ChangedLines(hunk, m.diff.Row, m.diff.Row)
+	m.lines.from = &rangeStart{file: m.diff.At, hunk: id, row: m.diff.Current(), lines: lines}
+	m.note.Say("move to the end of the range; space takes it", nil)
+}
+
+// chosenLines returns the changed lines of the range that ends at the cursor, or those at the cursor
+// if there is no range. ok is false if the range began in another hunk.
+func (m *Model) chosenLines(hunk int) (lines []int, ok bool) {
+	from, f := m.lines.from, m.diff.File()
+	if from == nil {
+		return m.diff.ChangedLines(hunk, m.diff.Row, m.diff.Row), true
+	}
+	if from.file != m.diff.At || from.hunk != f.Hunks()[hunk].ID {
+		return nil, false
+	}
+	lines = append(slices.Clone(from.lines), m.diff.ChangedLines(hunk, f.Layout.Find(from.row), m.diff.Row)...)
+	slices.Sort(lines)
+	return slices.Compact(lines), true
+}
+
 // toggleLines accepts the lines of the range or at the cursor. If all of them are accepted, it
 // takes them out again.
 func (m *Model) toggleLines() tea.Cmd {
-	hunk, row, from := m.diff.Hunk(), m.diff.Row, m.lines.anchor
-	if from < 0 {
-		from = row
-	}
-	m.lines.anchor = -1
+	hunk, row := m.diff.Hunk(), m.diff.Row
 	if hunk < 0 {
+		m.lines.from = nil
 		return nil
 	}
+	chosen, ok := m.chosenLines(hunk)
+	m.lines.from = nil
 	f, at := m.diff.File(), m.diff.At
 	h := &f.Hunks()[hunk]
-	chosen := m.diff.ChangedLines(hunk, from, row)
-	if len(chosen) == 0 {
+	switch {
+	case !ok:
+		m.note.Say("the range began in another hunk, so nothing is taken", nil)
+		return nil
+	case len(chosen) == 0:
 		m.note.Say("no changed line of this hunk is here", nil)
 		return nil
 	}

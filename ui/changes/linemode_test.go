@@ -40,6 +40,40 @@ func TestSingleLinesAreTakenAndUndone(t *testing.T) {
 	}
 }
 
+func TestARangeBeginsAtItsLineWhenRowsMove(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want []int
+	}{
+		{[]string{"L", "down", "v", "e", "down", "space"}, []int{2}},                                 // one more line above
+		{[]string{"L", "down", "down", "down", "down", "v", "|", "down", "space"}, []int{3, 4}},      // side by side
+		{[]string{"|", "L", "down", "down", "down", "v", "|", "down", "down", "space"}, []int{3, 4}}, // and back
+	} {
+		p, _ := open(t)
+		p.goTo("src/big.txt")
+		p.Press(c.keys...)
+		if got := p.m.diff.File().AcceptedLines(&p.m.diff.File().Hunks()[0]); !slices.Equal(got, c.want) {
+			t.Errorf("%v: takes %v, not %v:\n%s", c.keys, got, c.want, p.View())
+		}
+	}
+}
+
+func TestARangeThatBeganInAnotherHunkTakesNothing(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/big.txt")
+	p.Press("L", "v", "]", "down", "down", "down", "down", "space")
+	p.Sees("the range began in another hunk, so nothing is taken")
+	if got := p.m.draft.Choice(); !got.Empty() {
+		t.Errorf("took %+v", got)
+	}
+	p.Press("v", "tab")
+	p.goTo("Makefile")
+	p.Press("down", "down", "space")
+	if got := p.m.draft.Choice(); !got.Empty() {
+		t.Errorf("took %+v", got)
+	}
+}
+
 func TestANewFileHasNoSingleLinesToTake(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/blob.bin")
