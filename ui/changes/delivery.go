@@ -39,7 +39,8 @@ type delivery struct {
 	branch        string // as the user wrote it; empty for the default
 
 	question *deliveryDialog // nil unless it is open
-	message  string          // of the commit, as the user wrote it; empty for the proposed one
+	message  string          // of the commit, as the last question had it
+	proposed string          // the message that it proposed, as the field holds it
 }
 
 // asks reports whether the last question is open.
@@ -77,15 +78,19 @@ func (d *delivery) plan() tea.Cmd {
 	}
 }
 
-// open asks the last question. It keeps a message that the user wrote.
+// open asks the last question. It keeps a message that the user wrote; another choice has another
+// proposal.
 func (d *delivery) open(msg planned, now time.Time) {
 	if msg.err != nil {
 		return
 	}
-	if d.message == "" {
-		d.message = msg.message
+	message := newMessageArea(msg.message)
+	wrote := d.message != "" && d.message != d.proposed
+	d.proposed = message.Value() // the field turns tabs into spaces, which is no change by the user
+	if wrote {
+		message = newMessageArea(d.message)
 	}
-	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: newMessageArea(d.message), since: now}
+	d.question = &deliveryDialog{draft: d.draft, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
 	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
@@ -96,9 +101,6 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		d.take(q)
-		if d.message == q.proposed {
-			d.message = "" // another choice has another proposal
-		}
 	case "ctrl+t":
 		d.draft.SetTarget(otherTarget(d.draft.Target()))
 	case "ctrl+e":

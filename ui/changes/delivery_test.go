@@ -65,6 +65,34 @@ func TestTheMessageCanBeEdited(t *testing.T) {
 	}
 }
 
+func TestAnotherSelectionHasAnotherMessage(t *testing.T) {
+	for _, prompt := range []string{"one\n\ttwo", "one"} { // the field does not hold tabs
+		services := &recorded{set: worked(t), prompt: prompt, fail: errors.New("the branch moved")}
+		p := newUser(t, services, 120, 40)
+		p.goTo("README.md")
+		p.Press("Y", "enter")
+		first := p.m.delivery.question.message.Value()
+		p.accept() // fails
+		p.goTo("src/big.txt")
+		p.Press("Y", "enter")
+		second := p.m.delivery.question.message.Value()
+		if second == first || !strings.Contains(second, "src: 1 file") {
+			t.Errorf("%q: the message for another selection is %q", prompt, second)
+		}
+		p.Press("esc", "u", "enter")
+		if got := p.m.delivery.question.message.Value(); got != first {
+			t.Errorf("%q: the message for the first selection became %q", prompt, got)
+		}
+		p.Type("My own: ")
+		p.Press("esc")
+		p.goTo("src/big.txt")
+		p.Press("Y", "enter")
+		if got := p.m.delivery.question.message.Value(); got != "My own: "+first {
+			t.Errorf("%q: the user's message became %q", prompt, got)
+		}
+	}
+}
+
 func TestTheMessageIsShownFromItsSubjectAtEverySize(t *testing.T) {
 	services := &recorded{set: worked(t), edited: "Subject\n"}
 	p := newUser(t, services, 80, 24)

@@ -23,15 +23,14 @@ import (
 
 // deliveryDialog is the last question: where the work goes, and with which message.
 type deliveryDialog struct {
-	draft    *decision.Draft
-	proposed string
-	part     *review.ChangeSet // what would be delivered
-	plan     *worktree.Plan
-	secrets  int // how many were replaced in the proposed message
-	branch   textinput.Model
-	message  textarea.Model
-	height   int // of the screen
-	since    time.Time
+	draft   *decision.Draft
+	part    *review.ChangeSet // what would be delivered
+	plan    *worktree.Plan
+	secrets int // how many were replaced in the proposed message
+	branch  textinput.Model
+	message textarea.Model
+	height  int // of the screen
+	since   time.Time
 }
 
 // newBranchField makes the field for the name of the branch, without the focus.

@@ -18,7 +18,7 @@ func TestADialogThatAppearsByItselfIgnoresKeysMeantForTheScreen(t *testing.T) {
 	p.Press("A")
 	p.User.Press("enter", "x", "esc", "ctrl+t") // at once
 	target := p.m.draft.Target()
-	if !p.m.delivery.asks() || p.m.delivery.question.message.Value() != p.m.delivery.question.proposed || target != p.m.draft.Target() {
+	if !p.m.delivery.asks() || p.m.delivery.question.message.Value() != p.m.delivery.proposed || target != p.m.draft.Target() {
 		t.Fatalf("the last question took a key: open %v", p.m.delivery.asks())
 	}
 	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/r", Conflicts: []worktree.Step{{Path: "README.md", Action: worktree.ActionConflict, Reason: "r"}}})

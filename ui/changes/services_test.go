@@ -43,6 +43,7 @@ type recorded struct {
 	edited   string
 	before   manager.Decisions
 	open     []string
+	prompt   string          // empty for a short one
 	agent    string          // empty for codex
 	draft    *decision.Saved // as stored
 	unread   error
@@ -106,7 +107,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: cmp.Or(r.agent, "codex"), Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review, ContinuedBy: r.continuedBy}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: cmp.Or(r.agent, "codex"), Prompt: cmp.Or(r.prompt, "Fix it"), Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Phase: session.Ended, Review: r.review, ContinuedBy: r.continuedBy}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
