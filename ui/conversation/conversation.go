@@ -40,7 +40,8 @@ type Model struct {
 	list   timeline
 	window window
 	stream *stream.Stream[[]events.Event]
-	over   bool // the conversation is complete
+	over   bool  // the conversation is complete
+	failed error // why reading ended before the conversation; the key for the end reads it again
 
 	line     searchbar.Line
 	words    string // the search; empty for none
@@ -90,10 +91,19 @@ func (m *Model) Started() bool { return m.stream != nil }
 // Start starts to read.
 func (m *Model) Start() tea.Cmd {
 	source := m.source
+	m.failed = nil
 	m.stream = stream.Start(m.ctx, func(ctx context.Context, put func([]events.Event) error) error {
 		return source.Follow(ctx, put)
 	})
 	return m.await()
+}
+
+// again reads the conversation again after a failure, from its start.
+func (m *Model) again() tea.Cmd {
+	m.list.clear()
+	m.window.forget()
+	m.window.settle()
+	return m.Start()
 }
 
 func (m *Model) await() tea.Cmd {
@@ -129,6 +139,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // take adds events.
 func (m *Model) take(batch stream.Batch[[]events.Event]) tea.Cmd {
 	if batch.Over() {
+		if m.failed = batch.Err; m.failed != nil {
+			m.note.Say("", m.failed)
+		}
 		return nil // the screen reports how the session ended
 	}
 	for _, part := range batch.All {

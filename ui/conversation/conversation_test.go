@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,7 +19,10 @@ import (
 )
 
 // script is a source with the events of a test.
-type script struct{ parts [][]events.Event }
+type script struct {
+	parts [][]events.Event
+	fail  error // after the parts
+}
 
 func (s *script) Follow(_ context.Context, visit func([]events.Event) error) error {
 	for _, part := range s.parts {
@@ -26,7 +30,7 @@ func (s *script) Follow(_ context.Context, visit func([]events.Event) error) err
 			return err
 		}
 	}
-	return nil
+	return s.fail
 }
 
 // screen is a conversation on a screen of its own.
@@ -70,7 +74,7 @@ type user struct {
 func open(t testing.TB, width, height int, all ...events.Event) *user {
 	t.Helper()
 	s := &screen{}
-	s.Model = New(t.Context(), &script{[][]events.Event{all}}, &s.note)
+	s.Model = New(t.Context(), &script{parts: [][]events.Event{all}}, &s.note)
 	p := &user{uitest.New(t, s, width, height), s}
 	p.Run(s.Init())
 	return p
@@ -239,4 +243,34 @@ func TestAPieceOfAMessageThatIsTooLongCopiesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { list.extend(more) }); n > 0 {
 		t.Errorf("a piece makes %v allocations", n)
 	}
+}
+
+func TestAFailureToReadIsShownAndTheEndReadsAgain(t *testing.T) {
+	source := &script{parts: [][]events.Event{work(1)}, fail: errors.New("the supervisor does not\x1b[2J answer")}
+	s := &screen{}
+	s.Model = New(t.Context(), source, &s.note)
+	s.SetPrompt("Fix it", noon)
+	p := &user{uitest.New(t, s, 80, 24), s}
+	p.Run(s.Init())
+	p.Sees("the supervisor does not")
+	p.Sees("make step-0")
+	source.parts, source.fail = [][]events.Event{work(2)}, nil
+	s.note.Say("", nil)
+	p.Press("end")
+	p.DoesNotSee("the supervisor does not")
+	p.Sees("make step-1")
+	if n := strings.Count(p.View(), "make step-0"); n != 1 {
+		t.Errorf("an event is there %d times:\n%s", n, p.View())
+	}
+	p.Sees("Fix it")
+}
+
+func TestAConversationThatCannotBeReadIsNotCalledEmpty(t *testing.T) {
+	s := &screen{}
+	s.Model = New(t.Context(), &script{fail: errors.New("the record is damaged")}, &s.note)
+	s.SetOver(true)
+	p := &user{uitest.New(t, s, 80, 24), s}
+	p.Run(s.Init())
+	s.note.Say("", nil)
+	p.Sees("the record is damaged")
 }

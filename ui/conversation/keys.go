@@ -73,6 +73,9 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 		m.window.first()
 	case key.Matches(msg, k.Last):
 		m.window.last()
+		if m.failed != nil {
+			return m.again()
+		}
 	}
 	return nil
 }

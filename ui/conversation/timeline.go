@@ -28,6 +28,16 @@ func (t *timeline) setPrompt(text string, at time.Time) {
 	t.merge()
 }
 
+// clear removes the events, but not the prompt that was set.
+func (t *timeline) clear() {
+	set := 0
+	if t.prompt != "" {
+		set = 1
+	}
+	t.events, t.calls = slices.Clone(t.events[:set]), nil
+	t.merge()
+}
+
 // add adds events in order, and returns the items that were there and have changed.
 func (t *timeline) add(all []events.Event) (changed []*item) {
 	appends := true

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"aibox/internal/termtext"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/tail"
 
@@ -20,6 +21,9 @@ func (m *Model) Position() string {
 func (m *Model) View() []string {
 	w := &m.window
 	if len(m.list.items) == 0 || w.top == nil {
+		if m.failed != nil {
+			return []string{m.theme.Bad.Render(ansi.Truncate("✗ "+termtext.Escape(m.failed.Error()), w.width, "…"))}
+		}
 		return []string{m.theme.Faint.Render(tail.Empty(m.stream != nil, m.over))}
 	}
 	var out []string

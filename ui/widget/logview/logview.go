@@ -42,6 +42,7 @@ type Model struct {
 	over    bool // the output is complete
 	loading bool // a part of the log is being read
 	reads   page.Latest
+	failed  bool // following ended before the output; the key for the end follows again
 	chunks  *stream.Stream[output.Chunk]
 
 	line   searchbar.Line

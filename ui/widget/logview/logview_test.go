@@ -226,3 +226,17 @@ func FuzzKeys(f *testing.F) {
 		open(t, steps()).ActRandomly(rand.New(rand.NewPCG(seed, 1)), 60, keys)
 	})
 }
+
+func TestAFailureToFollowIsShownAndTheEndFollowsAgain(t *testing.T) {
+	s := steps()
+	s.ends = errors.New("the supervisor does not answer")
+	p := open(t, s)
+	p.Sees("the supervisor does not answer")
+	s.ends = nil
+	s.say(output.Stdout, "it went on\n")
+	p.Press("end")
+	p.Sees("it went on")
+	if p.m.failed {
+		t.Error("it does not follow again")
+	}
+}

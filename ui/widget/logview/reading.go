@@ -117,7 +117,7 @@ func (m *Model) load(msg loaded) tea.Cmd {
 	case atEnd:
 		w.replace(msg.from, msg.chunks)
 		w.total, w.follow = w.hi, true
-		if m.chunks == nil {
+		if m.chunks == nil || m.failed {
 			return m.follow()
 		}
 	}
@@ -141,6 +141,7 @@ func (m *Model) More() tea.Cmd {
 // follow starts to follow the log from the end of the part in memory.
 func (m *Model) follow() tea.Cmd {
 	from, source := m.window.hi, m.source
+	m.failed = false
 	m.chunks = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
 		return source.Follow(ctx, from, func(chunk output.Chunk) error {
 			chunk.Data = slices.Clone(chunk.Data)
@@ -161,6 +162,9 @@ func (m *Model) takeOutput(batch stream.Batch[output.Chunk]) tea.Cmd {
 		m.window.feed(chunk)
 	}
 	if batch.Over() {
+		if m.failed = batch.Err != nil; m.failed {
+			m.note.Say("", batch.Err)
+		}
 		return nil // the screen reports how the session ended
 	}
 	return tea.Batch(m.awaitOutput(), m.More())

@@ -19,6 +19,7 @@ import (
 type scene struct {
 	record []output.Chunk
 	fails  error
+	ends   error // how following ends
 }
 
 func (s *scene) Size() (int64, error) { return s.size(), nil }
@@ -49,7 +50,10 @@ func (s *scene) Output(from int64, visit func(output.Chunk) error) error {
 }
 
 func (s *scene) Follow(_ context.Context, from int64, visit func(output.Chunk) error) error {
-	return s.Output(from, visit)
+	if err := s.Output(from, visit); err != nil {
+		return err
+	}
+	return s.ends
 }
 
 // say adds output to the record.
