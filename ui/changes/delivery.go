@@ -20,6 +20,7 @@ import (
 	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -37,6 +38,8 @@ type delivery struct {
 
 	defaultBranch string
 	branch        string // as the user wrote it; empty for the default
+
+	stop context.CancelFunc // cancels the delivery in progress; nil before the first
 
 	question *deliveryDialog // nil unless it is open
 	message  string          // of the commit, as the last question had it
@@ -172,7 +175,9 @@ type delivered struct {
 
 // accept delivers, and stores the rejections for the agent.
 func (d *delivery) accept() tea.Cmd {
-	ctx, services, id, set, store, clearDraft := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.clear
+	ctx, stop := context.WithCancel(d.ctx)
+	d.stop = stop
+	services, id, set, store, clearDraft := d.services, d.session.ID, d.set, d.rejections(), d.clear
 	left := remaining(d.draft)
 	repo := d.session.Repository
 	opts := accept.Options{
@@ -182,6 +187,7 @@ func (d *delivery) accept() tea.Cmd {
 		opts.Branch = d.branch
 	}
 	return func() tea.Msg {
+		defer stop()
 		msg := delivered{left: left}
 		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err != nil {
 			return msg
@@ -345,9 +351,25 @@ func (m *Model) cancelPlan(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) pressDelivery(msg tea.KeyPressMsg) tea.Cmd {
 	cmd, accepts := m.delivery.Update(msg, m.now())
 	if accepts {
-		m.busy = "delivering…"
+		m.busy = delivering
 	}
 	return cmd
+}
+
+// The names of the operation in progress after the last question.
+const (
+	delivering = "delivering…"
+	canceling  = "canceling the delivery…"
+)
+
+var cancelDelivery = keymap.Bind("cancel", "esc")
+
+// pressDelivering handles a key while the work is being delivered.
+func (m *Model) pressDelivering(msg tea.KeyPressMsg) {
+	if key.Matches(msg, cancelDelivery) {
+		m.busy = canceling
+		m.delivery.stop()
+	}
 }
 
 // showDelivered leaves the screen, or shows why nothing was delivered. A failure changes
@@ -357,6 +379,10 @@ func (m *Model) showDelivered(msg delivered) tea.Cmd {
 	m.appeared.Start(m.now())
 	if clash, ok := errors.AsType[*worktree.ConflictError](msg.err); ok {
 		m.conflict = newConflict(clash, m.bodyHeight())
+		return nil
+	}
+	if errors.Is(msg.err, context.Canceled) {
+		m.note.Say("the delivery was canceled", nil)
 		return nil
 	}
 	if msg.err != nil {

@@ -71,6 +71,8 @@ func (m *Model) Short() []binding {
 		return m.ask.Keys()[0].Keys
 	case m.result != nil:
 		return m.result.keys()
+	case m.busy == delivering:
+		return []binding{cancelDelivery}
 	case m.Typing() || m.set == nil:
 		return nil
 	case m.lines != nil && !m.list.Focused:
@@ -94,6 +96,8 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Accepted", Keys: m.result.keys()}}
 	case m.search.typing():
 		return []keymap.Group{searchKeys()}
+	case m.busy == delivering:
+		return []keymap.Group{{Title: "Delivery", Keys: []binding{cancelDelivery}}}
 	case m.conflict != nil:
 		return []keymap.Group{{Title: "Conflict", Keys: m.conflict.keys()}}
 	case m.verify.shown():

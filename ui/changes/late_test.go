@@ -1,7 +1,10 @@
 package changes
 
 import (
+	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
 
 	"aibox/internal/fault"
 	"aibox/review/decision"
@@ -91,5 +94,43 @@ func TestAKeyThatStopsAVerificationHasNoEffectAfterItsEnd(t *testing.T) {
 	}
 	if tally := p.m.draft.Tally(); tally != (decision.Tally{}) && tally.Accepted+tally.Rejected > 0 {
 		t.Errorf("%+v", tally)
+	}
+}
+
+// deliverSlowly confirms the last question and returns the command that delivers.
+func deliverSlowly(p *user) tea.Cmd {
+	p.Press("A", "enter")
+	p.wait()
+	return p.m.Update(keymap.Press("ctrl+s"))
+}
+
+func TestADeliveryUnderWayIsNotDeniedAndNotLeftWithoutAQuestion(t *testing.T) {
+	p, services := open(t)
+	deliver := deliverSlowly(p)
+	if q := p.m.Leaving(); q == nil || !strings.Contains(q.Text, "is being delivered") || strings.Contains(q.Text, "accepted yet") {
+		t.Errorf("asks %+v", q)
+	}
+	p.Run(deliver)
+	if len(services.accepts) != 1 || p.m.result == nil {
+		t.Errorf("accepts %+v", services.accepts)
+	}
+}
+
+func TestADeliveryCanBeCanceled(t *testing.T) {
+	p, _ := open(t)
+	deliver := deliverSlowly(p)
+	p.Sees("esc cancel")
+	p.Press("esc")
+	p.Sees("canceling the delivery…")
+	p.Run(deliver)
+	p.Sees("the delivery was canceled")
+	if p.m.result != nil || len(p.Asked) > 0 {
+		t.Errorf("asks for %v", p.Asked)
+	}
+	p.Press("enter") // the decisions are kept
+	p.wait()
+	p.Press("ctrl+s")
+	if p.m.result == nil {
+		t.Errorf("nothing is delivered later:\n%s", p.View())
 	}
 }

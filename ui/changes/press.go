@@ -38,6 +38,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressConflict(msg)
 	case m.busy == planning:
 		return m.cancelPlan(msg)
+	case m.busy == delivering:
+		m.pressDelivering(msg)
+		return nil
 	case m.busy != "" || m.set == nil:
 		if m.set == nil && key.Matches(msg, m.keys.leave) {
 			return page.Leave("", nil)
@@ -184,10 +187,13 @@ func (m *Model) leave() tea.Cmd {
 }
 
 // Leaving returns the question that the user must answer before leaving or quitting, without its
-// Do. It returns nil if nothing was decided and no comment would be lost.
+// Do. It returns nil if nothing was decided, no comment would be lost and nothing is being delivered.
 func (m *Model) Leaving() *dialog.Confirm {
 	if m.draft == nil || m.result != nil {
 		return nil
+	}
+	if m.busy == delivering || m.busy == canceling {
+		return &dialog.Confirm{Title: "Leave during the delivery?", Text: fmt.Sprintf("The work of %s is being delivered. That may not be completed if you leave now.", m.session.ID)}
 	}
 	var texts []string
 	if m.draft.Steps() > 0 {

@@ -114,8 +114,11 @@ func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, erro
 	return r.set, nil
 }
 
-func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
+func (r *recorded) AcceptSet(ctx context.Context, _ session.ID, _ *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	r.accepts = append(r.accepts, opts)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return &accept.Result{Target: opts.Target, Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
 }
 
