@@ -150,8 +150,12 @@ func (a *answer) inOrder() []string {
 	return words
 }
 
-// setSuggestions offers values to pick from.
+// setSuggestions offers values to pick from. The cursor stays at its value, or goes back to the typed text.
 func (a *answer) setSuggestions(values []string) {
+	marked := ""
+	if matching := a.matching(); a.suggestion >= 0 && a.suggestion < len(matching) {
+		marked = matching[a.suggestion]
+	}
 	a.suggestions = values
 	if a.field.Type != spec.Choice && a.field.Type != spec.Choices {
 		for _, choice := range a.choices {
@@ -160,7 +164,10 @@ func (a *answer) setSuggestions(values []string) {
 			}
 		}
 	}
-	a.suggestion = min(a.suggestion, len(a.matching())-1)
+	a.suggestion = -1
+	if marked != "" {
+		a.suggestion = slices.Index(a.matching(), marked)
+	}
 	if input, ok := a.widget.(*huh.Input); ok && len(a.suggestions) > 0 {
 		input.Suggestions(a.suggestions)
 	}

@@ -236,6 +236,28 @@ func TestSuggestionsAreShownFilteredAndTakenWithAKey(t *testing.T) {
 	u.completes(want)
 }
 
+func TestTheMarkedSuggestionStaysMarkedWhenOthersArrive(t *testing.T) {
+	for _, c := range []struct {
+		late []string
+		want string
+	}{
+		{[]string{"aya:8b", "llama3:8b"}, "llama3:8b"},
+		{[]string{"aya:8b"}, defaults(t).Model}, // it has gone, so the text is taken
+	} {
+		want := defaults(t)
+		want.Model = c.want
+		u := newUser(t, Request{Options: defaults(t)}, 80, 24)
+		u.goTo("Model")
+		u.press("enter")
+		u.part.Update(suggested{u.part.f, u.part.f.asked, "model", []string{"llama3:8b", "qwen3:8b"}})
+		u.press("down")
+		u.part.Update(suggested{u.part.f, u.part.f.asked, "model", c.late})
+		u.press("enter")
+		u.leave()
+		u.completes(want)
+	}
+}
+
 func TestTypingReplacesAValueAndEnterEditsIt(t *testing.T) {
 	for keys, want := range map[string]string{"'ab": "ab", "enter 'ab": "xab", "backspace": "", "'ab esc": "x", "enter 'ab esc": "x"} {
 		u := newUser(t, Request{Options: defaults(t), Only: []string{"line"}}, 80, 24)

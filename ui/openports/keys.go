@@ -3,6 +3,7 @@ package openports
 import (
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -50,6 +51,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
+	case key.Matches(msg, k.open, k.close, k.browse, k.copy) && m.now().Sub(m.turned) < dialog.Grace: // it was pressed for a port that has gone
+		m.note.Say("another port was selected just now, so nothing is done; press the key again", nil)
+		return nil
 	case key.Matches(msg, k.open):
 		m.note.Say("", nil)
 		m.opened.Open(m.id, row.port)

@@ -40,12 +40,14 @@ type Model struct {
 	keys     keys
 	after    func(time.Duration, tea.Msg) tea.Cmd
 	browse   func(ctx context.Context, address string) error
+	now      func() time.Time
 
 	width, height int
 	listening     map[uint16][]string // addresses by port
 	loaded        bool
 	rows          []row
 	cursor        cursor.Cursor
+	turned        time.Time // when the port at the cursor changed, other than by a move of the cursor
 	note          frame.Note
 }
 
@@ -61,7 +63,7 @@ type row struct {
 func New(ctx context.Context, sessions Sessions, opened *Opened, id session.ID) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, opened: opened, id: id, theme: theme.New(true), keys: newKeys(), browse: browser.Open,
-		after: page.After,
+		after: page.After, now: time.Now,
 	}
 }
 
@@ -153,7 +155,7 @@ func (m *Model) take(msg listed) {
 	m.arrange()
 }
 
-// arrange rebuilds the rows. The cursor stays at its port.
+// arrange rebuilds the rows. The cursor stays at its port. If that has gone, another one is selected.
 func (m *Model) arrange() {
 	var at uint16
 	if current := m.current(); current != nil {
@@ -170,6 +172,8 @@ func (m *Model) arrange() {
 	m.cursor.Fit(len(m.rows), m.listHeight())
 	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.port == at }); i >= 0 {
 		m.cursor.Go(i)
+	} else if at != 0 {
+		m.turned = m.now()
 	}
 }
 

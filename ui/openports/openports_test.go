@@ -15,6 +15,7 @@ import (
 	"aibox/session"
 	"aibox/session/ports"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -215,5 +216,25 @@ func FuzzKeys(f *testing.F) {
 			p.wait()
 			p.Fits("after random keys")
 		})
+	})
+}
+
+func TestAKeyForAPortThatHasGoneDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newUser(t, 120, 40, listening("0.0.0.0", 3000), listening("0.0.0.0", 3001))
+		p.s.listening = p.s.listening[1:]
+		p.Run(p.m.load())
+		p.Press("enter")
+		p.wait()
+		p.Sees("another port was selected just now")
+		if len(p.s.opened) > 0 {
+			t.Fatalf("opened %v", p.s.opened)
+		}
+		time.Sleep(dialog.Grace)
+		p.Press("enter")
+		p.wait()
+		if !slices.Equal(p.s.opened, []uint16{3001}) {
+			t.Errorf("opened %v", p.s.opened)
+		}
 	})
 }

@@ -27,6 +27,8 @@ func (m *Model) setSandboxes(all []summary.Summary) {
 	m.choice.cursor.Fit(len(all), m.listHeight())
 	if i := slices.IndexFunc(all, func(b summary.Summary) bool { return b.ID == at }); i >= 0 {
 		m.choice.cursor.Go(i)
+	} else if m.choice.open {
+		m.turned = m.now()
 	}
 	m.choice.open = m.choice.open && len(all) > 0
 }
@@ -36,6 +38,7 @@ func (m *Model) pressChoice(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, m.keys.cancel):
 		m.choice.open = false
+	case key.Matches(msg, m.keys.choose) && m.refusesTurned("sandbox"):
 	case key.Matches(msg, m.keys.choose):
 		m.choice.open = false
 		if at := m.choice.cursor.At(); at < len(m.sandboxes) {

@@ -56,7 +56,8 @@ type Model struct {
 	cursor        cursor.Cursor
 	sandboxes     []summary.Summary // that run
 	choice        choice
-	busy          bool // an action is under way
+	busy          bool      // an action is under way
+	turned        time.Time // when what enter would do changed, other than by a key
 	ask           *dialog.Confirm
 	note          frame.Note
 }
@@ -176,6 +177,8 @@ func (m *Model) set(msg listed) {
 	m.arrange()
 	if i := slices.IndexFunc(m.all, func(s snapshot.Snapshot) bool { return s.ID == at }); i >= 0 {
 		m.cursor.Go(i)
+	} else if at != "" {
+		m.turned = m.now()
 	}
 }
 

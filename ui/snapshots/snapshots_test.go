@@ -250,3 +250,41 @@ func TestNamesGetTheRoomThatOtherColumnsLeave(t *testing.T) {
 		newUser(t, used(), "", width, 24).Sees("before the update")
 	}
 }
+
+func TestAKeyForARowThatHasGoneDoesNothing(t *testing.T) {
+	of := used()
+	p := newUser(t, of, "", 120, 40)
+	of.all = of.all[1:]
+	p.Run(p.m.load())
+	p.Press("enter")
+	p.Sees("another snapshot was selected just now")
+	if len(of.done) > 0 {
+		t.Fatalf("did %v", of.done)
+	}
+	p.now = p.now.Add(dialog.Grace)
+	p.Press("n")
+	of.running = of.running[1:]
+	p.Run(p.m.load())
+	p.Press("enter")
+	p.Sees("another sandbox was selected just now")
+	if len(of.done) > 0 {
+		t.Fatalf("did %v", of.done)
+	}
+	p.now = p.now.Add(dialog.Grace)
+	p.Press("enter")
+	if want := []string{"take 0dq5g-sandbox"}; !slices.Equal(of.done, want) {
+		t.Errorf("did %v, not %v", of.done, want)
+	}
+}
+
+func TestAChoiceThatClosesByItselfStartsNothing(t *testing.T) {
+	of := used()
+	p := newUser(t, of, "", 120, 40)
+	p.Press("n")
+	of.running = nil
+	p.Run(p.m.load())
+	p.Press("enter")
+	if len(of.done) > 0 {
+		t.Errorf("did %v", of.done)
+	}
+}
