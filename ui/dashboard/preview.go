@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"aibox/internal/screen"
@@ -106,7 +107,8 @@ func (p *preview) reader(b *summary.Summary) func() previewLoaded {
 		if err != nil {
 			return previewLoaded{id: id, err: err}
 		}
-		return previewLoaded{id: id, output: frame.Lines(termtext.Text(termtext.Unstyled(string(text))))}
+		shown := termtext.Text(termtext.Unstyled(string(text)))
+		return previewLoaded{id: id, output: frame.Lines(strings.ReplaceAll(shown, "\t", "    "))} // a cell shows no tab
 	}
 }
 

@@ -58,3 +58,10 @@ func TestTheModelIsNamedInWords(t *testing.T) {
 		}
 	}
 }
+
+// The cells of the terminal show no tabs, and what is on both sides of one would run together.
+func TestTabsOfTheOutputAreShownAsSpaces(t *testing.T) {
+	p := openStarted(t, &fakeSessions{briefs: sampleBriefs(), tails: []string{"ok\taibox/ui\n"}})
+	p.Sees("ok    aibox/ui")
+	p.DoesNotSee("\t")
+}
