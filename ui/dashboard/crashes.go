@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"aibox/internal/amount"
 	"aibox/session"
+	"aibox/session/manager"
 	"aibox/session/summary"
 
 	tea "charm.land/bubbletea/v2"
@@ -31,8 +33,9 @@ type crashesDue struct{}
 
 // crashesFound carries the sessions whose supervisor had died, and the error of ending them.
 type crashesFound struct {
-	dead []session.ID
-	err  error
+	dead  []session.ID // that seemed to be dead: one that ended in between was not ended here
+	ended []session.ID // those of them that Repair ended
+	err   error
 }
 
 // plan looks if a session has not ended; nil if that is not needed now.
@@ -58,7 +61,13 @@ func (c *crashes) plan(all []summary.Summary) tea.Cmd {
 			}
 		}
 		if len(found.dead) > 0 {
-			_, found.err = sessions.Repair(ctx)
+			var repaired []manager.Repaired
+			repaired, found.err = sessions.Repair(ctx)
+			for _, one := range repaired {
+				if slices.Contains(found.dead, one.ID) {
+					found.ended = append(found.ended, one.ID)
+				}
+			}
 		}
 		return found
 	}
@@ -73,9 +82,12 @@ func (c *crashes) end(msg crashesFound) tea.Cmd {
 }
 
 // died says whose supervisors have died.
-func died(dead []session.ID) string {
-	if len(dead) > 1 {
-		return "the supervisors of " + amount.Of(len(dead), "session") + " have died, so they were ended"
+func died(ended []session.ID) string {
+	switch len(ended) {
+	case 0:
+		return ""
+	case 1:
+		return "the supervisor of " + string(ended[0]) + " has died, so it was ended"
 	}
-	return "the supervisor of " + string(dead[0]) + " has died, so it was ended"
+	return "the supervisors of " + amount.Of(len(ended), "session") + " have died, so they were ended"
 }

@@ -30,6 +30,15 @@ func TestASessionWhoseSupervisorDiesEndsOnTheDashboard(t *testing.T) {
 	p.Sees("the supervisor of 0dddd-shell has died")
 }
 
+func TestASessionThatEndsByItselfIsNotSaidToHaveCrashed(t *testing.T) {
+	sessions := &fakeSessions{briefs: sampleBriefs(), dead: true, ended: true}
+	p := openStarted(t, sessions)
+	sessions.did(t, "[repair]")
+	p.DoesNotSee("running")
+	p.DoesNotSee("has died")
+	p.DoesNotSee("have died")
+}
+
 func TestASessionThatCannotBeEndedIsTriedOnce(t *testing.T) {
 	sessions := &fakeSessions{briefs: sampleBriefs(), dead: true, fail: errors.New("the daemon does not answer")}
 	p := openStarted(t, sessions)

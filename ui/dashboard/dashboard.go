@@ -281,7 +281,9 @@ func (m *Model) takeCrashes(msg crashesFound) tea.Cmd {
 	if len(msg.dead) == 0 {
 		return next
 	}
-	m.say(died(msg.dead), msg.err)
+	if len(msg.ended) > 0 || msg.err != nil {
+		m.say(died(msg.ended), msg.err)
+	}
 	return tea.Batch(next, m.load())
 }
 

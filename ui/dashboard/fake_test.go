@@ -37,6 +37,7 @@ type fakeSessions struct {
 	counted []session.ID
 	usage   session.Usage
 	dead    bool // the supervisors of the sessions that have not ended have died
+	ended   bool // such sessions end by themselves before Repair
 }
 
 func (r *fakeSessions) do(verb string, id session.ID) error {
@@ -62,12 +63,16 @@ func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 
 func (r *fakeSessions) Repair(context.Context) ([]manager.Repaired, error) {
 	r.done = append(r.done, "repair")
+	var repaired []manager.Repaired
 	for i := range r.briefs {
 		if b := &r.briefs[i]; r.dead && r.fail == nil && b.Phase != session.Ended {
-			b.Phase, b.Failed = session.Ended, true
+			b.Phase, b.Failed = session.Ended, !r.ended
+			if !r.ended {
+				repaired = append(repaired, manager.Repaired{ID: b.ID})
+			}
 		}
 	}
-	return nil, r.fail
+	return repaired, r.fail
 }
 
 func (r *fakeSessions) Screen(context.Context, session.ID) ([]byte, error) {

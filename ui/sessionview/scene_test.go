@@ -31,6 +31,7 @@ type scene struct {
 	usage      session.Usage
 	measured   int
 	fails      error
+	endsItself bool // before Repair
 }
 
 func (s *scene) Find(string) (session.Session, error) { return s.session, nil }
@@ -110,10 +111,14 @@ func (s *scene) Measure(_ context.Context, ids ...session.ID) map[session.ID]ses
 
 func (s *scene) Repair(context.Context) ([]manager.Repaired, error) {
 	s.done = append(s.done, "repair")
+	var repaired []manager.Repaired
 	if s.fails == nil {
 		s.session = ended().session
+		if !s.endsItself {
+			repaired = append(repaired, manager.Repaired{ID: s.session.ID})
+		}
 	}
-	return nil, s.fails
+	return repaired, s.fails
 }
 
 // noon is the time of the events.

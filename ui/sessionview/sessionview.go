@@ -5,6 +5,7 @@ package sessionview
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"aibox/audit"
@@ -226,8 +227,12 @@ func (m *Model) endDead() tea.Cmd {
 	m.repaired = true
 	ctx, sessions, id := m.ctx, m.sessions, m.id
 	return func() tea.Msg {
-		_, err := sessions.Repair(ctx)
-		return actionDone{"the supervisor of " + string(id) + " has died, so it was ended", err}
+		repaired, err := sessions.Repair(ctx)
+		text := ""
+		if slices.ContainsFunc(repaired, func(one manager.Repaired) bool { return one.ID == id }) { // else it has ended by itself
+			text = "the supervisor of " + string(id) + " has died, so it was ended"
+		}
+		return actionDone{text, err}
 	}
 }
 

@@ -137,6 +137,16 @@ func TestASessionWhoseSupervisorDiesEnds(t *testing.T) {
 	}
 }
 
+func TestASessionThatEndsByItselfIsNotSaidToHaveCrashed(t *testing.T) {
+	s := running()
+	s.endsItself = true
+	p := open(t, s)
+	s.session.Alive = false
+	p.Run(p.m.find())
+	p.Sees("to review")
+	p.DoesNotSee("has died")
+}
+
 func TestAKeyOfASessionWhoseSupervisorDiedSaysSo(t *testing.T) {
 	s := running()
 	s.session.Alive, s.fails = false, errors.New("the daemon does not answer")
