@@ -68,7 +68,8 @@ func (m *Model) setAgents(msg agentsLoaded) tea.Cmd {
 }
 
 // setPlace stores the facts about a repository. The first time, it also sets the last choices for
-// the repository and goes to the first step that is not complete.
+// the repository, unless the user has chosen something meanwhile, and goes to the first step that is
+// not complete.
 func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	if !m.repository.setPlace(msg) {
 		return nil
@@ -77,8 +78,10 @@ func (m *Model) setPlace(msg placeFound) tea.Cmd {
 	m.task.library.prompts = place.Prompts
 	from := m.initial.Repository
 	keep := m.prefilled() && (from == m.repository.path() || from == m.repository.chosen)
-	if !keep && m.wanted.Begin == nil && place.Last != nil && m.task.prompt() == "" {
+	if !keep && m.wanted.Begin == nil && place.Last != nil && m.task.prompt() == "" && !m.changed() {
 		m.prefill(*place.Last)
+	} else {
+		m.keepChoices()
 	}
 	if m.agent.name == "" {
 		m.agent.name = place.Settings.Settings.Agent

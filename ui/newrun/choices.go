@@ -24,9 +24,10 @@ type choices struct {
 	options    optionsStep
 	sandbox    sandboxStep
 
-	initial run.Request // the initial request of the forms
-	given   []string    // the keys of the settings that the edited request gives itself
-	request run.Request // made from the choices; see compose
+	initial run.Request  // the initial request of the forms
+	given   []string     // the keys of the settings that the edited request gives itself
+	request run.Request  // made from the choices; see compose
+	before  *run.Request // the request when the repository was chosen; nil until it is made
 	files   fileLists
 	checker checker
 	model   modelCheck
@@ -50,14 +51,31 @@ func (c *choices) prefill(r run.Request) {
 
 // choose looks up a repository. It keeps the choices so far.
 func (c *choices) choose(repository string) tea.Cmd {
+	c.keepChoices()
+	c.before = nil
+	c.task.library.reset()
+	c.files.reset()
+	return c.repository.choose(repository)
+}
+
+// keepChoices makes the choices of the forms those that new forms begin with.
+func (c *choices) keepChoices() {
 	if c.sandbox.place != nil {
 		args := c.initial.Args
 		c.initial = c.request.Clone()
 		c.initial.Args = args
 	}
-	c.task.library.reset()
-	c.files.reset()
-	return c.repository.choose(repository)
+}
+
+// changed reports whether the user has chosen something since the repository was chosen, which may
+// take long to look up.
+func (c *choices) changed() bool {
+	if c.before == nil {
+		return false
+	}
+	before, now := c.before.Clone(), c.request.Clone()
+	before.Repository, now.Repository = "", ""
+	return !now.Equal(before)
 }
 
 // refill makes new forms for the repository and the agent if these have changed, with the choices
@@ -95,6 +113,10 @@ func (c *choices) compose() tea.Cmd {
 		r.Args, r.Prompt = []string{"sh", "-c", r.Prompt}, ""
 	}
 	c.request = r
+	if c.before == nil {
+		before := r.Clone()
+		c.before = &before
+	}
 	c.agent.ownImage = c.sandbox.image() != ""
 	c.task.setShell(agent != nil && agent.Shell)
 	c.task.optional = agent != nil && (r.Interactive || !agent.NeedsPrompt && !agent.Shell || len(r.Args) > 0)

@@ -3,8 +3,11 @@ package newrun
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/app/run"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -106,5 +109,59 @@ func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
 	p.Type("mend it")
 	if got := p.m.commandLine(p.m.request); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
 		t.Errorf("the command is %s", got)
+	}
+}
+
+// lookingUp opens the screen while its repository is looked up, and returns a function that ends that.
+func lookingUp(t *testing.T, w *world) (p *user, found func()) {
+	t.Helper()
+	m := New(t.Context(), w.services(), page.NewRun{})
+	m.now = func() time.Time { return noon }
+	p = &user{User: uitest.New(t, m, 120, 40), m: m, w: w}
+	p.Withhold = func(msg tea.Msg) bool { _, is := msg.(placeFound); return is }
+	p.Run(m.Init())
+	return p, func() {
+		p.Withhold = nil
+		for _, msg := range p.Withheld {
+			p.Send(msg)
+		}
+		p.Withheld = nil
+	}
+}
+
+func TestAChoiceDuringTheLookUpIsNotReplacedByTheLastOnes(t *testing.T) {
+	w := newWorld(t)
+	shop := w.places["/home/ann/shop"]
+	shop.Last = &run.Request{Agent: "codex", Repository: shop.Top, Settings: overrides(map[string]string{"network": "public"})}
+	w.places[shop.Top] = shop
+	p, found := lookingUp(t, w)
+	found()
+	if p.m.request.Agent != "codex" || p.m.request.Settings.Text("network") != "public" {
+		t.Fatalf("without a choice, the request is %+v", p.m.request)
+	}
+	p, found = lookingUp(t, w)
+	p.m.enter(stepAgent)
+	p.Type("aider")
+	p.Press("enter")
+	found()
+	if p.m.request.Agent != "aider" || p.m.request.Settings.Text("network") == "public" {
+		t.Errorf("after a choice, the request is %+v", p.m.request)
+	}
+}
+
+func TestOptionsThatAreSetDuringALookUpStay(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.m.agent.name = "codex"
+	p.Run(p.m.refill())
+	p.Withhold = func(msg tea.Msg) bool { _, is := msg.(placeFound); return is }
+	p.Run(p.m.choose("/home/ann/blog"))
+	if err := p.m.sandbox.part.Set("pids", "64"); err != nil {
+		t.Fatal(err)
+	}
+	p.Run(p.m.compose())
+	p.Withhold = nil
+	p.Send(p.Withheld[0])
+	if got := p.m.request.Settings.Text("pids"); got != "64" {
+		t.Errorf("the setting became %q", got)
 	}
 }
