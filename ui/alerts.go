@@ -37,19 +37,20 @@ type (
 	alertsLoaded   struct{ all []summary.Summary }
 )
 
-// Init starts to watch the sessions.
+// Init starts to watch the sessions. The lists are read one after the other, so that they are
+// compared in order.
 func (a *alerts) Init() tea.Cmd {
 	if a.notify == nil {
 		return nil
 	}
 	ctx, sessions := a.ctx, a.sessions
-	return tea.Batch(a.load(), func() tea.Msg {
+	return func() tea.Msg {
 		changed, err := sessions.Changed(ctx)
 		if err != nil {
 			return nil // the dashboard watches the same sessions and shows the error
 		}
 		return alertsWatching{changed}
-	})
+	}
 }
 
 func (a *alerts) load() tea.Cmd {
@@ -75,15 +76,11 @@ func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	switch msg := msg.(type) {
 	case alertsWatching:
 		a.changed = msg.changed
-		return a.await(), true
+		return a.load(), true
 	case alertsChanged:
 		return a.load(), true // the wait for the next change starts after the load
 	case alertsLoaded:
-		cmd := a.compare(msg.all)
-		if a.changed != nil {
-			cmd = tea.Batch(cmd, a.await())
-		}
-		return cmd, true
+		return tea.Batch(a.compare(msg.all), a.await()), true
 	}
 	return nil, false
 }

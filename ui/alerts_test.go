@@ -1,12 +1,15 @@
 package ui
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/summary"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestTheTerminalNotifiesOfSessionsThatEndFailOrWait(t *testing.T) {
@@ -53,5 +56,41 @@ func TestAnAgentThatWaitsAgainAndAgainNotifiesRarely(t *testing.T) {
 	}
 	if notified != 4 {
 		t.Errorf("in 20 seconds it notifies %d times", notified)
+	}
+}
+
+// watched are sessions that change when the test says so.
+type watched struct{ changed chan struct{} }
+
+func (w watched) Changed(context.Context) (<-chan struct{}, error) { return w.changed, nil }
+func (watched) Summaries() ([]summary.Summary, error)              { return nil, nil }
+
+func TestAlertsWaitForChangesOnce(t *testing.T) {
+	changed := make(chan struct{})
+	close(changed) // so that each wait ends at once
+	a := alerts{ctx: t.Context(), sessions: watched{changed}, now: time.Now, notify: func(manager.NotifyEvent, string, string) string { return "" }}
+	waits := 0
+	var run func(cmd tea.Cmd)
+	run = func(cmd tea.Cmd) {
+		if cmd == nil {
+			return
+		}
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := len(batch) - 1; i >= 0; i-- { // the watch comes first
+				run(batch[i])
+			}
+			return
+		}
+		if msg == nil {
+			waits++
+			return
+		}
+		next, _ := a.take(msg)
+		run(next)
+	}
+	run(a.Init())
+	if waits != 1 {
+		t.Errorf("%d loops wait for changes", waits)
 	}
 }

@@ -47,6 +47,7 @@ type Model struct {
 
 	width, height int
 	session       session.Session
+	finds         page.Latest
 	loaded        bool // session was read
 	repaired      bool // Repair was called, as the supervisor had died
 
@@ -130,11 +131,11 @@ type (
 // find reads the session.
 func (m *Model) find() tea.Cmd {
 	id, sessions := m.id, m.sessions
-	return func() tea.Msg {
+	return m.finds.Replace(func() tea.Msg {
 		found := found{}
 		found.session, found.err = sessions.Find(string(id))
 		return found
-	}
+	})
 }
 
 func (m *Model) awaitEvents() tea.Cmd {

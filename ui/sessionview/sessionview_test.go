@@ -347,3 +347,14 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+func TestAnOldAnswerAboutTheSessionIsDropped(t *testing.T) {
+	s := running()
+	p := open(t, s)
+	first := p.m.find()()
+	s.session = ended().session
+	p.Run(p.m.find())
+	p.Sees("to review")
+	p.Send(first)
+	p.Sees("to review")
+}

@@ -56,7 +56,8 @@ type Model struct {
 	cursor        cursor.Cursor
 	sandboxes     []summary.Summary // that run
 	choice        choice
-	busy          bool      // an action is under way
+	busy          bool // an action is under way
+	loads         page.Latest
 	turned        time.Time // when what enter would do changed, other than by a key
 	ask           *dialog.Confirm
 	note          frame.Note
@@ -100,7 +101,6 @@ type (
 		all       []snapshot.Snapshot
 		sandboxes []summary.Summary
 		err       error
-		once      bool // it follows an action, and is not repeated
 	}
 	refresh struct{}
 	// acted is the end of an action: its result, escaped, and its snapshot.
@@ -111,23 +111,21 @@ type (
 	}
 )
 
-// load reads the lists, again and again.
-func (m *Model) load() tea.Cmd { return m.read(false) }
-
-func (m *Model) read(once bool) tea.Cmd {
+// load reads the lists now, and then again and again.
+func (m *Model) load() tea.Cmd {
 	ctx, store, sessions := m.ctx, m.store, m.sessions
-	return func() tea.Msg {
+	return m.loads.Replace(func() tea.Msg {
 		all, err := store.Snapshots(ctx)
 		if err != nil {
-			return listed{err: err, once: once}
+			return listed{err: err}
 		}
 		running, err := sessions.Summaries()
 		running = slices.DeleteFunc(slices.Clone(running), func(b summary.Summary) bool { return !b.Actions().Snapshot })
 		if len(running) > 0 {
 			err = nil // of damaged sessions, which the dashboard reports
 		}
-		return listed{all: all, sandboxes: running, err: err, once: once}
-	}
+		return listed{all: all, sandboxes: running, err: err}
+	})
 }
 
 // Update routes a message.
@@ -135,10 +133,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case listed:
 		m.set(msg)
-		if msg.once {
-			return nil
-		}
-		return m.after(refreshTime, refresh{})
+		return m.loads.Continue(m.after(refreshTime, refresh{}))
 	case refresh:
 		return m.load()
 	case acted:
@@ -148,7 +143,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.all = append([]snapshot.Snapshot{{ID: msg.id}}, m.all...) // it is selected once it is listed
 			m.cursor.Go(0)
 		}
-		return m.read(true)
+		return m.load()
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
 	case tea.KeyPressMsg:

@@ -91,7 +91,7 @@ type user struct {
 func newUser(t testing.TB, of *machine, take session.ID, width, height int) *user {
 	p := &user{m: New(t.Context(), of, of, take), now: noon}
 	p.m.now = func() time.Time { return p.now }
-	p.m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	p.m.after = func(time.Duration, tea.Msg) tea.Cmd { return func() tea.Msg { return nil } }
 	p.User = uitest.New(t, p.m, width, height)
 	p.Run(p.m.Init())
 	return p
@@ -286,5 +286,30 @@ func TestAChoiceThatClosesByItselfStartsNothing(t *testing.T) {
 	p.Press("enter")
 	if len(of.done) > 0 {
 		t.Errorf("did %v", of.done)
+	}
+}
+
+func TestAnOldListIsDroppedAndOneRefreshIsDue(t *testing.T) {
+	of := used()
+	p := newUser(t, of, "", 120, 40)
+	due := 0
+	p.m.after = func(_ time.Duration, msg tea.Msg) tea.Cmd {
+		due++
+		return func() tea.Msg { return msg }
+	}
+	p.Withhold = func(msg tea.Msg) bool { _, is := msg.(refresh); return is }
+	old := p.m.load()()
+	of.all = of.all[:1]
+	p.Send(acted{done: "deleted"})
+	p.Send(old)
+	p.DoesNotSee("before the update")
+	if due != 1 || len(p.Withheld) != 1 {
+		t.Errorf("%d timers run", due)
+	}
+	p.Send(acted{done: "deleted"})
+	for _, msg := range p.Withheld[:1] {
+		if _, current := page.Current(msg); current {
+			t.Error("an earlier timer counts, too")
+		}
 	}
 }
