@@ -156,7 +156,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	press, pressed := msg.(tea.KeyPressMsg)
 	switch {
 	case pressed && key.Matches(press, cancel):
-		m.loads.Cancel()
+		m.names.Cancel()
 		m.model.close()
 	case m.model.typing:
 		m.model.key, _ = m.model.key.Update(msg)

@@ -172,7 +172,7 @@ func (m *Model) takeKey(ctx context.Context) tea.Cmd {
 // listNames asks a server for its models.
 func (m *Model) listNames(ctx context.Context, inference string) tea.Cmd {
 	choices := m.services.Choices
-	return m.loads.Replace(func() tea.Msg {
+	return m.names.Replace(func() tea.Msg {
 		names, err := choices.ListModels(ctx, inference)
 		return namesLoaded{names, err}
 	})

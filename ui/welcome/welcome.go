@@ -70,9 +70,10 @@ type Model struct {
 	moved bool   // the user has selected it, so that it stays selected
 	agent agentStep
 	model modelStep
-	loads page.Latest
-	err   error     // of the last action
-	shown placement // of the last View
+	loads page.Latest // of models
+	names page.Latest // of a server, until the user leaves the question
+	err   error       // of the last action
+	shown placement   // of the last View
 }
 
 // New makes a model that has not checked anything yet.

@@ -422,6 +422,24 @@ func TestAModelThatIsNotListedCanBeTypedAndEscGoesBack(t *testing.T) {
 	}
 }
 
+func TestLeavingAQuestionDoesNotDropTheListOfServers(t *testing.T) {
+	w := newWorld(daemon, codex)
+	for _, ends := range []func(s *screen){
+		func(s *screen) { s.press("esc") },
+		func(s *screen) { s.types("sk-1"); s.press("enter") },
+	} {
+		s := open(t, w)
+		s.press("down", "down", "enter")
+		s.sees("API key")
+		late := s.loadModels(t.Context(), "codex")
+		ends(s)
+		s.run(late)
+		if s.press("esc"); !s.model.loaded {
+			t.Errorf("the models are not loaded:\n%s", s.view())
+		}
+	}
+}
+
 func TestWithoutAModelTheSessionIsAFixedExampleAndSaysSo(t *testing.T) {
 	w := newWorld(daemon, codex)
 	s := open(t, w)
