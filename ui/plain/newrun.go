@@ -99,7 +99,8 @@ func imageWord(states map[string]string, agent string) string {
 func (t *conversation) task(d *run.Request) (err error) {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
-		return err
+		t.fail(err)
+		return errBack
 	}
 	i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == d.Agent })
 	if i >= 0 && agents[i].NeedsPrompt {

@@ -25,6 +25,8 @@ type scene struct {
 	out     strings.Builder
 	done    []string // commands
 	broken  error    // of every look at sessions, agents and images
+	breaks  error    // of every look at agents but the first
+	looked  int      // at agents
 }
 
 func (s *scene) Next(ctx context.Context) (string, error) {
@@ -47,6 +49,9 @@ func (s *scene) Recent(context.Context) ([]string, error) {
 }
 
 func (s *scene) Agents(context.Context) ([]compose.Agent, error) {
+	if s.looked++; s.looked > 1 && s.breaks != nil {
+		return nil, s.breaks
+	}
 	return []compose.Agent{
 		{Name: "codex", Summary: "OpenAI's agent", NeedsPrompt: true},
 		{Name: "cursor", Unservable: errors.New("its own cloud")},
@@ -273,4 +278,11 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAFailureToReadTheAgentsAgainGoesBackToTheList(t *testing.T) {
+	s := &scene{t: t, briefs: some(), answers: []string{"n", "1", "", "1", "q"}, breaks: errors.New("no disk")}
+	s.run(t.Context())
+	s.sees("no disk")
+	s.did()
 }
