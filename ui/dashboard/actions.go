@@ -81,13 +81,13 @@ func (m *Model) actOn(b *summary.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// compared returns the sessions to compare: the marked ones, or the batch of the selected
-// one. It is zero if there are none.
+// compared returns the sessions to compare: the marked ones in the list, or the batch of the
+// selected one. It is zero if there are none.
 func (m *Model) compared() page.Compare {
-	if len(m.list.marked) > 1 {
-		ids := make([]string, 0, len(m.list.marked))
-		for id := range m.list.marked {
-			ids = append(ids, string(id))
+	if marked := m.list.markedRows(); len(marked) > 1 {
+		ids := make([]string, 0, len(marked))
+		for _, b := range marked {
+			ids = append(ids, string(b.ID))
 		}
 		slices.Sort(ids)
 		return page.Compare{IDs: strings.Join(ids, ",")}

@@ -155,6 +155,21 @@ func TestTheFirstOfSeveralFailuresIsReportedAndMarksStay(t *testing.T) {
 	p.Sees("4 marked")
 }
 
+func TestOnlyMarkedSessionsOfTheListAreCompared(t *testing.T) {
+	s := &fakeSessions{briefs: []summary.Summary{
+		{ID: "0aaaa-codex", Agent: "codex", Phase: session.Ended, Created: noon, Ended: noon},
+		{ID: "0bbbb-claude", Agent: "claude", Phase: session.Ended, Created: noon, Ended: noon},
+		{ID: "0cccc-qwen", Agent: "qwen", Phase: session.Ended, Created: noon, Ended: noon},
+	}}
+	p := newUser(t, s, 120, 40)
+	p.Press("ctrl+a", "/")
+	p.Type("agent:codex,qwen")
+	p.Press("enter", "=")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Compare{IDs: "0aaaa-codex,0cccc-qwen"}) {
+		t.Errorf("asks for %v", p.Asked)
+	}
+}
+
 func TestABatchOrTheMarkedSessionsAreCompared(t *testing.T) {
 	s := &fakeSessions{briefs: []summary.Summary{
 		{ID: "0aaaa-codex", Batch: "b-0aaaa", Phase: session.Running, Created: noon, Started: noon},

@@ -53,17 +53,24 @@ func (l *list) forget(all []summary.Summary) {
 	}
 }
 
+// markedRows returns the marked sessions of the list. The filter can hide others.
+func (l *list) markedRows() []*summary.Summary {
+	if len(l.marked) == 0 {
+		return nil
+	}
+	var marked []*summary.Summary
+	for _, r := range l.rows {
+		if r.brief != nil && l.marked[r.brief.ID] {
+			marked = append(marked, r.brief)
+		}
+	}
+	return marked
+}
+
 // chosen returns the sessions that an action applies to: the marked ones in the list,
 // else the selected one.
 func (l *list) chosen() []*summary.Summary {
-	var chosen []*summary.Summary
-	if len(l.marked) > 0 {
-		for _, r := range l.rows {
-			if r.brief != nil && l.marked[r.brief.ID] {
-				chosen = append(chosen, r.brief)
-			}
-		}
-	}
+	chosen := l.markedRows()
 	if b := l.current(); b != nil && len(chosen) == 0 {
 		chosen = append(chosen, b)
 	}
