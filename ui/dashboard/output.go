@@ -16,6 +16,7 @@ type outputWatch struct {
 	more <-chan struct{}
 	ctx  context.Context //nolint:containedctx // it ends when another session is selected
 	stop context.CancelFunc
+	over bool // nothing is watched any more
 }
 
 // outputWatched carries the channel that reports more output.
@@ -41,10 +42,18 @@ func (p *preview) watchOutput(b *summary.Summary) tea.Cmd {
 	return p.outputs.Replace(func() tea.Msg {
 		more, err := sessions.WatchOutput(ctx, id)
 		if err != nil {
-			return nil // the preview stays as it is
+			return outputChanged{over: true} // the preview stays as it is
 		}
 		return outputWatched{more}
 	})
+}
+
+// watchAgain lets watchOutput watch again. A watch ends with the agent, but also if its supervisor
+// does not answer for a while.
+func (p *preview) watchAgain() {
+	if p.watch != nil && p.watch.over {
+		p.watch = nil
+	}
 }
 
 // awaitOutput waits for more output, and a moment longer, so that a burst is shown once.
@@ -63,7 +72,8 @@ func (p *preview) awaitOutput() tea.Cmd {
 func (p *preview) takeOutput(msg outputChanged, b *summary.Summary) tea.Cmd {
 	if msg.over {
 		p.watch.stop()
-		return nil // keep the watch, so that no other one starts
+		p.watch.over = true // it is kept, so that no other one starts before the list has changed
+		return nil
 	}
 	return tea.Batch(p.loadTail(b), p.awaitOutput())
 }

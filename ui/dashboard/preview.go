@@ -52,6 +52,7 @@ const tailBytes = 16 << 10
 
 // load loads the selected session. b is nil if there is none.
 func (p *preview) load(b *summary.Summary) tea.Cmd {
+	p.watchAgain()
 	if b == nil || !p.on {
 		return p.watchOutput(b)
 	}

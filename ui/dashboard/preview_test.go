@@ -65,3 +65,18 @@ func TestTabsOfTheOutputAreShownAsSpaces(t *testing.T) {
 	p.Sees("ok    aibox/ui")
 	p.DoesNotSee("\t")
 }
+
+func TestTheOutputIsWatchedAgainAfterItsWatchHasEnded(t *testing.T) {
+	sessions := &fakeSessions{briefs: sampleBriefs()}
+	p := openStarted(t, sessions)
+	if watch := p.m.preview.watch; watch == nil || !watch.over {
+		t.Fatalf("the watch is %+v", watch)
+	}
+	sessions.said = make(chan struct{}, 1)
+	sessions.said <- struct{}{}
+	close(sessions.said)
+	p.Run(p.m.load())
+	if len(sessions.said) > 0 {
+		t.Error("nothing watches the output")
+	}
+}

@@ -26,6 +26,7 @@ type terminal struct {
 	rows   []string
 	lost   bool            // there is no screen, so the log is shown
 	output <-chan struct{} // reports more output; nil once the agent has ended
+	over   bool            // nothing is watched any more
 }
 
 // outputWatched carries the channel that reports more output; nil after the last one.
@@ -44,10 +45,20 @@ type screenLoaded struct {
 // watch starts to watch the agent's output.
 func (t *terminal) watch() tea.Cmd {
 	ctx, id, sessions := t.ctx, t.id, t.sessions
+	t.over = false
 	return func() tea.Msg {
 		output, err := sessions.WatchOutput(ctx, id)
 		return outputWatched{output, err}
 	}
+}
+
+// watchAgain watches the output of a running session again. A watch ends with the agent, but also if
+// its supervisor does not answer for a while.
+func (t *terminal) watchAgain(s *session.Session) tea.Cmd {
+	if !t.over || !s.Alive || s.State.Phase != session.Running {
+		return nil
+	}
+	return t.watch()
 }
 
 // load reads the screen.
@@ -101,6 +112,7 @@ func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 		t.rows = frame.Lines(string(msg.text))
 	}
 	if t.output == nil || !msg.more {
+		t.over = t.output == nil
 		return nil
 	}
 	return t.await()

@@ -212,7 +212,7 @@ func (m *Model) takeSession(msg found) tea.Cmd {
 	m.fit()
 	switch {
 	case !first:
-		return nil
+		return m.terminal.watchAgain(&m.session)
 	case m.session.Interactive:
 		return m.terminal.watch()
 	default:

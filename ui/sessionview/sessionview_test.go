@@ -358,3 +358,13 @@ func TestAnOldAnswerAboutTheSessionIsDropped(t *testing.T) {
 	p.Send(first)
 	p.Sees("to review")
 }
+
+func TestTheTerminalIsReadAgainAfterItsWatchHasEnded(t *testing.T) {
+	s := running()
+	s.session.Interactive, s.screenRows = true, "before\n"
+	p := open(t, s)
+	p.Sees("before")
+	s.screenRows = "later\n"
+	p.Run(p.m.find()) // something has happened
+	p.Sees("later")
+}
