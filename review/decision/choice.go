@@ -12,7 +12,7 @@ func (d *Draft) Choice() review.Choice {
 	for _, f := range d.files {
 		before := len(c.Files) + len(c.Hunks)
 		switch whole, mixed := f.Sum(); {
-		case mixed, whole == Partial, whole == Accepted && len(f.hunks) > 0 && (d.options.HunksOnly || len(d.unrejected(f)) > 0):
+		case mixed, whole == Partial, whole == Accepted && len(f.hunks) > 0 && (d.options.HunksOnly || len(d.unrejected(f)) > 0 || d.splitRejected(f)):
 			for _, id := range f.with(Accepted) {
 				c.Hunks = append(c.Hunks, string(id))
 			}
@@ -79,9 +79,21 @@ func (d *Draft) Unrejected() []review.HunkID {
 func (d *Draft) unrejected(f *File) []review.HunkID {
 	var ids []review.HunkID
 	for _, id := range append(f.with(Accepted), f.with(Partial)...) {
-		if d.options.Rejected(id) || d.stored[id] {
+		if d.wasRejected(id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
+
+// splitRejected reports whether the user rejected a hunk earlier that is split now.
+func (d *Draft) splitRejected(f *File) bool {
+	for id := range f.split {
+		if d.wasRejected(id) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Draft) wasRejected(id review.HunkID) bool { return d.options.Rejected(id) || d.stored[id] }

@@ -267,6 +267,27 @@ func TestAcceptingAPreviouslyRejectedHunkIsReported(t *testing.T) {
 	}
 }
 
+// An accept leaves out hunks that are stored as rejected, unless the choice names hunks.
+func TestAcceptedFilesWithStoredRejectionsNameTheirHunks(t *testing.T) {
+	set := example(t)
+	hunks := hunksOf(t, set)
+	for _, split := range []bool{false, true} {
+		d := New(changesOf(set), Options{})
+		i := d.Find("src/text")
+		d.Load(i, hunks["src/text"])
+		d.Stored(hunks["src/text"][0].ID)
+		if split && d.File(i).splitHunk(0) < 2 {
+			t.Fatal("the hunk has no parts")
+		}
+		if err := d.DecideFile(i, Accepted, false); err != nil {
+			t.Fatal(err)
+		}
+		if c := d.Choice(); len(c.Files) > 0 || len(c.Hunks) < 2 {
+			t.Errorf("split %v: %+v", split, c)
+		}
+	}
+}
+
 func TestEarlierDeliveriesAreRecognized(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)
