@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"aibox/config"
 	"aibox/netguard"
@@ -53,7 +52,8 @@ func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.P
 		if slices.Contains(have, pattern.String()) {
 			return nil, errUnchanged
 		}
-		return catalog.With(document, list.Key, strings.Join(append(slices.Clone(have), pattern.String()), ","))
+		list.Value = append(slices.Clone(have), pattern.String())
+		return catalog.With(document, list.Key, list.Text()) // which quotes an entry with a comma
 	})
 	if errors.Is(err, errUnchanged) {
 		err = nil

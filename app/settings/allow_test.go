@@ -70,3 +70,17 @@ func TestAHostIsAddedToTheListThatAppliesToItsAgent(t *testing.T) {
 		t.Errorf("the file is %q", data)
 	}
 }
+
+// A path of an entry can contain a comma, which also separates entries.
+func TestAnAddedHostLeavesTheOtherEntriesUnchanged(t *testing.T) {
+	file := userFile(t)
+	const own = `allow = ["https://api.example.com/v1/items,other.example.org"`
+	write(t, file, own+"]\n")
+	if _, err := app.New(nil).SettingsEditor().AllowHost(t.Context(), "codex", "x.example.org"); err != nil {
+		t.Fatal(err)
+	}
+	want := own + ", \"x.example.org\"]\n"
+	if data, _ := os.ReadFile(file); string(data) != want {
+		t.Errorf("the file is %q, want %q", data, want)
+	}
+}
