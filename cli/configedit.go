@@ -34,7 +34,7 @@ func (o *configEditOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	discard, err := editor.Create()
+	discard, err := editor.Create(ctx)
 	if err != nil {
 		return err
 	}

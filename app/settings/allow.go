@@ -16,18 +16,18 @@ var errUnchanged = errors.New("unchanged")
 // there, and returns the path of the file. If the settings have a list for the agent, the
 // entry is added to that list, because it replaces the general one. The entry is a host or
 // a pattern, not a preset.
-func (e Editor) AllowHost(_ context.Context, agent, entry string) (file string, err error) {
-	return e.addHost("allow", agent, entry, netguard.ParseAllow)
+func (e Editor) AllowHost(ctx context.Context, agent, entry string) (file string, err error) {
+	return e.addHost(ctx, "allow", agent, entry, netguard.ParseAllow)
 }
 
 // DenyHost adds an entry to the deny list, as AllowHost does to the allow list.
-func (e Editor) DenyHost(_ context.Context, agent, entry string) (file string, err error) {
-	return e.addHost("deny", agent, entry, netguard.ParseDeny)
+func (e Editor) DenyHost(ctx context.Context, agent, entry string) (file string, err error) {
+	return e.addHost(ctx, "deny", agent, entry, netguard.ParseDeny)
 }
 
 // addHost adds an entry to the list with this key, or to the agent's list with the same
 // key.
-func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.Pattern, error)) (file string, err error) {
+func (e Editor) addHost(ctx context.Context, key, agent, entry string, parse func(string) (netguard.Pattern, error)) (file string, err error) {
 	pattern, err := parse(entry)
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func (e Editor) addHost(key, agent, entry string, parse func(string) (netguard.P
 		return "", err
 	}
 	catalog := e.source.Catalog()
-	err = e.rewrite(func(document *config.Document) ([]byte, error) {
+	err = e.rewrite(ctx, func(document *config.Document) ([]byte, error) {
 		own, err := e.resolve(document)
 		if err != nil {
 			return nil, Fault(err)

@@ -20,8 +20,8 @@ type Source interface {
 	ForgetUserSettings()
 }
 
-// Editor reads and changes the user's settings. Several editors can be used at the same
-// time; the last write is kept.
+// Editor reads and changes the user's settings. Several editors, also of several processes, can
+// be used at the same time: each change is made to the file that the one before has left.
 type Editor struct{ source Source }
 
 // NewEditor returns an Editor of the settings that source resolves.
@@ -81,16 +81,18 @@ func (e Editor) Read(context.Context) (Overview, error) {
 }
 
 // Set writes one setting to the user's file. The rest of the file stays unchanged.
-func (e Editor) Set(_ context.Context, key, text string) error { return e.rewrite(e.with(key, text)) }
+func (e Editor) Set(ctx context.Context, key, text string) error {
+	return e.rewrite(ctx, e.with(key, text))
+}
 
 // Unset removes one setting from the user's file. The rest of the file stays unchanged.
-func (e Editor) Unset(_ context.Context, key string) error { return e.rewrite(e.without(key)) }
+func (e Editor) Unset(ctx context.Context, key string) error { return e.rewrite(ctx, e.without(key)) }
 
 // Change is a new value of a setting in the user's file. An empty text removes the setting.
 type Change struct{ Key, Text string }
 
 // Change makes several changes at once, in their order.
-func (e Editor) Change(_ context.Context, changes ...Change) error {
+func (e Editor) Change(ctx context.Context, changes ...Change) error {
 	edits := make([]edit, len(changes))
 	for i, change := range changes {
 		edits[i] = e.with(change.Key, change.Text)
@@ -98,7 +100,7 @@ func (e Editor) Change(_ context.Context, changes ...Change) error {
 			edits[i] = e.without(change.Key)
 		}
 	}
-	return e.rewrite(edits...)
+	return e.rewrite(ctx, edits...)
 }
 
 // edit returns the text of a changed settings file. It gets nil if the file does not exist.
@@ -132,7 +134,7 @@ func (e Editor) Validate() error {
 
 // Create writes a settings file that lists every setting, unless there is a file.
 // discard removes the new file if it still has that content.
-func (Editor) Create() (discard func(), err error) {
+func (Editor) Create(ctx context.Context) (discard func(), err error) {
 	file, err := File()
 	if err != nil {
 		return nil, err
@@ -141,6 +143,11 @@ func (Editor) Create() (discard func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	lock, err := lock(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil
 	}
@@ -154,11 +161,16 @@ func (Editor) Create() (discard func(), err error) {
 // rewrite replaces the user's file with the result of edits, each of which gets that of the one
 // before. It writes nothing if there was no file and there is still nothing in it, and refuses
 // edits after which the settings could no longer be read.
-func (e Editor) rewrite(edits ...edit) error {
+func (e Editor) rewrite(ctx context.Context, edits ...edit) error {
 	file, err := File()
 	if err != nil {
 		return err
 	}
+	lock, err := lock(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	document, err := config.ReadUser(file)
 	if err != nil {
 		return Fault(err)

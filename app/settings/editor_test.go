@@ -1,14 +1,18 @@
 package settings_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"aibox/app"
 	"aibox/app/settings"
 	"aibox/config"
+	"aibox/internal/flock"
 )
 
 // userFile returns the path of the settings file of a user who has none yet.
@@ -118,5 +122,51 @@ func TestAChangeAfterWhichTheSettingsCannotBeReadIsRefused(t *testing.T) {
 	write(t, file, "[providers.work]\n") // by hand
 	if err := editor.Set(t.Context(), "providers.work.url", "https://llm.example.org/v1"); err != nil {
 		t.Errorf("a file that cannot be read cannot be mended: %v", err)
+	}
+}
+
+// Of two changes at the same time, none is lost: a lost entry of the deny list would allow its host.
+func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
+	file := userFile(t)
+	changes := map[string]string{
+		"deny": "evil.example.org", "allow": "example.org", "keep": "10d", "timeout": "30m",
+		"memory": "2GiB", "pids": "100", "hide": "*.key", "disk": "20GiB",
+	}
+	var running sync.WaitGroup
+	for key, text := range changes {
+		running.Go(func() {
+			if err := app.New(nil).SettingsEditor().Set(t.Context(), key, text); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		})
+	}
+	running.Wait()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range changes {
+		if !strings.Contains(string(data), "\n"+key+" = ") && !strings.HasPrefix(string(data), key+" = ") {
+			t.Errorf("%s is missing in %q", key, data)
+		}
+	}
+}
+
+// A change waits for the one in progress, and reads what that has written.
+func TestAChangeWaitsForTheOneInProgress(t *testing.T) {
+	file := userFile(t)
+	write(t, file, "keep = \"10d\"\n")
+	lock, err := flock.Try(filepath.Join(filepath.Dir(file), ".config.toml.lock"), flock.Exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := app.New(nil).SettingsEditor().Set(ctx, "timeout", "30m"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a change during another one: %v", err)
+	}
+	if data, _ := os.ReadFile(file); string(data) != "keep = \"10d\"\n" {
+		t.Errorf("the file is %q", data)
 	}
 }

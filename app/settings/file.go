@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"aibox/config"
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 )
@@ -35,21 +37,41 @@ func Fault(err error) error {
 	}
 }
 
-// write replaces the settings file or, if that is a link, its target.
+// lock waits until no other process changes the settings file, which need not exist. The lock must
+// be closed. Without it, one of two changes at the same time would be lost: each replaces the file
+// with a copy of what it has read.
+func lock(ctx context.Context, file string) (*flock.Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, unwritable(file, err)
+	}
+	held, err := flock.Wait(ctx, filepath.Join(filepath.Dir(file), lockName), flock.Exclusive)
+	if err != nil && ctx.Err() == nil {
+		return nil, unwritable(file, err)
+	}
+	return held, err
+}
+
+// lockName is the file beside the settings that is locked. The settings file itself cannot be,
+// because each change replaces it.
+const lockName = "." + config.UserName + ".lock"
+
+// write replaces the settings file or, if that is a link, its target. The caller holds the lock.
 func write(file string, data []byte) error {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		target, err = file, os.MkdirAll(filepath.Dir(file), 0o700)
+		target = file
 	}
-	if err == nil {
-		err = paths.WriteFile(target, data)
-	}
-	if err != nil {
-		failed := fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err)
-		if diskerr.Is(err) {
-			return diskerr.Explain(failed, filepath.Dir(target))
-		}
-		return failed.Hint("make its folder writable, or set XDG_CONFIG_HOME to another one")
+	if err := paths.WriteFile(target, data); err != nil {
+		return unwritable(target, err)
 	}
 	return nil
+}
+
+// unwritable returns why the settings file cannot be changed.
+func unwritable(file string, err error) error {
+	failed := fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err)
+	if diskerr.Is(err) {
+		return diskerr.Explain(failed, filepath.Dir(file))
+	}
+	return failed.Hint("make its folder writable, or set XDG_CONFIG_HOME to another one")
 }
