@@ -11,13 +11,11 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/signal"
 	goruntime "runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"aibox/app"
 	"aibox/internal/amount"
@@ -35,15 +33,15 @@ const memoryLimit = 60 << 20
 // Main runs aibox with the arguments after the program's name and returns its
 // exit code (see fault.Kind).
 func Main(args []string, in, out, errOut *os.File) int {
-	// Not stopped: the process ends next, and each signal would need two switches of threads.
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A command usually ends before garbage collection would pay off; supervise resets this.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
 	// aibox does not use this log, but net/http writes to it what a server sends after a response,
 	// which can be a secret: in a supervisor to a file, without a limit.
 	log.SetOutput(io.Discard)
-	return newCLI(newConsole(in, out, errOut)).perform(ctx, args)
+	c := newConsole(in, out, errOut)
+	ctx := c.untilSignal(context.Background())
+	return newCLI(c).perform(ctx, args)
 }
 
 // perform executes the command line, reports what went wrong and returns the exit code.

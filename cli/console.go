@@ -11,9 +11,10 @@ import (
 // console holds the streams that commands print to and read from.
 type console struct {
 	in            *os.File
-	out, err      io.Writer // results and progress
-	term, errTerm terminal  // what out and err are
-	noPager       bool      // --no-pager
+	out, err      io.Writer      // results and progress
+	term, errTerm terminal       // what out and err are
+	noPager       bool           // --no-pager
+	interrupts    chan os.Signal // receives the ctrl-c that ends the program; nil if untilSignal was not called
 }
 
 // newConsole returns the console on the streams of this process.

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// untilSignal returns a context that ends at the first signal that asks aibox to end, except for
+// ctrl-c during ignoreInterrupts. It is for the whole program, and is never stopped: the process ends
+// next, and each signal would need two switches of threads.
+func (c *console) untilSignal(ctx context.Context) context.Context {
+	ctx, _ = signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	c.interrupts = make(chan os.Signal, 1)
+	signal.Notify(c.interrupts, os.Interrupt)
+	go func() { // without an interrupt it ends with the program
+		<-c.interrupts
+		cancel()
+	}()
+	return ctx
+}
+
+// ignoreInterrupts keeps ctrl-c from ending aibox until end is called. It is for a program that has
+// the terminal, which sends ctrl-c to both. A program that is started meanwhile does not inherit this.
+func (c *console) ignoreInterrupts() (end func()) {
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, os.Interrupt) // first, because an interrupt that nothing receives ends the process
+	if c.interrupts != nil {
+		signal.Stop(c.interrupts)
+	}
+	return func() {
+		if c.interrupts != nil {
+			signal.Notify(c.interrupts, os.Interrupt)
+		}
+		signal.Stop(ignored)
+	}
+}
