@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -11,38 +10,37 @@ import (
 
 // offer asks a question on the terminal. The return key means yes; without a terminal
 // the answer is no.
-func (c *console) offer(question string) bool {
+func (c *console) offer(ctx context.Context, question string) (bool, error) {
 	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
-		return false
+		return false, nil
 	}
-	fmt.Fprintf(c.err, "%s [Y/n] ", question)
-	answer, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(c.err)
-		return false
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "", "y", "yes":
-		return true
-	default:
-		return false
-	}
+	answer, ok, err := c.answer(ctx, question+" [Y/n] ")
+	return ok && (answer == "" || answer == "y" || answer == "yes"), err
 }
 
 // yes asks a question on the terminal. The return key means no.
 func (c *console) yes(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(c.err, question)
-	line := make(chan string, 1)
-	go func() { // without an answer it ends with the program
-		text, _ := bufio.NewReader(c.in).ReadString('\n')
-		line <- text
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(c.err)
-		return false, fault.New(fault.Interrupted, "interrupted; nothing was started")
-	case text := <-line:
-		text = strings.ToLower(strings.TrimSpace(text))
-		return text == "y" || text == "yes", nil
+	answer, _, err := c.answer(ctx, question)
+	return answer == "y" || answer == "yes", err
+}
+
+// answer asks a question, and returns the answer in lower case; ok is false at the end of the input.
+// The end of ctx also ends the reading, so that no input that follows is lost.
+func (c *console) answer(ctx context.Context, question string) (text string, ok bool, err error) {
+	in, err := c.answers(ctx)
+	if err != nil {
+		return "", false, err
 	}
+	defer in.close()
+	fmt.Fprint(c.err, question)
+	line, err := in.next(ctx)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(c.err)
+		return "", false, fault.New(fault.Interrupted, "interrupted; nothing was started")
+	case err != nil:
+		fmt.Fprintln(c.err)
+		return "", false, nil
+	}
+	return strings.ToLower(strings.TrimSpace(line)), true, nil
 }

@@ -14,9 +14,10 @@ func (c *console) offerToBake(ctx context.Context, builder *bakery.Bakery, agent
 	if _, err := builder.Find(ctx, image); errors.Is(err, bakery.ErrOutdated) {
 		status = "is outdated"
 	}
-	if !c.offer(fmt.Sprintf("The image of %s %s. Bake it now? It takes some minutes.", agent, status)) {
-		return false, nil
+	bake, err := c.offer(ctx, fmt.Sprintf("The image of %s %s. Bake it now? It takes some minutes.", agent, status))
+	if err != nil || !bake {
+		return false, err
 	}
-	_, err := c.bakeWith(ctx, builder, []string{image})
+	_, err = c.bakeWith(ctx, builder, []string{image})
 	return err == nil, err
 }

@@ -48,7 +48,11 @@ func (o *configEditOptions) run(ctx context.Context) error {
 			return nil
 		}
 		o.report(invalid)
-		if !o.offer("Edit it again?") {
+		again, err := o.offer(ctx, "Edit it again?")
+		if err != nil {
+			return err
+		}
+		if !again {
 			return fault.New(fault.Usage, "the settings are invalid, and nothing runs until you fix them").
 				Hint("`aibox config edit` opens them again")
 		}

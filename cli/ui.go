@@ -91,7 +91,12 @@ func (a uiHost) handOver(ctx context.Context, command page.Command) error {
 // waits for the user to read its output.
 func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 	fmt.Fprintf(a.out, "This changes the machine:\n\n  %s\n\n", strings.Join(command, " "))
-	yes, err := a.yes(ctx, "Do that? [y/N] ")
+	asking, stop := signal.NotifyContext(ctx, os.Interrupt)
+	yes, err := a.yes(asking, "Do that? [y/N] ")
+	stop()
+	if ctx.Err() == nil && asking.Err() != nil {
+		return nil // ctrl-c means no
+	}
 	if err != nil || !yes {
 		return err
 	}
