@@ -13,6 +13,7 @@ import (
 	"aibox/review/decision"
 	"aibox/review/printer"
 	"aibox/session"
+	"aibox/session/feedback"
 	"aibox/session/manager"
 )
 
@@ -50,12 +51,10 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *manager.Manage
 	case err != nil:
 		return review.Choice{}, err
 	}
-	if restored := p.draft.Unrejected(); len(restored) > 0 && !o.dryRun {
-		if err := service.Unreject(ctx, found.ID, restored); err != nil {
-			return review.Choice{}, err
-		}
+	choice, err := p.draft.Choice(), o.keepFeedback(ctx, service, found, p)
+	if o.dryRun {
+		return choice, err
 	}
-	choice, err := p.draft.Choice(), o.storeFeedback(ctx, service, found, p)
 	if o.delivered = p.clear; err == nil && choice.Empty() && p.clear != nil {
 		err = p.clear()
 	}
@@ -69,7 +68,7 @@ func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *
 	if err != nil {
 		return nil, err
 	}
-	feedback, err := service.Feedback(id)
+	given, err := service.Feedback(id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +77,12 @@ func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *
 		err = scope.Whole.Files(ctx, func(f review.FileDiff) error { file = f; return nil }, path)
 		return file, err
 	}
-	for _, c := range feedback.Comments {
+	for _, c := range given.Comments {
 		if c.Hunk != "" {
 			p.earlier[c.Hunk] = append(p.earlier[c.Hunk], c.Text)
 		}
 	}
-	for _, r := range feedback.Rejected {
+	for _, r := range given.Rejected {
 		p.earlier[r.Hunk] = append(p.earlier[r.Hunk], rejectedText(r))
 	}
 	set := scope.Set()
@@ -92,7 +91,7 @@ func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *
 		changes[i] = &set.Changes[i]
 	}
 	p.draft = decision.New(changes, decision.Options{
-		Target: target, Earlier: map[accept.Target]*review.Selection{target: decisions.Taken}, Rejected: feedback.Rejects, HunksOnly: true,
+		Target: target, Earlier: map[accept.Target]*review.Selection{target: decisions.Taken}, Rejected: given.Rejects, HunksOnly: true,
 	})
 	return p, nil
 }
@@ -105,6 +104,9 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 		return fault.New(fault.Interrupted, "nothing was chosen, so nothing was accepted")
 	}
 	question := "Keep your comments and rejections"
+	if o.dryRun {
+		question = "Continue"
+	}
 	if choice.Empty() {
 		p.line("Nothing is selected.")
 	} else {
@@ -119,7 +121,6 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 		}
 		switch {
 		case o.dryRun:
-			question = "Continue"
 		case o.target() == accept.ToWorktree:
 			question = "Write these changes to your working tree"
 		default:
@@ -136,8 +137,32 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 	return err
 }
 
+// feedbackStore stores the feedback on sessions' work; *manager.Manager implements it.
+type feedbackStore interface {
+	Comment(ctx context.Context, id session.ID, c feedback.Comment) (feedback.Comment, error)
+	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
+	Unreject(ctx context.Context, id session.ID, hunks []review.HunkID) error
+}
+
+// keepFeedback stores the comments and rejections, and removes the rejections that the user has undone.
+// A dry run changes nothing.
+func (o *acceptOptions) keepFeedback(ctx context.Context, service feedbackStore, of session.Session, p *hunkPrompt) error {
+	if o.dryRun {
+		if len(p.comments)+len(p.draft.Rejections()) > 0 {
+			fmt.Fprintf(o.err, "%s your comments and rejections were not kept, because this is a dry run\n", o.errTerm.warn("!"))
+		}
+		return nil
+	}
+	if restored := p.draft.Unrejected(); len(restored) > 0 {
+		if err := service.Unreject(ctx, of.ID, restored); err != nil {
+			return err
+		}
+	}
+	return o.storeFeedback(ctx, service, of, p)
+}
+
 // storeFeedback stores the comments and rejections.
-func (c *console) storeFeedback(ctx context.Context, service *manager.Manager, of session.Session, p *hunkPrompt) error {
+func (c *console) storeFeedback(ctx context.Context, service feedbackStore, of session.Session, p *hunkPrompt) error {
 	for _, c := range p.comments {
 		if _, err := service.Comment(ctx, of.ID, c); err != nil {
 			return err
