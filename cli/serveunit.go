@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"aibox/agents/spec"
 	"aibox/internal/paths"
+	"aibox/internal/shellquote"
 )
 
 // unit is the systemd unit. The server's sandboxes are processes of their own and outlive
@@ -37,6 +40,9 @@ func (o *serveOptions) writeUnit() error {
 		return err
 	}
 	words := []string{program, "serve"}
+	if o.rootfulGiven {
+		words = append(words, "--rootful="+strconv.FormatBool(o.rootful))
+	}
 	for _, address := range o.listen {
 		words = append(words, "--listen", address)
 	}
@@ -67,7 +73,10 @@ func (o *serveOptions) writeUnit() error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	environment, names := unitEnvironment()
+	environment, names, left, err := o.unitEnvironment()
+	if err != nil {
+		return err
+	}
 	if err := os.WriteFile(file, fmt.Appendf(nil, unit, strings.Join(words, " "), environment), 0o644); err != nil {
 		return err
 	}
@@ -75,26 +84,53 @@ func (o *serveOptions) writeUnit() error {
 	if len(names) > 0 {
 		fmt.Fprintf(o.err, "the unit keeps these variables of this shell: %s\n", strings.Join(names, ", "))
 	}
-	fmt.Fprintf(o.err, "%s `systemctl --user enable --now aibox` starts the server\n", o.errTerm.faint("→"))
+	if len(left) > 0 {
+		fmt.Fprintf(o.err, "%s the unit does not have these variables of this shell, which may be secret: %s\n", o.errTerm.warn("!"), strings.Join(left, ", "))
+	}
+	name := "aibox"
+	if dirs.Config != filepath.Join(dirs.Home, ".config", "aibox") {
+		name = shellquote.Quote(file) // systemd may not have the shell's XDG_CONFIG_HOME, and then does not look there
+	}
+	fmt.Fprintf(o.err, "%s `systemctl --user enable --now %s` starts the server\n", o.errTerm.faint("→"), name)
 	return nil
 }
 
-// unitVariables are the variables that change what the server does, and that systemd does not
-// pass on from a shell. None of them holds a secret: other users can read the unit.
+// unitVariables are the variables that change what the server does, except for settings, and that systemd
+// does not pass on from a shell. None of them holds a secret: other users can read the unit.
 var unitVariables = []string{
-	"DOCKER_HOST", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	"DOCKER_HOST", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
 }
 
-// unitEnvironment returns the lines of a unit that set the variables, and their names.
-func unitEnvironment() (lines string, names []string) {
-	for _, name := range unitVariables {
-		if value := os.Getenv(name); value != "" {
-			lines += "Environment=" + quoteUnitValue(name+"="+value) + "\n"
-			names = append(names, name)
+// unitEnvironment returns the lines of a unit that set the variables, with the settings among them, their names,
+// and the names of aibox's variables that are left out because their values may be secret.
+func (o *serveOptions) unitEnvironment() (lines string, names, left []string, err error) {
+	own, err := o.app.UserSettings() // refuses a variable that is no setting
+	if err != nil {
+		return "", nil, nil, err
+	}
+	kept := slices.Clone(unitVariables)
+	for _, setting := range own.All() {
+		if setting.Field.Type != spec.Secret {
+			kept = append(kept, setting.Variable())
 		}
 	}
-	return lines, names
+	for _, name := range kept {
+		value, set := os.LookupEnv(name)
+		if value == "" && !(set && strings.HasPrefix(name, "AIBOX_")) { // an empty list is a setting, too
+			continue
+		}
+		lines += "Environment=" + quoteUnitValue(name+"="+value) + "\n"
+		names = append(names, name)
+	}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if value != "" && strings.HasPrefix(name, "AIBOX_") && !strings.HasPrefix(name, "AIBOX_TEST_") && !slices.Contains(kept, name) {
+			left = append(left, name)
+		}
+	}
+	slices.Sort(left)
+	return lines, names, left, nil
 }
 
 // quoteUnit quotes a word for ExecStart, in which systemd expands variables.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/internal/shellquote"
 )
 
 func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
@@ -18,13 +19,16 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix:///run/my docker.sock")
 	t.Setenv("OTEL_SERVICE_NAME", `50% of "us" $HOME \ `)
 	t.Setenv("AIBOX_INFERENCE_KEY", "sk-a-secret-of-mine")
+	t.Setenv("AIBOX_DENY", "evil.example.org")
+	t.Setenv("AIBOX_ALLOW", "")
 	a, out, errOut := testApp(t)
+	a.rootful, a.rootfulGiven = true, true
 	o := serveOptions{cli: a, listen: []string{"127.0.0.1:7000"}, hosts: []string{"a b"}, warm: []string{"$HOME%h=2"}}
 	if err := o.writeUnit(); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(home, "systemd/user/aibox.service")
-	if strings.TrimSpace(out.String()) != file || !strings.Contains(errOut.String(), "DOCKER_HOST, OTEL_SERVICE_NAME") {
+	if strings.TrimSpace(out.String()) != file || !strings.Contains(errOut.String(), "DOCKER_HOST, XDG_CONFIG_HOME, OTEL_SERVICE_NAME, AIBOX_ALLOW, AIBOX_DENY\n") {
 		t.Errorf("it prints %q and %q", out, errOut)
 	}
 	data, err := os.ReadFile(file)
@@ -32,13 +36,22 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		` "serve" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2"` + "\n",
+		` "serve" "--rootful=true" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2"` + "\n",
 		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
+		`Environment="XDG_CONFIG_HOME=` + home + `"` + "\n",
+		`Environment="AIBOX_ALLOW="` + "\n",
+		`Environment="AIBOX_DENY=evil.example.org"` + "\n",
 		`Environment="OTEL_SERVICE_NAME=50%% of \"us\" $HOME \\ "` + "\n",
 	} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%q is missing in\n%s", want, data)
 		}
+	}
+	if want := "may be secret: AIBOX_INFERENCE_KEY\n"; !strings.Contains(errOut.String(), want) {
+		t.Errorf("%q is missing in %q", want, errOut)
+	}
+	if want := "enable --now " + shellquote.Quote(file) + "`"; !strings.Contains(errOut.String(), want) { // systemd need not have this XDG_CONFIG_HOME
+		t.Errorf("%q is missing in %q", want, errOut)
 	}
 	if strings.Contains(string(data), "sk-a-secret") {
 		t.Errorf("the unit has a secret:\n%s", data)
