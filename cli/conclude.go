@@ -27,6 +27,12 @@ type runResult struct {
 	Accepted *accept.Result   `json:"accepted,omitempty"`
 }
 
+// finish is conclude for a session that a signal may have ended, and with ctx. Only a later signal ends it:
+// verifying the changes can take long.
+func (i *invocation) finish(ctx context.Context, plan run.Plan, ended session.Session) error {
+	return untilNextSignal(ctx, func(ctx context.Context) error { return i.conclude(ctx, plan, ended) })
+}
+
 // conclude accepts the changes if asked to, prints the result and returns the error that
 // determines the exit code.
 func (i *invocation) conclude(ctx context.Context, plan run.Plan, ended session.Session) error {

@@ -96,7 +96,7 @@ func (i *invocation) runOne(ctx context.Context, request run.Request) error {
 	if err != nil {
 		return err
 	}
-	return i.conclude(context.WithoutCancel(ctx), plan, ended)
+	return i.finish(ctx, plan, ended)
 }
 
 // runner makes what starts runs, for an agent's terminal as large as this one.

@@ -22,6 +22,14 @@ func (c *console) untilSignal(ctx context.Context) context.Context {
 	return ctx
 }
 
+// untilNextSignal calls do with a context that has not ended even if ctx has, and that ends at the next
+// signal that asks aibox to end.
+func untilNextSignal(ctx context.Context, do func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return interrupted(ctx, do(ctx))
+}
+
 // ignoreInterrupts keeps ctrl-c from ending aibox until end is called. It is for a program that has
 // the terminal, which sends ctrl-c to both. A program that is started meanwhile does not inherit this.
 func (c *console) ignoreInterrupts() (end func()) {

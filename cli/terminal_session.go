@@ -109,7 +109,7 @@ func (i *invocation) runInteractive(ctx context.Context, plan run.Plan, id sessi
 	if missed {
 		err = i.printScreen(ctx, i.service, ended)
 	}
-	return errors.Join(err, i.conclude(context.WithoutCancel(ctx), plan, ended))
+	return errors.Join(err, i.finish(ctx, plan, ended))
 }
 
 // interactive is `aibox attach` for an interactive session.
