@@ -155,12 +155,15 @@ func exitOf(exit *aiboxv1.ProcessExit) process.Exit {
 
 // follow runs a command and passes on its output, and the user's signals and input.
 func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, passedSignals...)
-	defer signal.Stop(signals)
-	signal.Ignore(syscall.SIGPIPE) // Go would end this program before it hangs up the command
+	// The end of starting ends the start. Later, signals are passed on.
+	starting := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	stop := context.AfterFunc(starting, cancel)
+	defer stop()
+	signals := make(chan os.Signal, 4)
+	defer signal.Stop(signals)
+	signal.Ignore(syscall.SIGPIPE) // Go would end this program before it hangs up the command
 	printer := o.processPrinter()
 	var number int32
 	var exit *process.Exit
@@ -168,6 +171,11 @@ func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *ai
 		switch e := event.GetEvent().(type) {
 		case *aiboxv1.ProcessEvent_Started:
 			number = e.Started.GetProcessId()
+			signal.Notify(signals, passedSignals...)
+			if !stop() {
+				_ = c.Signal(context.WithoutCancel(ctx), r.GetSandboxId(), number, int32(syscall.SIGTERM))
+				return starting.Err()
+			}
 			go passSignals(ctx, signals, func(s int) { _ = c.Signal(ctx, r.GetSandboxId(), number, int32(s)) })
 			if o.stdin {
 				// The error is that of the end of the process, which is reported below.
@@ -186,6 +194,8 @@ func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *ai
 		return nil
 	})
 	switch err = errors.Join(err, printer.close()); {
+	case err != nil && ctx.Err() != nil:
+		return fault.New(fault.Interrupted, "interrupted")
 	case errors.Is(err, syscall.EPIPE):
 		_ = c.Signal(ctx, r.GetSandboxId(), number, int32(syscall.SIGHUP)) // nobody reads it any more
 		return &processExit{code: 128 + int(syscall.SIGPIPE)}
