@@ -108,9 +108,16 @@ func (o *execOptions) validate() error {
 		return fault.New(fault.Usage, "--list and --connect cannot be used together")
 	case o.connect < 0:
 		return fault.New(fault.Usage, "--connect takes the number of a process").Hint("`aibox exec --list` with the session lists them")
-	case o.detach && o.stdin && !o.tty:
+	}
+	return o.checkStreams(o.stdin, o.tty, o.detach)
+}
+
+// checkStreams refuses flags of a command's input and terminal that cannot be combined or used here.
+func (c *console) checkStreams(stdin, tty, detach bool) error {
+	switch {
+	case detach && stdin && !tty:
 		return fault.New(fault.Usage, "a command in the background has no input").Hint("drop -i or -d")
-	case o.tty && !o.detach && !o.isInteractive():
+	case tty && !detach && !c.isInteractive():
 		return fault.New(fault.Usage, "-t needs a terminal as input and output").Hint("drop -t")
 	}
 	return nil

@@ -74,6 +74,9 @@ func newSandboxShellCommand(a *cli) *cobra.Command {
 		Args:              sandboxArgs,
 		ValidArgsFunction: a.complete.sandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !a.isInteractive() {
+				return fault.New(fault.Usage, "a shell needs a terminal as input and output").Hint("`aibox sandbox exec %s -- COMMAND` runs a command", args[0])
+			}
 			return o.run(cmd.Context(), args[0], []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"})
 		},
 	}
@@ -82,8 +85,8 @@ func newSandboxShellCommand(a *cli) *cobra.Command {
 }
 
 func (o *sandboxExecOptions) run(ctx context.Context, text string, command []string) error {
-	if o.tty && !o.isInteractive() {
-		return fault.New(fault.Usage, "the terminal of a command needs a terminal as input and output").Hint("use exec without -t")
+	if err := o.checkStreams(o.stdin, o.tty, o.detach); err != nil {
+		return err
 	}
 	words, err := processEnv(o.env)
 	if err != nil {
@@ -102,10 +105,10 @@ func (o *sandboxExecOptions) run(ctx context.Context, text string, command []str
 			SandboxId: id, Argv: command, Env: env, Dir: o.dir, User: o.user, Stdin: o.stdin, Timeout: timeout,
 		}
 		switch {
-		case o.tty:
-			return o.terminal(ctx, c, request)
 		case o.detach:
 			return o.launch(ctx, c, request)
+		case o.tty:
+			return o.terminal(ctx, c, request)
 		default:
 			request.Linger = client.DurationOf(lingerTime)
 			return o.follow(ctx, c, request)
@@ -116,6 +119,9 @@ func (o *sandboxExecOptions) run(ctx context.Context, text string, command []str
 // launch starts a command in the background.
 func (o *sandboxExecOptions) launch(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
 	r.Overflow = aiboxv1.Overflow_OVERFLOW_DROP
+	if o.tty {
+		r.Tty = o.terminalSize()
+	}
 	started, err := c.Launch(ctx, r)
 	if err != nil {
 		return err
@@ -130,8 +136,7 @@ func (o *sandboxExecOptions) launch(ctx context.Context, c *client.Client, r *ai
 // terminal runs a command on this terminal. The terminal itself is that of `aibox exec -t`:
 // the sandbox's own supervisor draws it.
 func (o *sandboxExecOptions) terminal(ctx context.Context, c *client.Client, r *aiboxv1.StartProcessRequest) error {
-	size := o.agentSize()
-	r.Tty = &aiboxv1.TerminalSize{Rows: uint32(size.Rows), Cols: uint32(size.Cols)}
+	r.Tty = o.terminalSize()
 	started, err := c.Launch(ctx, r)
 	if err != nil {
 		return err
@@ -146,6 +151,12 @@ func (o *sandboxExecOptions) terminal(ctx context.Context, c *client.Client, r *
 		info.Exit = &ended
 	}
 	return o.attachProcess(ctx, service, session.ID(r.GetSandboxId()), info)
+}
+
+// terminalSize returns the size of a command's terminal on this one.
+func (o *sandboxExecOptions) terminalSize() *aiboxv1.TerminalSize {
+	size := o.agentSize()
+	return &aiboxv1.TerminalSize{Rows: uint32(size.Rows), Cols: uint32(size.Cols)}
 }
 
 // exitOf returns the end of a process.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -37,5 +38,25 @@ func TestACommandInASandboxCanBeInterruptedBeforeItHasStarted(t *testing.T) {
 	cancel()
 	if err := <-ended; fault.KindOf(err) != fault.Interrupted {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+func TestACommandInTheBackgroundOfASandbox(t *testing.T) {
+	for flags, want := range map[string]string{
+		"-d": "", "-dt": "", "-dit": "",
+		"-di": "a command in the background has no input", "-t": "-t needs a terminal as input and output",
+	} {
+		a, out, _ := testApp(t)
+		api := serveFakeAPI(t)
+		err := a.execute(t.Context(), strings.Fields("sandbox exec "+flags+" 0dq4f -- cat"))
+		if want != "" {
+			if err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage || api.launched != nil {
+				t.Errorf("%s: %v, want %q", flags, err, want)
+			}
+			continue
+		}
+		if err != nil || out.String() != "7\n" || (api.launched.GetTty() != nil) != strings.Contains(flags, "t") {
+			t.Errorf("%s prints %q and starts %v: %v", flags, out, api.launched, err)
+		}
 	}
 }
