@@ -46,51 +46,61 @@ func serveFakeAPI(t *testing.T) *fakeAPI {
 		t.Fatal(err)
 	}
 	f, mux := &fakeAPI{}, http.NewServeMux()
-	mux.Handle(aiboxv1connect.NewSandboxesHandler(sandboxesOf{api: f}))
-	mux.Handle(aiboxv1connect.NewProcessesHandler(processesOf{api: f}))
+	mux.Handle(aiboxv1connect.NewSandboxesHandler(fakeSandboxes{api: f}))
+	mux.Handle(aiboxv1connect.NewProcessesHandler(fakeProcesses{api: f}))
+	mux.Handle(aiboxv1connect.NewPortsHandler(fakePorts{}))
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: patience}
 	go func() { _ = s.Serve(listener) }()
 	t.Cleanup(func() { _ = s.Close() })
 	return f
 }
 
-// sandboxesOf is the service Sandboxes of a fakeAPI. A sandbox named stuck cannot be destroyed.
-type sandboxesOf struct {
+// fakeSandboxes is the service Sandboxes of a fakeAPI. A sandbox named stuck cannot be destroyed.
+type fakeSandboxes struct {
 	aiboxv1connect.UnimplementedSandboxesHandler
 	api *fakeAPI
 }
 
-func (sandboxesOf) Get(_ context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+func (fakeSandboxes) Get(_ context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
 	return connect.NewResponse(&aiboxv1.Sandbox{SandboxId: r.Msg.GetSandboxId()}), nil
 }
 
-func (s sandboxesOf) List(_ context.Context, r *connect.Request[aiboxv1.ListSandboxesRequest]) (*connect.Response[aiboxv1.ListSandboxesResponse], error) {
+func (s fakeSandboxes) List(_ context.Context, r *connect.Request[aiboxv1.ListSandboxesRequest]) (*connect.Response[aiboxv1.ListSandboxesResponse], error) {
 	s.api.listed = r.Msg
 	return connect.NewResponse(&aiboxv1.ListSandboxesResponse{}), nil
 }
 
-func (sandboxesOf) Snapshot(context.Context, *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
+func (fakeSandboxes) Snapshot(context.Context, *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
 	return connect.NewResponse(&aiboxv1.Snapshot{SnapshotId: "kept"}), nil
 }
 
-func (sandboxesOf) Create(context.Context, *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+func (fakeSandboxes) Create(context.Context, *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
 	return connect.NewResponse(&aiboxv1.Sandbox{SandboxId: "0dq4h"}), nil
 }
 
-func (sandboxesOf) Destroy(_ context.Context, r *connect.Request[aiboxv1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error) {
+func (fakeSandboxes) Destroy(_ context.Context, r *connect.Request[aiboxv1.DestroySandboxRequest]) (*connect.Response[emptypb.Empty], error) {
 	if r.Msg.GetSandboxId() == "stuck" {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("it does not end"))
 	}
 	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
-// processesOf is the service Processes of a fakeAPI.
-type processesOf struct {
+// fakeProcesses is the service Processes of a fakeAPI.
+type fakeProcesses struct {
 	aiboxv1connect.UnimplementedProcessesHandler
 	api *fakeAPI
 }
 
-func (p processesOf) Launch(_ context.Context, r *connect.Request[aiboxv1.StartProcessRequest]) (*connect.Response[aiboxv1.Process], error) {
+func (p fakeProcesses) Launch(_ context.Context, r *connect.Request[aiboxv1.StartProcessRequest]) (*connect.Response[aiboxv1.Process], error) {
 	p.api.launched = r.Msg
 	return connect.NewResponse(&aiboxv1.Process{ProcessId: 7}), nil
+}
+
+// fakePorts is the service Ports of a fakeAPI.
+type fakePorts struct {
+	aiboxv1connect.UnimplementedPortsHandler
+}
+
+func (fakePorts) Sign(context.Context, *connect.Request[aiboxv1.SignPortRequest]) (*connect.Response[aiboxv1.SignPortResponse], error) {
+	return connect.NewResponse(&aiboxv1.SignPortResponse{Url: "http://127.0.0.1:8800/signed"}), nil
 }

@@ -117,16 +117,17 @@ func newSandboxRemoveCommand(a *cli) *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.complete.allSandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var failed error
 			for _, text := range args {
-				err := a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+				failed = errors.Join(failed, a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+					if err := c.Destroy(cmd.Context(), s.GetSandboxId()); err != nil {
+						return err
+					}
 					fmt.Fprintln(a.out, s.GetSandboxId())
-					return c.Destroy(cmd.Context(), s.GetSandboxId())
-				})
-				if err != nil {
-					return err
-				}
+					return nil
+				}))
 			}
-			return nil
+			return failed
 		},
 	}
 	return cmd

@@ -161,14 +161,15 @@ the new one, take a snapshot and create a sandbox from it.`,
 					return err
 				}
 				made, err := c.Create(ctx, &aiboxv1.CreateSandboxRequest{SnapshotId: taken.GetSnapshotId(), Name: s.GetName(), Metadata: s.GetMetadata(), OnTimeout: s.GetOnTimeout()})
-				if err := errors.Join(err, c.DeleteSnapshot(context.WithoutCancel(ctx), taken.GetSnapshotId())); err != nil {
-					return err
+				deleted := c.DeleteSnapshot(context.WithoutCancel(ctx), taken.GetSnapshotId())
+				switch { // the new sandbox runs, even if its snapshot could not be deleted
+				case err != nil:
+				case asJSON:
+					err = printMessage(a.out, made)
+				default:
+					fmt.Fprintln(a.out, made.GetSandboxId())
 				}
-				if asJSON {
-					return printMessage(a.out, made)
-				}
-				fmt.Fprintln(a.out, made.GetSandboxId())
-				return nil
+				return errors.Join(err, deleted)
 			})
 		},
 	}

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOnlyDestroyedSandboxesArePrinted(t *testing.T) {
+	a, out, _ := testApp(t)
+	serveFakeAPI(t)
+	err := a.execute(t.Context(), strings.Fields("sandbox rm 0dq4f stuck 0dq4g"))
+	if err == nil || !strings.Contains(err.Error(), "it does not end") || out.String() != "0dq4f\n0dq4g\n" {
+		t.Errorf("it prints %q, and fails with %v", out, err)
+	}
+}
+
+// The new sandbox of a fork runs even if the snapshot in between remains.
+func TestAForkPrintsTheNewSandboxWhateverElseFails(t *testing.T) {
+	a, out, _ := testApp(t)
+	serveFakeAPI(t) // it cannot delete snapshots
+	if err := a.execute(t.Context(), strings.Fields("sandbox fork 0dq4f")); err == nil || out.String() != "0dq4h\n" {
+		t.Errorf("it prints %q, and fails with %v", out, err)
+	}
+}
