@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestOnlyDestroyedSandboxesArePrinted(t *testing.T) {
@@ -20,5 +21,18 @@ func TestAForkPrintsTheNewSandboxWhateverElseFails(t *testing.T) {
 	serveFakeAPI(t) // it cannot delete snapshots
 	if err := a.execute(t.Context(), strings.Fields("sandbox fork 0dq4f")); err == nil || out.String() != "0dq4h\n" {
 		t.Errorf("it prints %q, and fails with %v", out, err)
+	}
+}
+
+func TestTheParentOfSandboxesCanBeAPrefix(t *testing.T) {
+	a, _, _ := testApp(t)
+	api := serveFakeAPI(t)
+	storedSession(t, "0dq4f-claude", time.Now())
+	if err := a.execute(t.Context(), strings.Fields("sandbox ls --parent 0dq4")); err != nil || api.listed.GetParentId() != "0dq4f-claude" {
+		t.Errorf("requested are %v: %v", api.listed, err)
+	}
+	b, _, _ := testAppAt(t)
+	if err := b.execute(t.Context(), strings.Fields("sandbox ls --parent 0dq5")); err == nil {
+		t.Error("an unknown parent has no error")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 func newSandboxListCommand(a *cli) *cobra.Command {
 	var asJSON, all bool
+	var parent string
 	request := &aiboxv1.ListSandboxesRequest{PageSize: 1000}
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -26,6 +27,13 @@ sandbox, if one did. Only that agent can use such a sandbox; you can show it and
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if all {
 				request.States = everyState()
+			}
+			if parent != "" {
+				_, found, err := a.find(cmd.Context(), parent)
+				if err != nil {
+					return err
+				}
+				request.ParentId = string(found.ID)
 			}
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
 				found, err := c.List(cmd.Context(), request)
@@ -41,7 +49,7 @@ sandbox, if one did. Only that agent can use such a sandbox; you can show it and
 	flags.StringArrayVar(&request.Metadata, "metadata", nil, "list only those with this `KEY=VALUE` (repeatable)")
 	flags.StringVar(&request.Template, "template", "", "list only those of this `TEMPLATE`")
 	flags.StringVar(&request.Name, "name", "", "list only those with this `NAME`")
-	flags.StringVar(&request.ParentId, "parent", "", "list only those that the agent of the session `ID` created")
+	flags.StringVar(&parent, "parent", "", "list only those that the agent of the session `ID` created")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
