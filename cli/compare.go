@@ -114,7 +114,14 @@ func (o *compareOptions) members(service *manager.Manager, args []string) ([]ses
 		}
 	}
 	if len(sessions) < 2 {
-		return nil, fault.New(fault.Usage, "%s has nothing to compare it with: it belongs to no batch", sessions[0].ID).
+		reason := "it belongs to no batch"
+		switch {
+		case len(args) > 1:
+			reason = "it is the only session that you named"
+		case sessions[0].Batch != "":
+			reason = fmt.Sprintf("it is the only session of %s that is left", sessions[0].Batch)
+		}
+		return nil, fault.New(fault.Usage, "%s has nothing to compare it with: %s", sessions[0].ID, reason).
 			Hint("name several sessions; `aibox ls` lists them")
 	}
 	return sessions, nil

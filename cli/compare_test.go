@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"aibox/review"
 	"aibox/session/comparison"
@@ -18,6 +20,20 @@ func TestTheTableOfFilesSaysWhatAChangeWithoutLinesIs(t *testing.T) {
 	} {
 		if got := cell(change); got != want {
 			t.Errorf("%+v is %q, not %q", change, got, want)
+		}
+	}
+}
+
+func TestASingleSessionHasNothingToCompareItWith(t *testing.T) {
+	for line, want := range map[string]string{
+		"compare 0dq4f":             "it belongs to no batch",
+		"compare 0dq4f 0dq4f":       "it is the only session that you named",
+		"compare 0dq4f 0dq4f-shell": "it is the only session that you named",
+	} {
+		a, _, _ := testApp(t)
+		storedSession(t, "0dq4f-shell", time.Now())
+		if err := a.execute(t.Context(), strings.Fields(line)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
 }
