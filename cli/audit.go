@@ -96,17 +96,25 @@ func (o *auditOptions) validate(args []string) error {
 	case len(modes) == 1 && namesEvent(args):
 		return fault.New(fault.Usage, "%s is about the events of a log, and %s shows only that event", modes[0], args[0]).
 			Hint("leave out %s, or name the session without an event", modes[0])
+	case namesEvent(args) && o.filtered():
+		return fault.New(fault.Usage, "%s is one event, so it takes no filters", args[0]).
+			Hint("leave them out, or name the session without an event")
 	case len(modes) > 1:
 		return fault.New(fault.Usage, "%s cannot be used together", strings.Join(modes, " and ")).Hint("keep one of them")
 	case o.output != "" && o.json:
 		return fault.New(fault.Usage, "--output and --json cannot be used together").Hint("--output writes JSON lines unless the file ends in .csv")
-	case o.verify && (len(o.kinds) > 0 || o.denied || o.since != "" || o.until != ""):
+	case o.verify && o.filtered():
 		return fault.New(fault.Usage, "--verify is about whole logs, so it takes no filters").Hint("name sessions to verify only their logs")
 	case o.follow && o.until != "":
 		return fault.New(fault.Usage, "--follow and --until cannot be used together").Hint("keep one of them")
 	default:
 		return nil
 	}
+}
+
+// filtered reports whether a flag selects events.
+func (o *auditOptions) filtered() bool {
+	return len(o.kinds) > 0 || o.denied || o.since != "" || o.until != ""
 }
 
 func (o *auditOptions) run(ctx context.Context, args []string) error {

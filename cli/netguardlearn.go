@@ -40,12 +40,13 @@ your settings.`,
 			o.warnIncomplete(learned)
 			switch {
 			case asJSON:
-				return printJSON(o.out, learnedJSON(proposals))
+				err = printJSON(o.out, learnedJSON(proposals))
 			case len(proposals) == 0:
 				fmt.Fprintf(o.err, "%s reached no host that its allow list does not have\n", found.ID)
-				return nil
+			default:
+				err = printProposals(o.out, proposals)
 			}
-			if err := printProposals(o.out, proposals); err != nil || !accept {
+			if err != nil || !accept || len(proposals) == 0 {
 				return err
 			}
 			return o.allowProposals(cmd.Context(), found.Agent, proposals)

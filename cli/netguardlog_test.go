@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -183,5 +184,18 @@ func TestWithoutAnIDTheLogsOfRemovedSessionsAreLeftOut(t *testing.T) {
 	}
 	if want("0dq4f-shell") || !want("0dq5a-codex") || !want("0dq6b-codex") {
 		t.Error("--follow shows a session that was removed before, or leaves out another one")
+	}
+}
+
+func TestLearnedEntriesAreAcceptedWithJSON(t *testing.T) {
+	a, out, errOut := testApp(t)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	loggedAccess(t)
+	if code := a.perform(t.Context(), strings.Fields("netguard learn 0dq4f --json --accept")); code != 0 || !json.Valid(out.Bytes()) {
+		t.Fatalf("it exits with %d and prints %q:\n%s", code, out, errOut)
+	}
+	data, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), ".config", "aibox", "config.toml"))
+	if err != nil || !strings.Contains(string(data), "c.example") {
+		t.Errorf("the settings are %q, %v, and it prints %s", data, err, out)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -265,10 +264,12 @@ func (o *openSandboxPortOptions) run(ctx context.Context, id, text string) error
 		case err != nil:
 			return err
 		case o.json:
-			data, err := client.JSON(signed)
-			return errors.Join(err, printJSON(o.out, json.RawMessage(data)))
+			if err := printMessage(o.out, signed); err != nil {
+				return err
+			}
+		default:
+			fmt.Fprintln(o.out, safe(signed.GetUrl()))
 		}
-		fmt.Fprintln(o.out, safe(signed.GetUrl()))
 		if o.browser {
 			return browser.Open(ctx, signed.GetUrl())
 		}

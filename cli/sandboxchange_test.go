@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +37,22 @@ func TestTheParentOfSandboxesCanBeAPrefix(t *testing.T) {
 	b, _, _ := testAppAt(t)
 	if err := b.execute(t.Context(), strings.Fields("sandbox ls --parent 0dq5")); err == nil {
 		t.Error("an unknown parent has no error")
+	}
+}
+
+func TestAPortIsOpenedInTheBrowserWithJSON(t *testing.T) {
+	a, out, errOut := testApp(t)
+	serveFakeAPI(t)
+	programs := t.TempDir()
+	opened := filepath.Join(programs, "opened")
+	if err := os.WriteFile(filepath.Join(programs, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+opened+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs)
+	if code := a.perform(t.Context(), strings.Fields("sandbox open 0dq4f 3000 --json --browser")); code != 0 || !json.Valid(out.Bytes()) {
+		t.Fatalf("it exits with %d and prints %q: %s", code, out, errOut)
+	}
+	if got, err := os.ReadFile(opened); string(got) != "http://127.0.0.1:8800/signed\n" {
+		t.Errorf("the browser got %q, %v", got, err)
 	}
 }
