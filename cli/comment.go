@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -79,7 +78,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 		}
 		rest = rest[1:]
 	}
-	if c.Text, err = o.text(rest); err != nil {
+	if c.Text, err = o.text(ctx, rest); err != nil {
 		return err
 	}
 	made, err := service.Comment(ctx, found.ID, c)
@@ -95,7 +94,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 }
 
 // text returns the text of the command line, or else of standard input.
-func (o *commentOptions) text(words []string) (string, error) {
+func (o *commentOptions) text(ctx context.Context, words []string) (string, error) {
 	if len(words) > 0 {
 		return words[0], nil
 	}
@@ -103,8 +102,11 @@ func (o *commentOptions) text(words []string) (string, error) {
 		return "", fault.New(fault.Usage, "the comment is empty").Hint("add the text at the end, in quotes").
 			Hint("to comment on the work as a whole: aibox comment %s . TEXT", o.about)
 	}
-	text, err := io.ReadAll(io.LimitReader(o.in, 1<<20))
-	if err != nil {
+	text, err := readAll(ctx, o.in, 1<<20)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
 		return "", fault.New(fault.Usage, "the comment cannot be read from standard input: %w", err)
 	}
 	return string(text), nil
