@@ -28,6 +28,14 @@ func terminalOf(file *os.File) terminal {
 	return t
 }
 
+// currentTerm is c.term with the current size of the output, which changes with its window.
+func (c *console) currentTerm() terminal {
+	if out, ok := fileOf(c.out); ok {
+		return terminalOf(out)
+	}
+	return c.term
+}
+
 // accessible reports whether to use lines instead of screens: for a screen reader
 // (ACCESSIBLE, as in other terminal programs), or on a terminal that cannot move its
 // cursor.

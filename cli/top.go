@@ -47,7 +47,7 @@ session that uses two has 200%. Sessions are measured only while you look.`,
 	}
 	cmd.Flags().BoolVar(&o.once, "once", false, "print one table and exit, even on a terminal")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one table as JSON")
-	cmd.Flags().DurationVar(&o.interval, "interval", 2*time.Second, "measure every `DURATION`, at least 1s")
+	lengthVar(cmd.Flags(), &o.interval, "interval", 2*time.Second, "measure every `DURATION`, at least 1s")
 	return cmd
 }
 
@@ -104,6 +104,7 @@ func (o *topOptions) refresh(ctx context.Context, service *manager.Manager, ids 
 	fmt.Fprint(o.out, hideCursor)
 	defer fmt.Fprintln(o.out, showCursor) // the terminal may show ^C on this line
 	for {
+		o.term = o.currentTerm()               // the user can resize it
 		used, _ := service.Usages(ctx, ids...) // damaged records are reported by `aibox ls`
 		if ctx.Err() != nil {
 			return nil

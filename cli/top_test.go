@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 func TestARefreshedTableEndsWithALineOfItsOwnForThePrompt(t *testing.T) {
@@ -33,5 +35,21 @@ func TestTopOfSessionsThatHaveEndedDoesNotSayThatNoSessionRuns(t *testing.T) {
 		if err := a.execute(t.Context(), strings.Fields(line)); err != nil || errOut.String() != want {
 			t.Errorf("%s prints %q, %v", line, errOut.String(), err)
 		}
+	}
+}
+func TestTheIntervalOfTopIsALengthLikeAnyOther(t *testing.T) {
+	a, _, _ := testApp(t)
+	if err := a.execute(t.Context(), strings.Fields("top --once --interval 1d")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheTableOfTopFollowsTheSizeOfItsTerminal(t *testing.T) {
+	c, user := consoleOnTerminal(t)
+	if err := pty.Setsize(user, &pty.Winsize{Rows: 10, Cols: 40}); err != nil {
+		t.Fatal(err)
+	}
+	if now := c.currentTerm(); now.width != 40 || now.height != 10 {
+		t.Errorf("it is %d columns and %d lines large", now.width, now.height)
 	}
 }
