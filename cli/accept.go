@@ -149,8 +149,14 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 		return err
 	}
 	if o.interactive {
-		if choice, err = o.chooseHunks(ctx, service, found, set); err != nil || choice.Empty() {
+		choice, err = o.chooseHunks(ctx, service, found, set)
+		switch {
+		case err != nil:
 			return err
+		case choice.Empty() && o.json:
+			return printJSON(o.out, accept.Result{Target: o.target(), Repo: found.Repository})
+		case choice.Empty():
+			return nil
 		}
 	}
 	plan, err := decision.NewPlan(ctx, set, choice)

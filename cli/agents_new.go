@@ -73,7 +73,13 @@ func (o *newAgentOptions) run(ctx context.Context, name string, edit bool) error
 	} else if err != nil {
 		return diskerr.Explain(fault.New(fault.Environment, "%s cannot be written: %w", path, err), dir)
 	}
-	fmt.Fprintln(o.out, safe(path))
+	if o.json {
+		if err := printJSON(o.out, map[string]string{"name": name, "path": path}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(o.out, safe(path))
+	}
 	if edit {
 		if err := o.edit(ctx, path); err != nil {
 			return err

@@ -67,7 +67,10 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case len(o.remove) > 0:
-		return service.Uncomment(ctx, found.ID, o.remove...)
+		if err := service.Uncomment(ctx, found.ID, o.remove...); err != nil || !o.json {
+			return err
+		}
+		return o.list(service, found.ID, true)
 	case len(rest) == 0 && o.hunk == "":
 		return o.list(service, found.ID, o.json)
 	}

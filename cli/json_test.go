@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -120,5 +122,28 @@ func TestTheValueOfAnotherFlagDoesNotSelectJSON(t *testing.T) {
 	}
 	if wantsJSON([]string{"run", "shell", "--", "tool", "--json"}) || wantsJSON([]string{"ls", "--json=false"}) {
 		t.Error("what the agent gets, or --json=false, asks for JSON")
+	}
+}
+
+func TestCommandsThatChangeSomethingPrintItAsJSON(t *testing.T) {
+	testApp(t)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	storedSession(t, "0dq4f-shell", time.Now())
+	for name, text := range map[string]string{
+		"spec.json":     `{"id": "0dq4f-shell", "created": "2026-11-23T15:00:00Z", "agent": "shell", "network": "none", "repository": "/repo"}`,
+		"state.json":    `{"phase": "ended", "result": {"exit_code": 0}, "workspace": {"session": "0dq4f-shell", "path": "/nowhere"}}`,
+		"feedback.json": `{"comments": [{"number": 1, "text": "add tests", "made": "2026-11-23T15:04:05Z"}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(sessionFolder("0dq4f-shell"), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{
+		"agents new mybot --json", "template create data --image python:3.12 --json", "template rm data --json", "comment 0dq4f --remove 1 --json",
+	} {
+		a, out, errOut := testAppAt(t)
+		if code := a.perform(t.Context(), strings.Fields(line)); code != 0 || !json.Valid(out.Bytes()) {
+			t.Errorf("%s exits with %d and prints %q: %s", line, code, out, errOut)
+		}
 	}
 }

@@ -53,7 +53,10 @@ for each agent. Your own are files that you can edit.`,
 			if err != nil {
 				return err
 			}
-			return store.Remove(a.app.Templates(), args[0])
+			if err := store.Remove(a.app.Templates(), args[0]); err != nil || !o.json {
+				return err
+			}
+			return printJSON(a.out, map[string]string{"name": args[0]})
 		},
 	})
 	return cmd
@@ -211,6 +214,9 @@ func (o *createTemplateOptions) run(ctx context.Context, name string, program []
 	t, err := store.Create(ctx, o.app.Templates(), name, &o.Definition)
 	if err != nil {
 		return err
+	}
+	if o.json {
+		return printJSON(o.out, describeTemplate(t, nil))
 	}
 	fmt.Fprintln(o.out, safe(t.File))
 	if t.Image.Recipe != "" {
