@@ -37,6 +37,7 @@ func TestTopOfSessionsThatHaveEndedDoesNotSayThatNoSessionRuns(t *testing.T) {
 		}
 	}
 }
+
 func TestTheIntervalOfTopIsALengthLikeAnyOther(t *testing.T) {
 	a, _, _ := testApp(t)
 	if err := a.execute(t.Context(), strings.Fields("top --once --interval 1d")); err != nil {

@@ -32,7 +32,7 @@ type command struct {
 	nofile     uint64 // limit of descriptors; 0 means defaultNoFile
 	noChildren bool   // it cannot start other processes
 	// dirAsUser makes the user's own rights decide whether the program can start in dir. Otherwise a
-	// program could start below a hidden folder, and read what is there.
+	// program could start below a hidden folder, and read its files.
 	dirAsUser bool
 }
 

@@ -23,6 +23,7 @@ func tenants() []control {
 		{name: "a tenant sees no path of the machine", file: "api/server/errors.go", text: `found == failEnvironment && auth.From(ctx).Tenant != session.LocalTenant`, off: `false`, tests: "TestNoAnswerHasAStackOrAnInternalError"},
 		{name: "a deletion that fails names no path of the machine", file: "app/agentsession/service.go", text: `if s.Policy.Tenant != session.LocalTenant && errors.Is(err, manager.ErrUnsaved) {`, off: `if false && errors.Is(err, manager.ErrUnsaved) {`, tests: "TestADeletionThatCannotSaveTheWorkNamesNoPathOfTheHost"},
 		{name: "a tenant starts only some sandboxes at once", file: starts, text: `of < t.own && `, off: ``, tests: starting},
+		{name: "a signed URL is for its user", file: "api/e2b/inside.go", text: `if user != signed.user {`, off: `if false {`, tests: "TestASignedURLOpensOneFileInOneWayUntilItExpires"},
 		{name: "a caller with many tokens ends no signed URLs of others", file: "api/e2b/token.go", text: `len(own) > len(t.of[most])`, off: `len(own) < len(t.of[most])`, tests: "TestACallerWithManyTokensEndsNoURLsOfOthers"},
 		{name: "the next start is that of the tenant with the fewest", file: starts, text: `of < t.of[t.waiting[best].tenant]`, off: `false`, tests: starting},
 		{name: "a tenant's agent gets no texts of the user's options", file: "app/agentsession/start.go", text: `if !isGiven && isUsersText(own.Field) &&`, off: `if false && !isGiven && isUsersText(own.Field) &&`, tests: "TestATenantsAgentGetsNoTextsOfTheUsersOptions"},

@@ -122,7 +122,7 @@ func connections() []control {
 		{name: "the session's budget holds", file: budget, text: `	if total > 0 {`, off: `	if false {`, tests: "TestBudgetsEndTunnelsExactly TestBudgetsHoldForManyConnectionsTogether"},
 		{name: "a host's budget holds", file: budget, text: `	if perHost > 0 {`, off: `	if false {`, tests: "TestBudgetsEndTunnelsExactly TestBudgetsHoldForPlainRequests"},
 		{name: "lent bytes count", file: budget, text: `total-b.total[d]-lent`, off: `total-b.total[d]-0*lent`, tests: "TestLentBytesAreTakenFromTheBudgets"},
-		{name: "the download of plain requests counts", file: budget, text: `granted, problem := c.budget.reserve(c.host, down, int64(n))`, off: `granted, problem := int64(n), (*refusal)(nil)`, tests: "TestDownloadBudgetsHoldForPlainRequests"},
+		{name: "the download of plain requests counts", file: budget, text: `granted, problem := c.budget.reserve(c.host, down, int64(n-charged))`, off: `granted, problem := int64(n-charged), (*refusal)(nil)`, tests: "TestDownloadBudgetsHoldForPlainRequests"},
 		{name: "the upload of plain requests counts", file: budget, text: `granted, problem := c.budget.reserve(c.host, up, int64(len(p)-written))`, off: `granted, problem := int64(len(p)-written), (*refusal)(nil)`, tests: "TestBudgetsHoldForPlainRequests"},
 		{name: "the bytes of tunnels count", file: "netguard/egress/relay.go", text: `if !p.relay.metered {`, off: `if true {`, tests: "TestBudgetsEndTunnelsExactly"},
 		{name: "spliced bytes count", file: "netguard/egress/splice.go", text: `granted, problem := p.grant(min(int64(arrived), maxSplice))`, off: `granted, problem := min(int64(arrived), maxSplice), (*refusal)(nil)`, tests: "TestBudgetsEndTunnelsExactly"},

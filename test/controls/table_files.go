@@ -37,6 +37,7 @@ func readOnlyFiles() []control {
 func repositoryNames() []control {
 	const outside = "TestNoNameInARepositoryLeadsOutOfTheWorkspace"
 	return []control{
+		{name: "no private key of the history", file: "workspace/visiblehistory.go", text: `v.keys[id] = isPrivateKey(content)`, off: `v.keys[id] = false && isPrivateKey(content)`, tests: "TestAPrivateKeyThatWasRemovedIsNotInTheHistory"},
 		{name: "no name that git never checks out", file: "workspace/names.go", text: `strings.SplitSeq(e.Path, "/")`, off: `strings.SplitSeq("x", "/")`, tests: outside},
 		{name: "no name that could be taken for .git", file: "workspace/names.go", text: `if likeDotGit(e.Path) {`, off: `if false {`, tests: outside},
 		{name: "no symlink in the place of .gitmodules", file: "workspace/names.go", text: `path.Base(e.Path)`, off: `path.Base(e.Path)+"x"`, tests: outside},

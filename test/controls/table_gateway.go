@@ -14,6 +14,8 @@ func bodies() []control {
 		{name: "a list of only closed tools is refused", file: folder + "rule.go", text: `if kept == 0 && len(w.offers) > 0 {`, off: `if false {`, tests: rebuilt},
 		{name: "a refused value is refused", file: folder + "rule.go", text: "	return false, refusal\n", off: "	return false, nil\n", tests: rebuilt},
 		{name: "a closed server tool is refused", file: folder + "tool.go", text: "	if w.policy.opens(s.kind) {", off: "	if true {", tests: rebuilt},
+		{name: "a server that runs each shell gets none", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case ok && environment != "local":`, tests: "TestAShellToolRunsWhereTheSettingsAllow"},
+		{name: "a shell in a container is closed", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case w.policy.HostsShells && ok && environment != "":`, tests: rebuilt},
 		{name: "a closed tool is left out", file: folder + "tool.go", text: "	if w.policy.opens(o.kind) {", off: "	if true {", tests: rebuilt},
 		{name: "the history of a closed tool is left out", file: folder + "tool.go", text: "	if w.policy.opens(h.kind) {", off: "	if true {", tests: rebuilt},
 		{name: "only listed members", file: folder + "object.go", text: "	if !ok {\n		_, err := w.leave()\n		return \"\", err\n	}", off: "	if !ok {\n		r = anything{}\n	}", tests: rebuilt},

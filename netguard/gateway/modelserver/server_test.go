@@ -232,7 +232,7 @@ func TestOneCommandAtATimePrintsAKey(t *testing.T) {
 			t.Errorf("a request that was given up waits: %v", err)
 		}
 	}
-	answer <- errors.New("locked") // the command that the first one needed goes on
+	answer <- errors.New("locked") // the command that the first one needed was not ended
 	if _, err := keys.credential(givenUp); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
