@@ -93,10 +93,10 @@ func (a uiHost) runForRoot(ctx context.Context, command []string) error {
 	fmt.Fprintf(a.out, "This changes the machine:\n\n  %s\n\n", strings.Join(command, " "))
 	asking, stop := signal.NotifyContext(ctx, os.Interrupt)
 	yes, err := a.yes(asking, "Do that? [y/N] ")
-	stop()
 	if ctx.Err() == nil && asking.Err() != nil {
-		return nil // ctrl-c means no
+		yes, err = false, nil // ctrl-c means no
 	}
+	stop()
 	if err != nil || !yes {
 		return err
 	}

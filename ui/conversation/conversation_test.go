@@ -250,7 +250,7 @@ func TestAFailureToReadIsShownAndTheEndReadsAgain(t *testing.T) {
 	s := &screen{}
 	s.Model = New(t.Context(), source, &s.note)
 	s.SetPrompt("Fix it", noon)
-	p := &user{uitest.New(t, s, 80, 24), s}
+	p := uitest.New(t, s, 80, 24)
 	p.Run(s.Init())
 	p.Sees("the supervisor does not")
 	p.Sees("make step-0")
@@ -269,7 +269,7 @@ func TestAConversationThatCannotBeReadIsNotCalledEmpty(t *testing.T) {
 	s := &screen{}
 	s.Model = New(t.Context(), &script{fail: errors.New("the record is damaged")}, &s.note)
 	s.SetOver(true)
-	p := &user{uitest.New(t, s, 80, 24), s}
+	p := uitest.New(t, s, 80, 24)
 	p.Run(s.Init())
 	s.note.Say("", nil)
 	p.Sees("the record is damaged")
