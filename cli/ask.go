@@ -37,7 +37,7 @@ func (c *console) answer(ctx context.Context, question string) (text string, ok 
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(c.err)
-		return "", false, fault.New(fault.Interrupted, "interrupted; nothing was started")
+		return "", false, fault.New(fault.Interrupted, "interrupted")
 	case err != nil:
 		fmt.Fprintln(c.err)
 		return "", false, nil

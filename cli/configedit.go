@@ -49,7 +49,7 @@ func (o *configEditOptions) run(ctx context.Context) error {
 		}
 		o.report(invalid)
 		again, err := o.offer(ctx, "Edit it again?")
-		if err != nil {
+		if err != nil && fault.KindOf(err) != fault.Interrupted { // ctrl-c means no
 			return err
 		}
 		if !again {

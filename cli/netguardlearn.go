@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"aibox/internal/amount"
+	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/auditlog"
@@ -123,10 +124,10 @@ func (i *invocation) offerLearned(ctx context.Context, ended session.Session) er
 	}
 	if i.errTerm.interactive && terminalOf(i.in).interactive {
 		yes, err := i.yes(ctx, "Add them to the allow list of your settings? [y/N] ")
-		if err != nil || yes {
-			if err == nil {
-				err = i.allowProposals(ctx, ended.Agent, proposals)
-			}
+		if yes {
+			return i.allowProposals(ctx, ended.Agent, proposals)
+		}
+		if err != nil && fault.KindOf(err) != fault.Interrupted { // ctrl-c means no: the run has succeeded
 			return err
 		}
 	}

@@ -185,6 +185,7 @@ func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *ai
 			signal.Notify(signals, passedSignals...)
 			if !stop() {
 				_ = c.Signal(context.WithoutCancel(ctx), r.GetSandboxId(), number, int32(syscall.SIGTERM))
+				cancel()
 				return starting.Err()
 			}
 			go passSignals(ctx, signals, func(s int) { _ = c.Signal(ctx, r.GetSandboxId(), number, int32(s)) })

@@ -8,6 +8,7 @@ import (
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/client"
 	"aibox/internal/amount"
+	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
@@ -30,10 +31,14 @@ sandbox, if one did. Only that agent can use such a sandbox; you can show it and
 			}
 			if parent != "" {
 				_, found, err := a.find(cmd.Context(), parent)
-				if err != nil {
+				switch {
+				case err == nil:
+					request.ParentId = string(found.ID)
+				case session.IsID(parent) && session.ID(parent).Agent() != "": // its record can have been removed
+					request.ParentId = parent
+				default:
 					return err
 				}
-				request.ParentId = string(found.ID)
 			}
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
 				found, err := c.List(cmd.Context(), request)

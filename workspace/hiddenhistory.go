@@ -57,8 +57,8 @@ type askedTree struct {
 }
 
 // findHidden finds out whether one of the commits has, or may have, a hidden file. If objects may be
-// missing, which the agent does not get either, it also finds out which files that can be private keys
-// are there: the pack of h in store has all of them, and git would fetch one that is missing.
+// missing, which the agent does not get either, it also finds out which are there: the pack of h in store
+// has all of them, and git would fetch one that is missing.
 func (h *history) findHidden(ctx context.Context, repo, store *git.Repo, format git.Format, commits []string, hide *Globs) error {
 	if len(hide.words) == 0 {
 		return nil
@@ -73,17 +73,18 @@ func (h *history) findHidden(ctx context.Context, repo, store *git.Repo, format 
 		s.asked = append(s.asked, &askedTree{first[i], []string{""}})
 	}
 	err := repo.EachObject(ctx, first, largestKey, s.read)
-	if err == nil && s.partial {
+	if s.partial && (err == nil || errors.Is(err, errTooLong)) {
+		h.hidden = err != nil
 		err = h.findKeys(ctx, store, format, s.files)
 	}
-	h.hidden = s.found || errors.Is(err, errFound) || errors.Is(err, errTooLong)
+	h.hidden = h.hidden || s.found || errors.Is(err, errFound) || errors.Is(err, errTooLong)
 	if err != nil && !h.hidden {
 		return fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
 	}
 	return nil
 }
 
-// findKeys finds out which files are there, and returns errFound if one is a private key.
+// findKeys finds out which objects are there, and returns errFound if one of the files is a private key.
 func (h *history) findKeys(ctx context.Context, store *git.Repo, format git.Format, files map[string]bool) error {
 	index, err := os.Open(h.packs[0] + ".idx")
 	if err != nil {
@@ -97,8 +98,12 @@ func (h *history) findKeys(ctx context.Context, store *git.Repo, format git.Form
 	h.files = map[string]bool{}
 	var there []string
 	for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
-		if fields := strings.Fields(line); len(fields) > 1 && files[fields[1]] {
-			h.files[fields[1]] = true
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		h.files[fields[1]] = true
+		if files[fields[1]] {
 			there = append(there, fields[1])
 		}
 	}

@@ -141,7 +141,7 @@ type history struct {
 	hidden  bool                // a hidden file occurs in it, or it is too long to be sure of the contrary
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
-	files   map[string]bool     // of those that can be private keys: contents that are there, if partial
+	files   map[string]bool     // the objects that are there, if partial
 	alone   bool                // only the last commit, because more would take too long
 	keys    []string            // paths of private keys that the last commit had, so that the agent's does not have them
 }

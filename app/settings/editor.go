@@ -143,12 +143,15 @@ func (Editor) Create(ctx context.Context) (discard func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
 	lock, err := lock(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) { // made meanwhile
 		return func() {}, nil
 	}
 	return func() {

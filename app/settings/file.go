@@ -44,6 +44,9 @@ func lock(ctx context.Context, file string) (*flock.Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, unwritable(file, err)
 	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // its folder is the one that is written to
+	}
 	held, err := flock.Wait(ctx, filepath.Join(filepath.Dir(file), lockName), flock.Exclusive)
 	if err != nil && ctx.Err() == nil {
 		return nil, unwritable(file, err)

@@ -82,7 +82,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return page.Leave("", nil)
 	case key.Matches(msg, k.take):
 		m.chooseSandbox()
-	case key.Matches(msg, k.start) && m.refusesTurned("snapshot"):
+	case key.Matches(msg, k.start, k.delete, k.copy) && m.refusesTurned("snapshot"):
 	case key.Matches(msg, k.start):
 		return m.start(s)
 	case key.Matches(msg, k.delete):

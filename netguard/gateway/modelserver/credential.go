@@ -123,6 +123,9 @@ func (k *keySource) reload(ctx context.Context) *keyLoad {
 
 // wait returns the credential once it is loaded, unless ctx ends before.
 func (l *keyLoad) wait(ctx context.Context) (Credential, error) {
+	if ctx.Err() != nil {
+		return Credential{}, ctx.Err()
+	}
 	select {
 	case <-l.done:
 		return l.credential, l.err
