@@ -85,12 +85,29 @@ func authority(text []byte) string {
 	return strings.ToLower(strings.TrimRight(host, "."))
 }
 
-// unescaped is text without the escapes of JSON, TOML, YAML and Java properties, by which an
-// address is not seen. The lines keep their numbers.
-func unescaped(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text
+// escapes are the escapes by hexadecimal digits, with the number of digits.
+type escapes map[byte]int
+
+var (
+	commonEscapes = escapes{'x': 2, 'u': 4, 'U': 8} // of TOML and YAML; those of JSON are among them
+	javaEscapes   = escapes{'u': 4}                 // of properties, where \x is an x
+)
+
+// readings are the texts that tools may read in a lock file: a backslash is an escape in JSON, but
+// itself in requirements.txt and in YAML without quotes. All have the same lines.
+func readings(text []byte) [][]byte {
+	all := [][]byte{text}
+	if bytes.IndexByte(text, '\\') >= 0 {
+		all = append(all, commonEscapes.removed(text))
 	}
+	if bytes.Contains(text, []byte(`\x`)) || bytes.Contains(text, []byte(`\U`)) {
+		all = append(all, javaEscapes.removed(text))
+	}
+	return all
+}
+
+// removed is text without escapes, by which an address is not seen. The lines keep their numbers.
+func (e escapes) removed(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	joined := 0 // lines
 	for i := 0; i < len(text); {
@@ -107,7 +124,7 @@ func unescaped(text []byte) []byte {
 		}
 		c = text[i]
 		i++
-		digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+		digits := e[c]
 		code, err := strconv.ParseUint(string(text[i:min(i+digits, len(text))]), 16, 32)
 		switch {
 		case digits > 0 && err == nil:
@@ -135,34 +152,39 @@ func unescaped(text []byte) []byte {
 // one than the same host by HTTPS.
 func newHosts(r *rule, f *File) []Risk {
 	known := map[string]bool{}
-	hosts(unescaped(plainText(f.Old.Content)), func(host string, _ int, insecure bool) {
-		if len(known) >= maxHosts {
-			return
-		}
-		known[host] = true
-		if insecure {
-			known["http://"+host] = true
-		}
-	})
-	var fresh []string
-	first := -1
-	text := unescaped(f.Text())
-	hosts(text, func(host string, at int, insecure bool) {
-		if insecure {
-			host = "http://" + host
-		}
-		if known[host] {
-			return
-		}
-		if first < 0 || at < first {
-			first = at
-		}
-		if len(known) < maxHosts {
+	for _, text := range readings(plainText(f.Old.Content)) {
+		hosts(text, func(host string, _ int, insecure bool) {
+			if len(known) >= maxHosts {
+				return
+			}
 			known[host] = true
-			fresh = append(fresh, host)
+			if insecure {
+				known["http://"+host] = true
+			}
+		})
+	}
+	var fresh []string
+	first := 0 // line
+	for _, text := range readings(f.Text()) {
+		at := len(text)
+		hosts(text, func(host string, i int, insecure bool) {
+			if insecure {
+				host = "http://" + host
+			}
+			if known[host] {
+				return
+			}
+			at = min(at, i)
+			if len(known) < maxHosts {
+				known[host] = true
+				fresh = append(fresh, host)
+			}
+		})
+		if line := 1 + bytes.Count(text[:at], []byte("\n")); at < len(text) && (first == 0 || line < first) {
+			first = line
 		}
-	})
-	if first < 0 {
+	}
+	if first == 0 {
 		return nil
 	}
 	const most = 4
@@ -171,7 +193,7 @@ func newHosts(r *rule, f *File) []Risk {
 	if len(fresh) > most {
 		names += fmt.Sprintf(" and %d more", len(fresh)-most)
 	}
-	risk := r.at(1+bytes.Count(text[:first], []byte("\n")), names)
+	risk := r.at(first, names)
 	if f.Old.Mode == "" {
 		risk.Title = "a new lock file; these are the hosts it names"
 		risk.Severity = Medium
