@@ -145,6 +145,26 @@ func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {
 	b.WantRisks(cs, "scripts/other.sh", "called")
 }
 
+// TestAFolderOfMoreHooksThanAreReadHoldsScriptsBack has samples, which are not read, among the hooks.
+func TestAFolderOfMoreHooksThanAreReadHoldsScriptsBack(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n"})
+	folder := filepath.Join(b.Home, "hooks")
+	for i := range 220 {
+		reviewtest.Write(t, filepath.Join(folder, fmt.Sprintf("part-%d", i)), "make lint\n")
+	}
+	for i := range 200 {
+		reviewtest.Write(t, filepath.Join(folder, fmt.Sprintf("part-%d.sample", i)), "make lint\n")
+	}
+	reviewtest.GitIn(t, b.Repo, "config", "core.hooksPath", folder)
+	b.Prepare()
+	b.Write("scripts/check.sh", "other content\n")
+	cs := b.Assess()
+	b.WantRisks(cs, "scripts/check.sh", "called")
+	if notes := strings.Join(cs.Notes, "\n"); strings.Count(notes, "your hook hooks could not be read (it has more than 200 files)") != 1 {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
 // TestALinkToAFolderOfHooksIsNotFollowedIntoTheRepository has a folder that an agent can write to.
 func TestALinkToAFolderOfHooksIsNotFollowedIntoTheRepository(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"team/hooks/lib.sh": "1\n", "scripts/other.sh": "1\n"})

@@ -98,16 +98,21 @@ func (h *hooks) read(folder string, depth int) {
 		h.unread(folder, err)
 		return
 	}
+	more := len(names) > maxHooks // even if samples are among them
 	slices.Sort(names)
 	for _, name := range names {
 		if strings.HasSuffix(name, ".sample") {
 			continue
 		}
-		if h.files++; h.files > maxHooks {
-			h.unread(folder, fmt.Errorf("it has more than %d files", maxHooks))
-			return
+		if h.files >= maxHooks {
+			more = true
+			break
 		}
+		h.files++
 		h.file(filepath.Join(folder, name), depth)
+	}
+	if more {
+		h.unread(folder, fmt.Errorf("it has more than %d files", maxHooks))
 	}
 }
 
