@@ -186,9 +186,9 @@ var cases = map[string]struct{ yes, no []*File }{
 	"installed-packages": {[]*File{plain("node_modules/a/index.js", "x"), plain("lib/__pycache__/a.pyc", "x"), plain("vendor/a/a.go", "x")}, []*File{plain("modules/a.js", "x")}},
 
 	"python-build":        {[]*File{plain("setup.py", "x"), plain("pyproject.toml", "x"), plain("tox.ini", "x"), plain("setup.cfg", "x")}, []*File{plain("setup_test.go", "x")}},
-	"python-startup":      {[]*File{plain("tests/conftest.py", "x"), plain("sitecustomize.py", "x"), plain("a.pth", "import os\n")}, []*File{plain("conf_test.py", "x"), binary("model.pth", "PK\x03\x04\x00")}},
+	"python-startup":      {[]*File{plain("tests/conftest.py", "x"), plain("sitecustomize.py", "x"), plain("a.pth", "import os\n"), binary("a.pth", "import os\n#\x00\n"), binary("a.pth", "PK\x03\x04\x00\rimport\tos\n"), binary("a.pth", "\ufeffimport os\n\x00"), {Path: "a.pth", Binary: true, New: Side{Mode: "100644", Cut: true}}}, []*File{plain("conf_test.py", "x"), binary("model.pth", "PK\x03\x04\x00"), binary("model.pth", "PK\x03\x04\x00 import os\nimportos\n")}},
 	"python-requirements": {[]*File{plain("requirements.txt", "x"), plain("requirements-dev.txt", "x")}, []*File{plain("required.txt", "x")}},
-	"pickle":              {[]*File{binary("model.pkl", "\x80\x04"), binary("model.pth", "PK\x03\x04\x00"), binary("a.pt", "x")}, []*File{plain("pickle.py", "x"), plain("a.pth", "import os\n")}},
+	"pickle":              {[]*File{binary("model.pkl", "\x80\x04"), binary("model.pth", "PK\x03\x04\x00"), binary("a.pt", "x")}, []*File{plain("pickle.py", "x"), plain("a.pth", "import os\n"), binary("a.pth", "import os\n#\x00\n")}},
 
 	"go-build":    {[]*File{edited("go.mod", "module a\n", "module a\n\nreplace b => ../c\n"), plain("go.work", "use .\n"), edited("go.mod", "module a\n", "module a\ntoolchain go9\n")}, []*File{edited("go.mod", "module a\nrequire b v1\n", "module a\n"), edited("go.mod", "module a\n", "module a\n// a comment\n")}},
 	"go-generate": {[]*File{plain("a.go", "package a\n//go:generate sh -c x\n")}, []*File{plain("a.go", "package a\n// go:generate is a thing\n"), edited("a.go", "//go:generate x\n", "//go:generate x\npackage a\n")}},

@@ -13,7 +13,7 @@ var pythonRules = []rule{
 		name: "python-startup", title: "Python code that runs without being called", severity: High,
 		runs: "the file itself", when: "when Python or pytest starts in the folder", by: "Python, pytest",
 		files: []string{"conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".pythonrc", ".pythonrc.py", ".pythonstartup", "pyvenv.cfg", "__pyvenv__*", "*._pth"},
-		about: "a .pth only if it is a text", look: startsPython,
+		about: "a .pth only if it is a text or has a line that begins with import", look: startsPython,
 	},
 	{
 		name: "python-requirements", title: "packages for Python to install", severity: Medium,
@@ -24,7 +24,7 @@ var pythonRules = []rule{
 		name: "pickle", title: "data that contains code", severity: Medium,
 		runs: "the calls in it", when: "when the data is loaded", by: "Python (pickle, joblib, PyTorch), R, PHP",
 		files: []string{"*.pkl", "*.pickle", "*.joblib", "*.dill", "*.pt", "*.pth.tar", "*.ckpt", "*.rds", "*.rdata", "*.phar", "*.mlmodel", "*.pth"},
-		about: "a .pth only if it is no text", look: pickled,
+		about: "a .pth only if it is no text and has no such line", look: pickled,
 	},
 }
 
