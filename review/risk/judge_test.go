@@ -175,12 +175,17 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 
 func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
 	for path, rule := range map[string]string{
-		".aibox.toml": "aibox-settings", ".npmrc": "npm-settings", "web/.yarnrc.yml": "npm-settings", ".claude/settings.json": "agent-settings",
+		".aibox.toml": "aibox-settings", ".npmrc": "npm-settings", ".bunfig.toml": "npm-settings", "pnpm-workspace.yaml": "npm-settings", ".pnpmfile.cjs": "npm-settings", "web/.yarnrc.yml": "npm-settings", ".claude/settings.json": "agent-settings",
 	} {
 		for _, f := range []*File{removed(path), renamed(path, "docs/old.txt")} {
 			if r := find(t, f, rule); r.Severity != Medium || r.Found != "taken away: "+path {
 				t.Errorf("%s: %+v", path, r)
 			}
+		}
+	}
+	for _, path := range []string{".yarn/cache/a-npm-1.zip", ".yarn/releases/yarn-4.0.0.cjs", ".pnp.cjs", "rush.json", "bower.json", ".claude/commands/old.md"} {
+		if found := Judge(removed(path)); len(found) > 0 {
+			t.Errorf("%s: %+v", path, found)
 		}
 	}
 	if r := find(t, removed(".gitignore"), "protection-lost"); r.Holds() {
