@@ -110,8 +110,10 @@ var (
 		return regexp.MustCompile("(^|;|\\*/)\\s*(import\\s*\\(?\\s*)?[\"`]C[\"`]\\s*($|[;)]|//|/\\*)")
 	})
 	goDirective = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^//go:(linkname|cgo_)`) })
-	goComment   = lazy(func() *regexp.Regexp { return regexp.MustCompile(`/\*.*?\*/`) })
 )
+
+// blockComment matches a comment within a line of Go or Terraform.
+var blockComment = lazy(func() *regexp.Regexp { return regexp.MustCompile(`/\*.*?\*/`) })
 
 func cgo(r *rule, f *File) []Risk {
 	return firstLine(r, f, func(text string) bool {
@@ -120,7 +122,7 @@ func cgo(r *rule, f *File) []Risk {
 			return true
 		}
 		return (strings.Contains(text, `"C"`) || strings.Contains(text, "`C`")) &&
-			cgoImport().MatchString(goComment().ReplaceAllString(text, " "))
+			cgoImport().MatchString(blockComment().ReplaceAllString(text, " "))
 	})
 }
 

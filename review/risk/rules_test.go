@@ -147,8 +147,11 @@ var cases = map[string]struct{ yes, no []*File }{
 	"process-file":        {[]*File{plain("Procfile", "x"), plain("Tiltfile", "x")}, []*File{plain("procfile.go/x", "x")}},
 	"infrastructure-tool": {[]*File{plain(".terraformrc", "x"), plain("Pulumi.yaml", "x")}, []*File{plain("main.tf", "x")}},
 	"terraform": {
-		[]*File{plain("main.tf", "data \"external\" \"a\" {\n  program = [\"sh\", \"x.sh\"]\n}\n"), plain("a.tofu", "  provisioner \"local-exec\" {\n"), plain("a.tf", "  source = \"evil.example/a/b\"\n"), plain("a.tf", "module \"a\" { source = \"./x\" }\n"), plain("main.tf.json", "{\"data\":{\"external\":{}}}")},
-		[]*File{plain("main.tf", "resource \"aws_s3_bucket\" \"a\" {\n  bucket = \"external\"\n  data_source = 1\n}\n"), plain("external.md", "data \"external\" \"a\"\n")},
+		[]*File{plain("main.tf", "data \"external\" \"a\" {\n  program = [\"sh\", \"x.sh\"]\n}\n"), plain("a.tofu", "  provisioner \"local-exec\" {\n"), plain("a.tf", "  source = \"evil.example/a/b\"\n"), plain("a.tf", "module \"a\" { source = \"./x\" }\n"), plain("main.tf.json", "{\"data\":{\"external\":{}}}"),
+			plain("a.tf", "data/**/\"external\" \"a\" {\n"), plain("a.tf", "data\"external\"\"a\"{\n"), plain("a.tf", "data \"\\u0065xternal\" \"a\" {\n"), plain("a.tf", "a = { version = \"1.0\", source = \"evil.example/a/b\" }\n"), plain("a.tf", "source : \"evil.example/a/b\"\n"),
+			plain("a.tf", "a = { \"source\" = \"evil.example/a/b\" }\n"), plain("a.tf", "a = { (\"s\\u006furce\") = \"evil.example/a/b\" }\n"), plain("a.tf", "a = { x = \"/*\", source = \"evil.example/a/b\", y = \"*/\" }\n"), plain("a.tf", "source /*\n*/ = \"./x\"\n"), plain("a.tf", "data /*\n*/ \"external\" \"a\" {\n"), plain("main.tf.json", "{\"data\":{\"\\u0065xternal\":{}}}"),
+		},
+		[]*File{plain("main.tf", "resource \"aws_s3_bucket\" \"a\" {\n  bucket = \"external\"\n  data_source = 1\n}\n"), plain("external.md", "data \"external\" \"a\"\n"), plain("a.tf", "# the source = x\nsources = [\"a\"]\nuser_data = \"\\u00e9\"\nexternal = true\n")},
 	},
 
 	"github-actions":  {[]*File{plain(".github/workflows/ci.yml", "x"), plain(".GitHub/Workflows/CI.yml", "x"), plain("deploy/action.yml", "x"), link(".github/workflows", "ci")}, []*File{plain(".github/FUNDING.yml", "x"), plain("workflows/ci.yml", "x")}},
