@@ -190,6 +190,34 @@ func TestSettingsThatCannotBeReadFailTheAssessment(t *testing.T) {
 	b.WantRisks(cs, ".envrc", "direnv")
 }
 
+// TestAFolderThatIsNoRepositoryAnyMoreIsReviewed has a removed .git, one that names a repository that
+// is gone. The user's settings for all repositories still apply.
+func TestAFolderThatIsNoRepositoryAnyMoreIsReviewed(t *testing.T) {
+	for name, damage := range map[string]func(b *reviewtest.Fixture){
+		"removed": func(b *reviewtest.Fixture) { reviewtest.Must(t, os.RemoveAll(b.InRepo(".git"))) },
+		"moved": func(b *reviewtest.Fixture) {
+			reviewtest.Must(t, os.RemoveAll(b.InRepo(".git")))
+			reviewtest.Write(t, b.InRepo(".git"), "gitdir: /no/such/folder\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "main.go": "package main\n"}).Prepare()
+			global := filepath.Join(t.TempDir(), "gitconfig")
+			reviewtest.Write(t, global, "[filter \"tidy\"]\n\tclean = tidy --with main.go\n")
+			t.Setenv("GIT_CONFIG_GLOBAL", global)
+			b.Write("scripts/check.sh", "other content\n")
+			b.Write("main.go", "package other\n")
+			damage(b)
+			cs := b.Assess()
+			b.WantRisks(cs, "scripts/check.sh", "called")
+			b.WantRisks(cs, "main.go", "called")
+			if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "is no git repository any more, so scripts that your hooks may run are held back") {
+				t.Errorf("notes: %q", notes)
+			}
+		})
+	}
+}
+
 // TestManyFilesOfOneKindHideNoOtherCaller has packages that Yarn keeps in the repository, which
 // are callers by their folder and come before package.json, and packages of a monorepo.
 func TestManyFilesOfOneKindHideNoOtherCaller(t *testing.T) {

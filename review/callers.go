@@ -31,10 +31,14 @@ type callers struct {
 // userCallers returns the user's git settings that run programs, and the user's hooks that are no
 // files of the repository, with notes on those that could not be read.
 func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, base string) (found []risk.Caller, notes []string, err error) {
-	if _, err := os.Lstat(ws.Repo); errors.Is(err, fs.ErrNotExist) {
-		return nil, []string{"your repository is not at " + termtext.Escape(ws.Repo) + " any more, so its settings and hooks were not searched"}, nil
+	shown := termtext.Escape(ws.Repo)
+	if info, err := os.Stat(ws.Repo); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, []string{"your repository is not at " + shown + " any more, so its settings and hooks were not searched"}, nil
 	}
-	records, err := git.User(ws.Repo).Records(ctx, "config", "--list", "-z", "--includes")
+	records, err := gitSettings(ctx, ws.Repo)
+	if noRepository(err) {
+		records, err = gitSettings(ctx, "/") // those of every repository
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading your git settings: %w", err)
 	}
@@ -53,6 +57,10 @@ func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, b
 		}
 	}
 	h, err := newHooks(ctx, ws.Repo, roots)
+	if noRepository(err) {
+		note := shown + " is no git repository any more, so scripts that your hooks may run are held back"
+		return append(found, risk.UnreadHook("your hooks")), []string{note}, nil
+	}
 	if err == nil {
 		h.readAll(ws.Repo, hooksPath)
 		err = h.fromTree(ctx, repo, base)
@@ -61,6 +69,16 @@ func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, b
 		return nil, nil, fmt.Errorf("reading your hooks: %w", err)
 	}
 	return append(found, h.found...), h.notes, nil
+}
+
+// gitSettings are the settings that the user's git has in a folder.
+func gitSettings(ctx context.Context, dir string) ([]string, error) {
+	return git.User(dir).Records(ctx, "config", "--list", "-z", "--includes")
+}
+
+// noRepository reports whether git found no repository, or one whose parts are gone.
+func noRepository(err error) bool {
+	return strings.Contains(git.Stderr(err), "not a git repository")
 }
 
 // rootsOf returns the folders from which names in the user's settings start.
