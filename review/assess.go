@@ -18,6 +18,13 @@ import (
 // does not, Assess finds them again.
 func (cs *ChangeSet) Assessed() bool { return cs.Rules == risk.RulesVersion }
 
+// NoteRisks adds a note on how the risks were found, unless it is there. The next Assess removes it.
+func (cs *ChangeSet) NoteRisks(note string) {
+	if !slices.Contains(cs.Notes, note) {
+		cs.Notes, cs.RiskNotes = append(cs.Notes, note), append(cs.RiskNotes, note)
+	}
+}
+
 // Assess applies the rules of package risk to every change and fills in the risks. It
 // reads the owned repository and the user's own git settings and hooks, never the workspace. Its
 // cost depends on the size of the changes. On an error, the changes keep the risks that they had.
@@ -57,10 +64,10 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 	if err != nil {
 		return fmt.Errorf("looking for risks: %w", err)
 	}
+	cs.Notes = slices.DeleteFunc(cs.Notes, func(note string) bool { return slices.Contains(cs.RiskNotes, note) })
+	cs.RiskNotes = nil
 	for _, note := range notes {
-		if !slices.Contains(cs.Notes, note) {
-			cs.Notes = append(cs.Notes, note)
-		}
+		cs.NoteRisks(note)
 	}
 	a.sumFolds()
 	cs.Rules = risk.RulesVersion

@@ -218,6 +218,25 @@ func TestAFolderThatIsNoRepositoryAnyMoreIsReviewed(t *testing.T) {
 	}
 }
 
+// TestANewAssessmentReplacesTheNotesOfTheEarlierOne has a hook that can be read again.
+func TestANewAssessmentReplacesTheNotesOfTheEarlierOne(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"a.sh": "1\n"})
+	reviewtest.Write(t, b.InRepo(".git/hooks/commit-msg"), strings.Repeat("# long\n", risk.MaxCaller/7+1))
+	b.Prepare()
+	b.Write("a.sh", "2\n")
+	cs := b.Assess()
+	cs.Notes = append(cs.Notes, "another note")
+	data, err := json.Marshal(cs)
+	reviewtest.Must(t, err)
+	again := new(review.ChangeSet)
+	reviewtest.Must(t, json.Unmarshal(data, again))
+	reviewtest.Write(t, b.InRepo(".git/hooks/commit-msg"), "make lint\n")
+	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, again))
+	if len(cs.Notes) != 2 || len(again.Notes) != 1 || again.Notes[0] != "another note" {
+		t.Errorf("notes: %q, then %q", cs.Notes, again.Notes)
+	}
+}
+
 // TestManyFilesOfOneKindHideNoOtherCaller has packages that Yarn keeps in the repository, which
 // are callers by their folder and come before package.json, and packages of a monorepo.
 func TestManyFilesOfOneKindHideNoOtherCaller(t *testing.T) {

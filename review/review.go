@@ -116,6 +116,8 @@ type ChangeSet struct {
 	Computed time.Time `json:"computed"`
 	Rules    string    `json:"rules,omitempty"` // version of the rules that found the risks; empty when not assessed
 
+	RiskNotes []string `json:"risk_notes,omitempty"` // those of Notes that the next Assess replaces
+
 	Callers *Callers `json:"-"` // files of the baseline that run others; nil if unknown
 }
 

@@ -182,7 +182,7 @@ func (s *supervisor) computeChanges(ctx context.Context, res *resources, result 
 		return err
 	}
 	if err := review.Assess(ctx, res.workspace, set); err != nil { // the next command that reads the changes tries again
-		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
+		set.NoteRisks("risks are not known yet: " + err.Error())
 	}
 	s.freeReserve(session.ReleaseResultReserve)
 	if err := s.store.WriteChanges(s.id, set); err != nil {
