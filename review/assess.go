@@ -42,7 +42,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 			}
 		}
 	}()
-	var notes []string
+	var notes, more []string
 	g, within := errgroup.WithContext(ctx)
 	if len(cs.Changes) > 0 {
 		covers, err := ws.Covers()
@@ -54,7 +54,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 			a.callers.settings, notes, err = userCallers(within, repo, ws, cs.BaseTree)
 			return err
 		})
-		g.Go(func() (err error) { a.callers.files, err = callerFiles(within, repo, cs); return err })
+		g.Go(func() (err error) { more, err = a.findCallers(within); return err })
 		g.Go(func() error { return a.judge(within) })
 	}
 	err = g.Wait()
@@ -66,7 +66,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 	}
 	cs.Notes = slices.DeleteFunc(cs.Notes, func(note string) bool { return slices.Contains(cs.RiskNotes, note) })
 	cs.RiskNotes = nil
-	for _, note := range notes {
+	for _, note := range slices.Concat(more, notes) {
 		cs.NoteRisks(note)
 	}
 	a.sumFolds()

@@ -218,6 +218,25 @@ func TestAFolderThatIsNoRepositoryAnyMoreIsReviewed(t *testing.T) {
 	}
 }
 
+// TestChangedFilesThatCanRunOthersAreReadWithinALimit has the same large file many times, which costs
+// an agent nothing.
+func TestChangedFilesThatCanRunOthersAreReadWithinALimit(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "main.go": "package main\n"}).Prepare()
+	b.Write("scripts/check.sh", "other content\n")
+	b.Write("main.go", "package other\n")
+	b.Write("package.json", `{"scripts":{"prepare":"node main.go"}}`)
+	large := `{"x":"` + strings.Repeat("x", risk.MaxCaller-8) + `"}`
+	for i := range 70 {
+		b.Write(fmt.Sprintf("apps/a%02d/package.json", i), large)
+	}
+	cs := b.Assess()
+	b.WantRisks(cs, "scripts/check.sh", "called")
+	b.WantRisks(cs, "main.go", "called")
+	if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "7 changed files, such as apps/a63/package.json, were not searched") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
 // TestANewAssessmentReplacesTheNotesOfTheEarlierOne has a hook that can be read again.
 func TestANewAssessmentReplacesTheNotesOfTheEarlierOne(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.sh": "1\n"})

@@ -26,7 +26,12 @@ type callers struct {
 	repo     *git.Repo
 	settings []risk.Caller
 	files    []git.Entry
+	unread   []risk.Caller // changed files that are not searched, one of each kind
 }
+
+// maxChangedCallers limits the bytes of changed files that are searched for names of others. An
+// agent can add thousands, all with the same large content.
+const maxChangedCallers = 16 << 20
 
 // userCallers returns the user's git settings that run programs, and the user's hooks that are no
 // files of the repository, with notes on those that could not be read.
@@ -91,13 +96,13 @@ func rootsOf(repo string) (*risk.Roots, error) {
 	return &risk.Roots{Tops: []string{repo, resolved}, Home: home}, nil
 }
 
-// callerFiles returns the files that can run others, both in the baseline and in the
-// agent's version. It notes in cs if there are too many.
-func callerFiles(ctx context.Context, repo *git.Repo, cs *ChangeSet) ([]git.Entry, error) {
-	old := cs.Callers
+// findCallers finds the files that can run others, both in the baseline and in the agent's version.
+// It returns notes if there are too many.
+func (a *assessment) findCallers(ctx context.Context) (notes []string, err error) {
+	old := a.set.Callers
 	if old == nil { // a change set read from disk
 		old = &Callers{}
-		for e, err := range repo.Entries(ctx, cs.BaseTree) {
+		for e, err := range a.repo.Entries(ctx, a.set.BaseTree) {
 			if err != nil {
 				return nil, err
 			}
@@ -106,28 +111,54 @@ func callerFiles(ctx context.Context, repo *git.Repo, cs *ChangeSet) ([]git.Entr
 			}
 		}
 	}
-	changed := &Callers{}
-	for i := range cs.Changes {
-		c := &cs.Changes[i]
+	changed, sizes := &Callers{}, map[string]int64{}
+	for i := range a.set.Changes {
+		c := &a.set.Changes[i]
 		if c.NewBlob != "" && c.Size <= risk.MaxCaller {
 			changed.add(c.Path.Raw(), func() git.Entry { return git.Entry{ID: c.NewBlob, Path: c.Path.Raw()} })
+			sizes[c.NewBlob] = c.Size
 		}
 	}
 	entries, left := old.nearest()
 	changes, more := changed.nearest()
 	if left += more; left > 0 {
-		note := fmt.Sprintf("%s, such as package.json, may run changed files too, but only the %d of each kind that are nearest to the top were searched", amount.Of(left, "other file"), maxCallers)
-		if !slices.Contains(cs.Notes, note) {
-			cs.Notes = append(cs.Notes, note)
+		notes = append(notes, fmt.Sprintf("%s, such as package.json, may run changed files too, but only the %d of each kind that are nearest to the top were searched", amount.Of(left, "other file"), maxCallers))
+	}
+	changes, beyond := upToLimit(changes, sizes)
+	if len(beyond) > 0 {
+		notes = append(notes, fmt.Sprintf("%s, such as %s, were not searched for names of others, because those before them have %s, so scripts that they may run are held back", amount.Of(len(beyond), "changed file"), termtext.Escape(beyond[0].Path), amount.Bytes(maxChangedCallers)))
+	}
+	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(beyond)
+	return notes, nil
+}
+
+// upToLimit divides changed files into those that are searched and those beyond maxChangedCallers.
+func upToLimit(changes []git.Entry, sizes map[string]int64) (searched, beyond []git.Entry) {
+	total := int64(0)
+	for i, e := range changes {
+		if total += sizes[e.ID]; total > maxChangedCallers {
+			return changes[:i], changes[i:]
 		}
 	}
-	return slices.Concat(entries, changes), nil
+	return changes, nil
+}
+
+// unsearched are callers that may name any script: the first file of each kind.
+func unsearched(files []git.Entry) (found []risk.Caller) {
+	kinds := map[string]bool{}
+	for _, e := range files {
+		if kind := risk.CallerKind(e.Path); !kinds[kind] {
+			kinds[kind] = true
+			found = append(found, risk.UnreadFile(e.Path))
+		}
+	}
+	return found
 }
 
 // each visits the callers one at a time. An error ends the iteration and is stored in failed.
 func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller] {
 	return func(yield func(risk.Caller) bool) {
-		for _, c := range a.settings {
+		for _, c := range slices.Concat(a.settings, a.unread) {
 			if !yield(c) {
 				return
 			}

@@ -236,7 +236,7 @@ func worse(found map[int]Risk, i int, severity Severity) bool {
 func (c Caller) risk() Risk {
 	risk := calledFile.at(0, "named in "+c.Name)
 	if c.unread {
-		risk.Found = excerpt("perhaps named in " + c.Name + ", which could not be read")
+		risk.Found = excerpt("perhaps named in " + c.Name + ", which was not searched")
 	}
 	risk.Runs, risk.When, risk.By, risk.Severity = "the file itself", c.rule.when, c.rule.by, c.rule.severity
 	if c.rule.severity == High && slices.Contains([]string{"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting"}, c.rule.name) {

@@ -197,7 +197,7 @@ func TestAHookThatCannotBeReadMayRunAnyScript(t *testing.T) {
 	paths := []string{"scripts/check.sh", "README.md", "bin/run"}
 	hooks := slices.Values([]Caller{UnreadHook("the hook pre-commit")})
 	found := Called(paths, func(i int) bool { return i == 2 }, hooks)
-	if len(found) != 2 || found[1].Rule != "" || found[0].Found != "perhaps named in the hook pre-commit, which could not be read" || !found[2].Holds() {
+	if len(found) != 2 || found[1].Rule != "" || found[0].Found != "perhaps named in the hook pre-commit, which was not searched" || !found[2].Holds() {
 		t.Errorf("%+v", found)
 	}
 	if w := WordsOf(hooks); !w.MayName("scripts/check.sh") {

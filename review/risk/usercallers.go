@@ -83,3 +83,7 @@ func HookFolder(name, dir string, at *Roots) Caller {
 
 // UnreadHook makes a Caller of a hook whose text is not known: it may name any script.
 func UnreadHook(name string) Caller { return Caller{Name: name, rule: &userHook, unread: true} }
+
+// UnreadFile makes a Caller of a file of the repository that was not searched: it may name any
+// script. Files of this name must be callers.
+func UnreadFile(name string) Caller { return Caller{Name: name, rule: callerRule(name), unread: true} }
