@@ -13,6 +13,7 @@ import (
 	"aibox/review/scan"
 	"aibox/session"
 	"aibox/session/client"
+	"aibox/workspace"
 )
 
 // changeSets computes and stores the changes of sessions. It writes records only while it
@@ -48,8 +49,8 @@ func (s *changeSets) changes(ctx context.Context, record *session.Session) (*rev
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", record.ID, err).
 				Hint("`aibox recover %s` lists the saved states", record.ID)
 		}
-		if !set.Assessed() && review.Assess(ctx, ws, set) != nil {
-			set.Notes = append(set.Notes, "risks are not known: what the change set names is gone")
+		if !set.Assessed() {
+			assess(ctx, ws, set)
 		}
 		return set, nil
 	}
@@ -65,6 +66,19 @@ func (s *changeSets) changes(ctx context.Context, record *session.Session) (*rev
 		return nil, err
 	}
 	return set, s.storeComputed(record, set)
+}
+
+// assess finds the risks in a stored change set. If that fails, a note says why: without its risks,
+// the change set can still be shown, but not accepted.
+func assess(ctx context.Context, ws *workspace.Workspace, set *review.ChangeSet) {
+	err := review.Assess(ctx, ws, set)
+	switch {
+	case err == nil:
+	case set.Rules == "":
+		set.NoteRisks("risks are not known: " + err.Error())
+	default:
+		set.NoteRisks("risks are those of earlier rules: " + err.Error())
+	}
 }
 
 // compute computes the change set from the workspace.
