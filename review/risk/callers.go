@@ -265,9 +265,11 @@ func (c Caller) dir() (dir string, ok bool) {
 	}
 	dir = path.Clean(strings.TrimSpace(string(c.Text)))
 	if absolute(dir) {
-		dir, ok = c.at.relative(dir)
+		if dir, ok = c.at.relative(dir); !ok {
+			return "", false
+		}
 	}
-	return dir, (ok || !absolute(dir)) && dir != "." && !strings.HasPrefix(dir, "..")
+	return dir, dir != "." && !strings.HasPrefix(dir, "..")
 }
 
 // scripts are the extensions of files that are started by name.

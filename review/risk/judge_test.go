@@ -193,6 +193,16 @@ func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
 	}
 }
 
+func TestAFolderOfHooksElsewhereIsNoFolderOfTheRepository(t *testing.T) {
+	at := &Roots{Tops: []string{"/home/u/proj"}, Home: "/home/u"}
+	for value, want := range map[string]string{"/etc/hooks": "", "~/hooks": "", "/home/u/proj": "", "../hooks": "", "/home/u/proj/team": "team", "team/": "team"} {
+		c, _ := GitSetting("core.hookspath", value, at)
+		if dir, ok := c.dir(); ok != (want != "") || ok && dir != want {
+			t.Errorf("%s: %q, %v", value, dir, ok)
+		}
+	}
+}
+
 func TestAHookThatCannotBeReadMayRunAnyScript(t *testing.T) {
 	paths := []string{"scripts/check.sh", "README.md", "bin/run"}
 	hooks := slices.Values([]Caller{UnreadHook("the hook pre-commit")})
