@@ -1,6 +1,9 @@
 package risk
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // terraformLine matches lines that make Terraform run a program or load code. Labels and keys may
 // have escapes, and a comment may go on in the next line.
@@ -17,6 +20,7 @@ func terraform(r *rule, f *File) []Risk {
 		return r.one(0, "")
 	}
 	return firstLine(r, f, func(text string) bool { // a string may have the marks of a comment
-		return terraformLine().MatchString(text) || terraformLine().MatchString(blockComment().ReplaceAllString(text, " "))
+		return terraformLine().MatchString(text) ||
+			strings.Contains(text, "/*") && terraformLine().MatchString(blockComment().ReplaceAllString(text, " "))
 	})
 }
