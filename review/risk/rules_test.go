@@ -147,7 +147,8 @@ var cases = map[string]struct{ yes, no []*File }{
 	"process-file":        {[]*File{plain("Procfile", "x"), plain("Tiltfile", "x")}, []*File{plain("procfile.go/x", "x")}},
 	"infrastructure-tool": {[]*File{plain(".terraformrc", "x"), plain("Pulumi.yaml", "x")}, []*File{plain("main.tf", "x")}},
 	"terraform": {
-		[]*File{plain("main.tf", "data \"external\" \"a\" {\n  program = [\"sh\", \"x.sh\"]\n}\n"), plain("a.tofu", "  provisioner \"local-exec\" {\n"), plain("a.tf", "  source = \"evil.example/a/b\"\n"), plain("a.tf", "module \"a\" { source = \"./x\" }\n"), plain("main.tf.json", "{\"data\":{\"external\":{}}}"),
+		[]*File{
+			plain("main.tf", "data \"external\" \"a\" {\n  program = [\"sh\", \"x.sh\"]\n}\n"), plain("a.tofu", "  provisioner \"local-exec\" {\n"), plain("a.tf", "  source = \"evil.example/a/b\"\n"), plain("a.tf", "module \"a\" { source = \"./x\" }\n"), plain("main.tf.json", "{\"data\":{\"external\":{}}}"),
 			plain("a.tf", "data/**/\"external\" \"a\" {\n"), plain("a.tf", "data\"external\"\"a\"{\n"), plain("a.tf", "data \"\\u0065xternal\" \"a\" {\n"), plain("a.tf", "a = { version = \"1.0\", source = \"evil.example/a/b\" }\n"), plain("a.tf", "source : \"evil.example/a/b\"\n"),
 			plain("a.tf", "a = { \"source\" = \"evil.example/a/b\" }\n"), plain("a.tf", "a = { (\"s\\u006furce\") = \"evil.example/a/b\" }\n"), plain("a.tf", "a = { x = \"/*\", source = \"evil.example/a/b\", y = \"*/\" }\n"), plain("a.tf", "source /*\n*/ = \"./x\"\n"), plain("a.tf", "data /*\n*/ \"external\" \"a\" {\n"), plain("main.tf.json", "{\"data\":{\"\\u0065xternal\":{}}}"),
 		},
