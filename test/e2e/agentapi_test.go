@@ -129,7 +129,7 @@ edit = { path = "main.go", old = "hello", new = "hello, world" }
 	// Without a grace, the agent would have less time than it needs.
 	slow := m.start("run", "shell", "--network", "none", "--repo", m.repo("slow", nil), "--", "sh", "-c",
 		`trap 'sleep 6; echo saved > saved.txt; exit 0' TERM; echo ready; while :; do sleep 0.1; done`)
-	eventually(t, hung, "the agent is ready", func() bool { return strings.Contains(slow.stdout.String(), "ready") })
+	eventually(t, limit, "the agent is ready", func() bool { return strings.Contains(slow.stdout.String(), "ready") })
 	records := m.stored()
 	last := records[len(records)-1].ID
 	if _, err := c.Stop(ctx, connect.NewRequest(&aiboxv1.StopSessionRequest{SessionId: last, Grace: durationpb.New(5 * time.Minute)})); err != nil {

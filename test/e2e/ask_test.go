@@ -40,7 +40,7 @@ func TestAQuestionOfAnInteractiveSessionIsAnsweredOnItsTerminal(t *testing.T) {
 	}
 
 	// Keys that belong to the agent answer nothing.
-	s.typed("clear; curl -s -m 3 -o /dev/null -w 'status %{http_code}\\n' http://" + third.Name + "/hello\r")
+	s.typed("clear; curl -s -m 10 -o /dev/null -w 'status %{http_code}\\n' http://" + third.Name + "/hello\r")
 	s.awaitShown(`ctrl-p ctrl-a answers \([^)]*\): .*` + third.Name)
 	s.typed("s\ry\r")
 	s.awaitShown("(?m)^status 000$")

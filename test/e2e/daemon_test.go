@@ -81,7 +81,7 @@ func (d *daemon) starts() (answers bool) {
 	}
 	exited := d.exited
 	go func() { defer close(exited); _ = d.cmd.Wait() }()
-	eventually(d.m.t, time.Minute, "the test's own daemon answers or ends", func() bool {
+	eventually(d.m.t, 5*time.Minute, "the test's own daemon answers or ends", func() bool {
 		answers = d.m.exec("docker", "version").code == 0
 		select {
 		case <-exited:
@@ -226,7 +226,7 @@ func TestKillingDockerEndsTheSandboxAndKeepsTheWork(t *testing.T) {
 	r := m.stored()[0]
 
 	d.kill()
-	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker stopped") || !strings.Contains(client.stderr.String(), "→") {
 		t.Errorf("the client exits with %d and prints\n%s", code, client.stderr.String())
@@ -270,7 +270,7 @@ func TestKillingDockerAndTheSupervisorEndsTheSandboxAndIsRepaired(t *testing.T) 
 	}
 	d.kill()
 	kill(t, r.State.Supervisor)
-	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	<-d.exited

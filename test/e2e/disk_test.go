@@ -217,7 +217,7 @@ func (m *machine) workWithout(spoil func(), work string, code int, args ...strin
 	b = m.start(slices.Concat([]string{"run", "shell", "--network", "none", "--repo", repo}, args,
 		[]string{"--", "sh", "-c", work + " > work.tmp; mv work.tmp work.txt; until test -e go; do sleep 0.05; done; rm go"})...)
 	var r record
-	eventually(m.t, hung, "the agent has worked", func() bool {
+	eventually(m.t, limit, "the agent has worked", func() bool {
 		all := m.stored()
 		if len(all) == 0 {
 			return false
@@ -264,7 +264,7 @@ func TestChangesOnAFullDiskAreUnknownUntilThereIsSpace(t *testing.T) {
 				t.Errorf("the list is\n%s", o)
 			}
 			for _, args := range [][]string{{"diff", id}, {"accept", id}, {"describe", id}, {"discard", id}, {"rm", id}, {"rm", "--force", id}} {
-				if o := m.exec(aibox, args...); o.code != 3 || !strings.Contains(o.stderr, "is full") || o.took > hung {
+				if o := m.exec(aibox, args...); o.code != 3 || !strings.Contains(o.stderr, "is full") || o.took > 4*hung {
 					t.Errorf("aibox %q with a full disk:\n%s", args, o)
 				}
 			}

@@ -149,7 +149,7 @@ func TestAHostileAgentDisturbsOnlyItsOwnSandbox(t *testing.T) {
 	}
 	begin := time.Now()
 	m.aibox(0, "stop", id)
-	if took := time.Since(begin); took > 20*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("the stop took %v", took)
 	}
 	_ = stuck.Process.Signal(syscall.SIGCONT)

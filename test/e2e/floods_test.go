@@ -45,7 +45,7 @@ func exhaustions(t *testing.T) map[string]exhaustion {
 			"the workspace has grown by more than its limit of 20000 files",
 		},
 		"output":            {[]string{"--max-output", fmt.Sprint(*floodOutput)}, flood.Shell("yes flood"), "the agent has printed more than"},
-		"no activity":       {[]string{"--idle-timeout", "3s"}, flood.Shell("sleep 1000"), "idle for 3s"},
+		"no activity":       {[]string{"--idle-timeout", "10s"}, flood.Shell("sleep 1000"), "idle for 10s"},
 		"descriptors":       {[]string{"--timeout", "20s"}, flood.Python(flood.Descriptors), "time limit"},
 		"names":             {[]string{"--timeout", "20s", "--network", "local", "--inference", "scripted"}, flood.Python(flood.Names), "time limit"},
 		"proxy connections": {[]string{"--timeout", "20s", "--network", "allowlist", "--allow", "example.com", "--inference", "scripted"}, flood.Python(flood.Connections), "time limit"},

@@ -102,6 +102,7 @@ func (m *machine) leftWatchdogs() []int {
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
+		time.Sleep(50 * time.Millisecond)
 		<-tick.C
 	}
 }

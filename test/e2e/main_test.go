@@ -68,7 +68,11 @@ func run(m *testing.M) int {
 	if err := removeImages(before); err != nil {
 		return fail("removing the images of the tests' own agents", err)
 	}
-	if left := processes(aibox); len(left) > 0 {
+	left := processes(aibox)
+	for deadline := time.Now().Add(hung); len(left) > 0 && time.Now().Before(deadline); left = processes(aibox) {
+		time.Sleep(100 * time.Millisecond) // a supervisor whose session is removed can still be ending
+	}
+	if len(left) > 0 {
 		return fail("processes of aibox are left", fmt.Errorf("pids %v", left))
 	}
 	return code

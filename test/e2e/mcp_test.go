@@ -331,7 +331,7 @@ func TestAnMCPClientInstallsPackagesOnlyFromListedHosts(t *testing.T) {
 			id := c.done("create_sandbox", map[string]any{"allow": []string{host}, "env": index.pipEnv()}).Sandbox
 			c.done("write_file", map[string]any{"sandbox": id, "path": "/home/user/ca.pem", "content": index.CA})
 			index.forget()
-			ran := c.done("run_command", map[string]any{"sandbox": id, "command": installSmall, "seconds": 300})
+			ran := c.done("run_command", map[string]any{"sandbox": id, "command": installSmall, "seconds": 600})
 			switch fetched := index.requested("/small-1.0-py3-none-any.whl"); {
 			case host == index.Name && (ran.Status != "completed" || !strings.Contains(ran.data, "small from pip") || !fetched):
 				t.Errorf("%s: the package is not installed: %+v", name, ran)

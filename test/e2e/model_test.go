@@ -146,7 +146,7 @@ func TestModelsAreListedAndKept(t *testing.T) {
 		t.Errorf("printed\n%s", o)
 	}
 	m.aibox(3, "models", "--inference", url, "--refresh")
-	if o = m.aibox(0, "__complete", "run", "codex", "--inference", url, "--model", ""); !strings.HasPrefix(o.stdout, "big\t131072 tokens of context\nsmall\t") || o.took > 5*time.Second {
+	if o = m.aibox(0, "__complete", "run", "codex", "--inference", url, "--model", ""); !strings.HasPrefix(o.stdout, "big\t131072 tokens of context\nsmall\t") || o.took > time.Minute {
 		t.Errorf("completed\n%s", o)
 	}
 	if files := m.holding(key); len(files) > 0 {
@@ -224,7 +224,7 @@ func TestAnAgentThatEndlesslyRetriesADeadModelIsEnded(t *testing.T) {
 	if !r.Changed {
 		t.Error("the work until then is lost")
 	}
-	if took < 15*time.Second || took > time.Minute {
+	if took < 15*time.Second || took > 5*time.Minute {
 		t.Errorf("it took %v", took)
 	}
 	if n := strings.Count(o.stderr, "answered 500"); n != 2 { // as it happened, and in the end

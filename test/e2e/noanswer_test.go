@@ -42,7 +42,7 @@ func TestARunWhoseModelAnswersWithoutAnAnswerEndsSoon(t *testing.T) {
 			if !strings.Contains(o.stderr, "! "+want) || r.ModelFailures == nil || r.ModelFailures.Message != want {
 				t.Errorf("the output is %+v\n%s", r.ModelFailures, o)
 			}
-			if took > time.Minute || asked.Load() > 100 {
+			if took > 5*time.Minute || asked.Load() > 100 {
 				t.Errorf("%d requests in %v", asked.Load(), took)
 			}
 		})
@@ -109,7 +109,7 @@ func TestARealAgentsRunEndsWhenItsModelGivesNoAnswer(t *testing.T) {
 				url, since := failing(t, test.fail)
 				o := m.aibox(1, "run", agent, "--repo", m.repo("p", nil), "--inference", url, "--model", "gpt-oss-20b", "--model-timeout", "8s", "--prompt", "go", "--json")
 				took := since()
-				if f := m.ended(o).result().Fault; f == nil || !strings.Contains(f.Message, test.want) || took > 90*time.Second {
+				if f := m.ended(o).result().Fault; f == nil || !strings.Contains(f.Message, test.want) || took > 5*time.Minute {
 					t.Errorf("after %v: %+v\n%s", took, f, o)
 				}
 				t.Logf("%v", took)

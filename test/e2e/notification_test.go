@@ -4,14 +4,27 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/internal/notification/desktoptest"
 )
 
+// nextNote returns the next notification.
+func nextNote(t *testing.T, desktop *desktoptest.Desktop) desktoptest.Note {
+	t.Helper()
+	select {
+	case note := <-desktop.Notes:
+		return note
+	case <-time.After(limit):
+		t.Fatal("no notification came")
+		return desktoptest.Note{}
+	}
+}
+
 // awaitNote waits for the next notification.
 func awaitNote(t *testing.T, desktop *desktoptest.Desktop, title, text string) {
 	t.Helper()
-	got := <-desktop.Notes
+	got := nextNote(t, desktop)
 	if got.App != "aibox" || got.Title != title || !strings.Contains(got.Text, text) {
 		t.Errorf("notified is %+v, not %q and %q", got, title, text)
 	}
@@ -31,7 +44,7 @@ func TestADetachedSessionNotifiesTheUser(t *testing.T) {
 	awaitNote(t, desktop, ended+" has ended", "1 file to review: +1 -0")
 	failed := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "1s", "--", "sleep", "1000")
 	// The question about more time may come first.
-	if got := <-desktop.Notes; got.Title == failed+" asks" {
+	if got := nextNote(t, desktop); got.Title == failed+" asks" {
 		awaitNote(t, desktop, failed+" failed", "time limit of 1s")
 	} else if got.Title != failed+" failed" {
 		t.Errorf("notified is %+v", got)

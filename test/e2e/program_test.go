@@ -29,7 +29,7 @@ func (o outcome) String() string {
 
 // limit is how long any program may take before the test gives it up, random keys aside. An agent
 // needs minutes to start beside other programs that keep all processors busy.
-const limit = 10 * time.Minute
+const limit = 20 * time.Minute
 
 // longest is how long a program may run: the flags of a test can make it long.
 func longest() time.Duration {

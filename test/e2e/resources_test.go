@@ -42,7 +42,7 @@ func (m *machine) answersSoon(what string) {
 	m.t.Helper()
 	began := time.Now()
 	m.aibox(0, "ls")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		m.t.Errorf("ls takes %v beside %s", took, what)
 	}
 }
@@ -216,7 +216,7 @@ while (1) {
   if (!fork) { $( = $user; $) = "$user $user"; $< = $user; $> = $user; for (1..20) { last if !fork } sleep 1000; exit }
   opendir my $proc, "/proc" or next;
   print scalar(grep { /^[0-9]+$/ } readdir $proc), " processes\n";
-  select undef, undef, undef, 0.01;
+  select undef, undef, undef, 0.2;
 }
 `
 

@@ -299,12 +299,12 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 	m := newMachine(t)
 	s := m.sandboxes()
 	begin := time.Now()
-	short := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
-	idle := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=6s")})
-	paused := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s"), OnTimeout: session.Pause})
-	hour, soon := time.Hour, 6*time.Second
+	short := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=15s")})
+	idle := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=15s")})
+	paused := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=15s"), OnTimeout: session.Pause})
+	hour, soon := time.Hour, 15*time.Second
 	var extended sandbox.Sandbox
-	long := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=6s")})
+	long := s.create(sandbox.Request{Settings: sandboxSettings(t, "timeout=15s")})
 	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: long.ID, Change: session.SandboxChange{Timeout: &hour}}, &extended)
 	s.must(sandboxCall{Do: "extend", Tenant: "acme", ID: long.ID, By: hour}, &extended)
 	if left := time.Until(extended.Expires); left < hour || left > 3*hour {
@@ -312,13 +312,13 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 	}
 	later := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=1h")})
 	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: later.ID, Change: session.SandboxChange{IdleTimeout: &soon}}, &later)
-	kept := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=6s")})
+	kept := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=15s")})
 	s.must(sandboxCall{Do: "update", Tenant: "acme", ID: kept.ID, Change: session.SandboxChange{IdleTimeout: &hour}}, &kept)
 	if later.IdleTimeout != soon || kept.IdleTimeout != hour {
 		t.Errorf("the idle timeouts are %v and %v", later.IdleTimeout, kept.IdleTimeout)
 	}
-	busy := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=4s")})
-	if out := s.sh(busy.ID, "sleep 12; echo done"); out.Text != "done\n" {
+	busy := s.create(sandbox.Request{Settings: sandboxSettings(t, "idle-timeout=8s")})
+	if out := s.sh(busy.ID, "sleep 20; echo done"); out.Text != "done\n" {
 		t.Errorf("a call without output in a sandbox with a shorter idle timeout: %+v", out)
 	}
 	for what, id := range map[string]session.ID{"timeout": short.ID, "idle timeout": idle.ID, "new idle timeout": later.ID, "idle timeout after a call": busy.ID} {
@@ -327,7 +327,7 @@ func TestTheTimeOfASandboxEndsItUnlessItIsExtended(t *testing.T) {
 			t.Errorf("%s: %+v", what, ended.Failure)
 		}
 	}
-	if time.Since(begin) < 6*time.Second {
+	if time.Since(begin) < 15*time.Second {
 		t.Error("the time was too short")
 	}
 	eventually(t, hung, "the sandbox is paused", func() bool { return s.get(paused.ID).State == sandbox.Paused })
@@ -379,7 +379,7 @@ func TestTheNetworkOfARunningSandboxIsReplaced(t *testing.T) {
 	first, second := newOutside(t, nil), newOutside(t, nil)
 	made := s.create(sandbox.Request{Settings: sandboxSettings(t, "allow=")})
 	reached := func(o *outside) bool {
-		return strings.Contains(s.sh(made.ID, "curl -sS -m 5 http://"+o.Name+"/hello").Text, "hello from")
+		return strings.Contains(s.sh(made.ID, "curl -sS -m 30 http://"+o.Name+"/hello").Text, "hello from")
 	}
 	if made.Network.Policy != "allowlist" || len(made.Network.Allow) > 0 || reached(first) {
 		t.Errorf("an empty list allows %+v", made.Network)
@@ -544,7 +544,7 @@ func TestAKilledSupervisorLeavesNothingOfASandbox(t *testing.T) {
 	s.sh(made.ID, "echo x > ~/x")
 	r := m.record(string(made.ID))
 	kill(t, r.State.Supervisor)
-	eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	m.aibox(0, "ls")
 	if left := m.containers(); len(left) > 0 {
 		t.Errorf("containers are left: %q", left)
@@ -564,7 +564,7 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 		s.must(sandboxCall{Do: "warm"}, &ids)
 		return ids
 	}
-	eventually(t, time.Minute, "three sandboxes are warm", func() bool { return len(warm()) == 3 })
+	eventually(t, limit, "three sandboxes are warm", func() bool { return len(warm()) == 3 })
 	before := warm()
 	var page sandbox.Page
 	if s.must(sandboxCall{Do: "list", Tenant: "acme"}, &page); len(page.Sandboxes) > 0 {
@@ -608,11 +608,11 @@ func TestAWarmSandboxServesItsOwnPolicyOnceAndEndsWithItsPool(t *testing.T) {
 			t.Errorf("the probes did not run again:\n%s", log)
 		}
 	}
-	eventually(t, time.Minute, "the pool is full again", func() bool { return len(warm()) == 3 })
+	eventually(t, limit, "the pool is full again", func() bool { return len(warm()) == 3 })
 	// After a change of the settings, the pool has sandboxes with the new ones.
 	old := warm()
 	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "memory = 700\n")
-	eventually(t, time.Minute, "all warm sandboxes are new", func() bool {
+	eventually(t, limit, "all warm sandboxes are new", func() bool {
 		ids := warm()
 		return len(ids) == 3 && !slices.ContainsFunc(ids, func(id session.ID) bool { return slices.Contains(old, id) })
 	})

@@ -83,7 +83,7 @@ func (p *user) until(pattern string, names ...string) {
 }
 
 // patience is the delay before a key is pressed again.
-const patience = 500 * time.Millisecond
+const patience = 2 * time.Second
 
 // settles waits until both screens are equal.
 func (p *user) settles(other *user) {

@@ -87,7 +87,7 @@ func TestAnAgentFromNpmThatAsksForPermissionWaits(t *testing.T) {
 			m.awaitWaiting(id, true)
 			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
 			last := time.Time{}
-			eventually(t, hung, made+" is written", func() bool {
+			eventually(t, limit, made+" is written", func() bool {
 				_, err := os.Lstat(made)
 				if err != nil && time.Since(last) > 2*time.Second { // an agent may not listen yet when its question appears
 					s.typed("\r")

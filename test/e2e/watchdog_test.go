@@ -38,7 +38,7 @@ func TestTheSandboxEndsWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	m := newMachine(t)
 	r := m.initStopped("--", "sh", "-c", stopper)
 	kill(t, r.State.Supervisor)
-	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	// Without any command, the remains end by themselves, too.
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
@@ -62,7 +62,7 @@ func TestPID1EndsTheSandboxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testin
 		t.Fatal(err)
 	}
 	kill(t, r.State.Supervisor)
-	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	kill(t, r.State.Watchdog)
 	m.aibox(0, "rm", "--force", id)
@@ -95,7 +95,7 @@ func TestTheWatchdogSurvivesSignalsToItsSupervisorsGroup(t *testing.T) {
 	if err := syscall.Kill(-r.State.Supervisor.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	m.aibox(0, "rm", "--force", r.ID)
 }
 

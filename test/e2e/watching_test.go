@@ -46,10 +46,10 @@ func TestASessionAsksForMoreTimeBeforeItsLimitAndGetsIt(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("shop", nil)
 	s := m.onTerminal()
-	long := `sleep 62; echo survived`
-	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
-	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
-	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
+	long := `sleep 102; echo survived`
+	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
+	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
+	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
 	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" can run until ") {
 		t.Errorf("extend prints:\n%s", o)
 	}

@@ -23,7 +23,7 @@ def use(sandbox: Sandbox, client: Client) -> None:
     sandbox.write_file("/home/user/ca.pem", os.environ["INDEX_CA"])
 
     # Packages come only from hosts in the list.
-    sandbox.pip_install("small", timeout=120)
+    sandbox.pip_install("small", timeout=900)
     print("installed", module(sandbox))
     sandbox.set_network(allowed_hosts=["a.example"])
     try:

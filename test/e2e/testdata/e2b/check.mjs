@@ -60,9 +60,9 @@ const works = [
     const host = process.env.INDEX_HOST
     const envs = { PIP_INDEX_URL: `https://${host}/pip/`, PIP_CERT: '/home/user/ca.pem', PIP_RETRIES: '1' }
     for (const allowed of [host, 'a.example']) {
-      const box = await Sandbox.create({ timeoutMs: 600_000, envs, network: { allowOut: [allowed] } })
+      const box = await Sandbox.create({ timeoutMs: 1_800_000, envs, network: { allowOut: [allowed] } })
       await box.files.write('ca.pem', process.env.INDEX_CA)
-      const installed = box.commands.run('pip install --disable-pip-version-check --user small && python3 -m small', { timeoutMs: 300_000 })
+      const installed = box.commands.run('pip install --disable-pip-version-check --user small && python3 -m small', { timeoutMs: 1_200_000 })
       if (allowed === host) {
         assert.match((await installed).stdout, /small from pip/)
       } else {
