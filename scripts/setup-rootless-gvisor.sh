@@ -390,7 +390,7 @@ load_user() {
 	[[ $uid ]] || return 0
 	((uid != 0)) || die "$user is root under another name" "choose another one with --user"
 	home=$(getent passwd "$user" | cut -d: -f6)
-	[[ -d $home && $(stat -c %u "$home") == "$uid" ]] ||
+	[[ -d $home && $(stat -L -c %u "$home") == "$uid" ]] ||
 		die "the home of $user ($home) is missing or belongs to someone else" "mkhomedir_helper $user, or choose another user with --user"
 	runtime_dir=$root/run/user/$uid
 	if ((EUID == uid)) && [[ -O ${XDG_RUNTIME_DIR:-/nonexistent} ]]; then

@@ -240,3 +240,14 @@ func TestEveryItemHasItsTwoFunctions(t *testing.T) {
 	newMachine(t, nil).must(`for item in "${ITEMS[@]}"; do declare -F "need_$item" "make_$item"; done
 		for item in "${UNINSTALL_ITEMS[@]}"; do declare -F "left_$item" "undo_$item"; done`)
 }
+
+func TestAHomeCanBeASymlink(t *testing.T) {
+	// The link itself belongs to root, and the folder to ann.
+	m := newMachine(t, map[string]string{
+		"bin/id": "#!/bin/sh\necho 4242\n", "bin/stat": "#!/bin/sh\ncase \"$*\" in *-L*) echo 4242 ;; *) echo 0 ;; esac\n",
+	})
+	m.write("bin/getent", "#!/bin/sh\necho ann:x:4242:4242::"+m.root+"/home/ann:/bin/sh\n")
+	if got := m.run(`load_user; echo "$uid $home"`); got.code != 0 || got.out != "4242 "+m.root+"/home/ann\n" {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
