@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"aibox/internal/command"
+	"aibox/internal/fault"
 	"aibox/internal/lazyregexp"
 	"aibox/internal/paths"
 	"aibox/scripts"
@@ -63,13 +64,17 @@ func (s *Setup) Close() { os.RemoveAll(filepath.Dir(s.script)) }
 // Command returns the command that Run runs.
 func (s *Setup) Command() []string { return append([]string{"bash", s.script}, s.args()...) }
 
-// Plan returns what Run would do, a raw line for each step.
+// planEnd matches the last line of a setup that has checked the whole machine.
+var planEnd = lazyregexp.New(`(?m)^(\d+ of \d+ items are missing|nothing to do) for .+\n\z`)
+
+// Plan returns what Run would do, a raw line for each step. It is an error if the setup
+// could not check the machine; its exit code does not tell that from missing steps.
 func (s *Setup) Plan(ctx context.Context) ([]string, error) {
 	var plan bytes.Buffer
 	err := s.command(&plan, append(s.args(), "--check")...).Run(ctx)
 	var failed *command.Error
-	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
-		return nil, fmt.Errorf("previewing the setup: %w", err)
+	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) || !planEnd.MatchString(plan.String()) {
+		return nil, noPlan(plan.String(), err)
 	}
 	var steps []string
 	for line := range strings.Lines(plan.String()) {
@@ -78,6 +83,21 @@ func (s *Setup) Plan(ctx context.Context) ([]string, error) {
 		}
 	}
 	return steps, nil
+}
+
+// noPlan returns the error that the setup printed, with its hints, or else err.
+func noPlan(printed string, err error) error {
+	failure := fault.New(fault.Environment, "previewing the setup: %w", err)
+	for line := range strings.Lines(printed) {
+		line = strings.TrimRight(line, "\n")
+		if sentence, ok := strings.CutPrefix(line, "setup: "); ok {
+			failure.Message = "the setup cannot check this machine: " + sentence
+		}
+		if hint, ok := strings.CutPrefix(line, "  try: "); ok {
+			failure.Hints = append(failure.Hints, hint)
+		}
+	}
+	return failure
 }
 
 // Run runs the script, which prints to out.

@@ -4,9 +4,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/scripts"
 )
 
@@ -86,4 +88,46 @@ func TestTheSetupReceivesNoKeys(t *testing.T) {
 			t.Errorf("%s: passed on %v", setting, !want)
 		}
 	}
+}
+
+func TestThePlanHasTheStepsOfTheSetup(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo 'ok     packages'; echo 'todo   linger enable'; echo 'manual users unshare'; echo '2 of 3 items are missing for ann'; exit 3": "todo   linger enable\nmanual users unshare\n",
+		"echo 'ok     packages'; echo 'nothing to do for ann'":                                                                              "",
+	} {
+		plan, err := planOf(t, script)
+		if got := strings.Join(plan, ""); err != nil || got != want {
+			t.Errorf("%s: %q, %v", script, got, err)
+		}
+	}
+}
+
+// The setup exits with 3 both when it cannot check the machine and when steps are missing.
+func TestASetupThatCannotCheckTheMachineHasNoPlan(t *testing.T) {
+	for script, want := range map[string]string{
+		"printf 'setup: the home is missing\\n  try: mkhomedir_helper ann\\n  try: another user\\n' >&2; exit 3": "the home is missing",
+		"echo 'todo   packages jq'; echo 'setup: failed at line 9' >&2; exit 3":                                  "failed at line 9",
+		"echo 'todo   packages jq'; exit 3":                                                                      "previewing the setup",
+		"exit 3":                                                                                                 "previewing the setup",
+		"echo 'todo   packages jq'; exit 1":                                                                      "previewing the setup",
+	} {
+		plan, err := planOf(t, script)
+		if err == nil || plan != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", script, plan, err)
+		}
+	}
+	_, err := planOf(t, "printf 'setup: the home is missing\\n  try: mkhomedir_helper ann\\n  try: another user\\n' >&2; exit 3")
+	if hints := fault.Hints(err); !slices.Equal(hints, []string{"mkhomedir_helper ann", "another user"}) {
+		t.Errorf("the hints are %q", hints)
+	}
+}
+
+// planOf returns the plan of a setup with this text.
+func planOf(t *testing.T, text string) ([]string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "setup.sh")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return (&Setup{script: file}).Plan(t.Context())
 }
