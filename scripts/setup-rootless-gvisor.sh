@@ -1261,8 +1261,8 @@ undo_daemon() {
 		as_user systemctl --user disable --now docker.service >/dev/null 2>&1 || true
 		# Docker's tool also removes the client context that it may have created.
 		as_user sh -c 'dockerd-rootless-setuptool.sh uninstall --force' >/dev/null 2>&1 </dev/null || true
-		as_user rm -f -- "$(unit_file)"
-		as_user systemctl --user daemon-reload
+		as_user rm -f -- "$(unit_file)" "$(config_dir)/systemd/user/default.target.wants/docker.service"
+		as_user systemctl --user daemon-reload 2>/dev/null || true # the user's manager may not run
 	else
 		stop_daemon
 	fi

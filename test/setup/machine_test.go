@@ -25,7 +25,7 @@ type machine struct {
 
 // standIns are programs of the fake machine.
 var standIns = map[string]string{
-	"apparmor_parser": "", "loginctl": "", "modprobe": "", "rootlesskit": "", "usermod": "", "sysctl": "",
+	"apparmor_parser": "", "dockerd-rootless-setuptool.sh": "", "loginctl": "", "modprobe": "", "rootlesskit": "", "usermod": "", "sysctl": "",
 	"systemctl": `[ "$1" != show ] || echo memory pids`,
 }
 

@@ -2,6 +2,8 @@ package setup
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -155,6 +157,18 @@ func TestUninstallRemovesOnlyWhatTheScriptCreatedAndCanRunTwice(t *testing.T) {
 	m.must(quiet + "purge=yes; undo_data")
 	if got := m.read("calls"); !strings.Contains(got, "rootlesskit rm -rf -- "+m.root+"/home/ann/.local/share/docker") {
 		t.Errorf("calls were %q", got)
+	}
+}
+
+// An earlier run that was interrupted can have ended the lingering, and with it the manager.
+func TestUninstallNeedsNoSystemdManagerOfTheUser(t *testing.T) {
+	const unit, enabled = "home/ann/.config/systemd/user/docker.service", "home/ann/.config/systemd/user/default.target.wants/docker.service"
+	m := newMachine(t, map[string]string{ownFile: "unit ann\n", unit: "[Unit]\n", enabled: "", "bin/systemctl": "#!/bin/sh\nexit 1\n"})
+	m.must("undo_daemon")
+	for _, file := range []string{unit, enabled} {
+		if _, err := os.Lstat(filepath.Join(m.root, file)); err == nil {
+			t.Errorf("%s stays", file)
+		}
 	}
 }
 
