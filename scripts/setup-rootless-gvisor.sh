@@ -923,25 +923,31 @@ make_proof_program() {
 
 daemon_json() { echo "$(config_dir)/docker/daemon.json"; }
 
-# read_daemon_json: prints the daemon's settings, or an empty object if there are none.
+# read_daemon_json: prints the daemon's settings, or an empty object if there are none. It
+# prints nothing, which is not valid JSON, if the file cannot be read.
 read_daemon_json() {
 	local text
-	text=$(as_user cat "$(daemon_json)" 2>/dev/null || true)
+	text=$(as_user cat "$(daemon_json)" 2>/dev/null) || ! as_user test -e "$(daemon_json)" || return 0
 	[[ $text =~ [^[:space:]] ]] || text='{}'
 	printf '%s\n' "$text"
 }
 
-# write_daemon_json: replaces the daemon's settings with standard input.
+# write_daemon_json: replaces the daemon's settings with standard input. What jq could not
+# compute must not replace them.
 write_daemon_json() {
-	local file
+	local file new
 	file=$(daemon_json)
+	new=$(cat)
+	is_object <<<"$new" ||
+		die "$file was not changed, because its runtimes are not what Docker's documentation describes" "correct runtimes in that file, then run this again"
 	as_user mkdir -p "${file%/*}"
 	# shellcheck disable=SC2016 # $1 is the inner shell's
-	as_user sh -c 'cat >"$1.new" && mv -f -- "$1.new" "$1"' sh "$file" ||
+	as_user sh -c 'cat >"$1.new" && mv -f -- "$1.new" "$1"' sh "$file" <<<"$new" ||
 		die "$user cannot write $file" "chown -R $user ${file%/*}"
 }
 
-is_object() { jq -e 'type == "object"' >/dev/null 2>&1; }
+# is_object: is standard input one JSON object? Without -s, some versions of jq exit with 0 for none.
+is_object() { jq -se 'length == 1 and (.[0] | type == "object")' >/dev/null 2>&1; }
 
 # with_runsc: prints the settings of standard input with the runtime added. Our runtime gets
 # the pinned path and any missing flag. Another one stays unchanged, unless it is to be
@@ -1020,7 +1026,7 @@ need_registration() {
 	fi
 	old=$(read_daemon_json)
 	if ! is_object <<<"$old"; then
-		echo "by hand: fix $(daemon_json), which is not valid JSON (find the error with: jq . $(daemon_json))"
+		echo "by hand: fix $(daemon_json), which is not valid JSON or cannot be read (find the error with: jq . $(daemon_json))"
 	elif [[ $replace_runtime == no ]] && problems=$(runtime_problems) && [[ $problems ]]; then
 		echo "by hand: correct runtimes.runsc in $(daemon_json), or replace it with --replace-runtime"
 		echo "$problems"
@@ -1030,10 +1036,10 @@ need_registration() {
 }
 
 make_registration() {
-	local old problems before
+	local old new problems before
 	old=$(read_daemon_json)
 	is_object <<<"$old" ||
-		die "$(daemon_json) is not valid JSON, so it was not changed" "find the error with: jq . $(daemon_json)" "fix it, then run this again"
+		die "$(daemon_json) is not valid JSON or cannot be read, so it was not changed" "find the error with: jq . $(daemon_json)" "fix it, then run this again"
 	if [[ $replace_runtime == no ]]; then
 		problems=$(runtime_problems)
 		[[ -z $problems ]] ||
@@ -1044,7 +1050,8 @@ make_registration() {
 	fi
 	step "registering runsc in $(daemon_json)"
 	as_user test -e "$(daemon_json)" || record daemon.json "$user"
-	with_runsc <<<"$old" | write_daemon_json
+	new=$(with_runsc <<<"$old") || new=''
+	write_daemon_json <<<"$new"
 }
 
 left_registration() {
@@ -1177,7 +1184,7 @@ need_restorer() {
 }
 
 make_restorer() {
-	local old
+	local old new
 	if ! has_restorer_program; then
 		restorer_program >"$scratch/runsc-restore"
 		as_root install -D -m 0755 "$scratch/runsc-restore" "$root$RESTORER_FILE"
@@ -1185,7 +1192,8 @@ make_restorer() {
 	old=$(read_daemon_json)
 	same_json "$old" "$(with_restorer <<<"$old")" && return
 	step "registering $RESTORER in $(daemon_json)"
-	with_restorer <<<"$old" | write_daemon_json
+	new=$(with_restorer <<<"$old") || new=''
+	write_daemon_json <<<"$new"
 }
 
 # note_foreign_runsc: names a runtime that this script did not register but accepts.

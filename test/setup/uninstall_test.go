@@ -93,6 +93,32 @@ func TestInvalidSettingsAreNotChanged(t *testing.T) {
 	}
 }
 
+func TestSettingsThatCannotBeReadOrComputedAreNotReplaced(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", daemonJSON: `{"debug": true, "runtimes": []}`})
+	got := m.run("replace_runtime=yes; make_registration")
+	if got.code != 3 || !strings.Contains(got.err, "not changed") || m.read(daemonJSON) != `{"debug": true, "runtimes": []}` {
+		t.Errorf("exit code %d, %q, file %q", got.code, got.err, m.read(daemonJSON))
+	}
+	m.run("make_restorer")
+	if m.read(daemonJSON) != `{"debug": true, "runtimes": []}` {
+		t.Errorf("the restorer left the file %q", m.read(daemonJSON))
+	}
+	m.run(": | write_daemon_json")
+	if m.read(daemonJSON) != `{"debug": true, "runtimes": []}` {
+		t.Errorf("nothing replaced the file: %q", m.read(daemonJSON))
+	}
+	// Even root cannot read a folder as a file.
+	m = newMachine(t, map[string]string{runsc: "", daemonJSON + "/x": ""})
+	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: fix ") {
+		t.Errorf("needs %q", got)
+	}
+	before := m.snapshot()
+	if got := m.run("make_registration"); got.code != 3 || !strings.Contains(got.err, "not changed") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+	m.mustBeAsBefore(before)
+}
+
 func TestTheDefaultRuntimeIsNotRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: ""})
 	m.must("make_registration")
