@@ -679,14 +679,20 @@ undo_udev() {
 }
 
 # need_bridge_filter: without this module, Docker refuses networks that isolate their
-# containers from each other, as aibox's do. Rootless Docker cannot load it.
+# containers from each other, as aibox's do. Rootless Docker cannot load it. Something that
+# does not run at every boot, such as the package's root daemon, may have loaded it.
 need_bridge_filter() {
-	[[ -d $root/proc/sys/net/bridge ]] || echo "modprobe br_netfilter, now and at every boot ($MODULES_FILE)"
+	has_bridge_filter && { ! has_systemd || loads_bridge_filter; } || echo "modprobe br_netfilter, now and at every boot ($MODULES_FILE)"
 }
+
+has_bridge_filter() { [[ -d $root/proc/sys/net/bridge ]]; }
+
+# loads_bridge_filter: does a file, of this script or of others, load it at every boot?
+loads_bridge_filter() { grep -qsE '^[[:space:]]*br_netfilter[[:space:]]*$' "$root"/{etc,usr/lib}/modules-load.d/*.conf; }
 
 make_bridge_filter() {
 	step "loading the kernel module br_netfilter, now and at every boot"
-	as_root modprobe br_netfilter 2>/dev/null ||
+	has_bridge_filter || as_root modprobe br_netfilter 2>/dev/null ||
 		die "cannot load the kernel module br_netfilter" "modprobe br_netfilter (after a kernel update, reboot first; for a container, load it on the host)"
 	install_file "$MODULES_FILE" <<<br_netfilter
 }

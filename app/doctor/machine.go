@@ -54,10 +54,28 @@ func (m machine) findings(answers bool) []Finding {
 // their containers from each other. Rootless Docker cannot load it.
 func (m machine) bridgeFilter() Finding {
 	f := Finding{Name: "bridge filter", State: OK, Detail: "the kernel has br_netfilter"}
-	if !m.exists("proc/sys/net/bridge") {
+	switch {
+	case !m.exists("proc/sys/net/bridge"):
 		f.State, f.Detail, f.Fix = Missing, "the kernel module br_netfilter is not loaded", SetupCommand
+	case !m.system && m.exists("run/systemd/system") && !m.loadsBridgeFilter(): // the system's dockerd loads it itself
+		f.State, f.Detail, f.Fix = Warning, "the kernel module br_netfilter is not loaded at the next boot", SetupCommand
 	}
 	return f
+}
+
+// bridgeFilterLine matches the line of a file of systemd that loads the module at every boot.
+var bridgeFilterLine = lazyregexp.New(`(?m)^[ \t]*br_netfilter[ \t]*$`)
+
+// loadsBridgeFilter reports whether a file, of the setup or of others, loads the module at
+// every boot.
+func (m machine) loadsBridgeFilter() bool {
+	for _, dir := range []string{"etc", "usr/lib"} {
+		files, _ := fs.Glob(m.files, dir+"/modules-load.d/*.conf")
+		if slices.ContainsFunc(files, func(file string) bool { return bridgeFilterLine.MatchString(m.read(file)) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // userNamespaces checks for settings that forbid user namespaces to all users. The setup

@@ -14,6 +14,7 @@ func goodFiles() map[string]string {
 	return map[string]string{
 		"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n",
 		"proc/sys/user/max_user_namespaces":           "1000\n",
+		"etc/modules-load.d/aibox.conf":               "br_netfilter\n",
 		"etc/subuid":                                  "bob:100000:65536\nann:165536:65536\n",
 		"etc/subgid":                                  "1000:165536:65536\n",
 		"run/systemd/system/units":                    "",
@@ -51,6 +52,10 @@ func TestEachMissingRequirementIsReportedWithItsFix(t *testing.T) {
 		"no bridge filter": {
 			map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": without},
 			"bridge filter", Missing, "br_netfilter", SetupCommand, Missing,
+		},
+		"a bridge filter until the next boot": {
+			map[string]string{"etc/modules-load.d/aibox.conf": without, "etc/modules-load.d/modules.conf": "# br_netfilter\nbr_netfilter_x\n"},
+			"bridge filter", Warning, "not loaded at the next boot", SetupCommand, Warning,
 		},
 		"namespaces switched off, Debian's way": {
 			map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "0\n"},
@@ -151,8 +156,17 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 	}
 }
 
+func TestAnyFileThatLoadsTheBridgeFilterCounts(t *testing.T) {
+	files := goodFiles()
+	delete(files, "etc/modules-load.d/aibox.conf")
+	files["usr/lib/modules-load.d/k8s.conf"] = "overlay\n br_netfilter\n"
+	if f := machineOf(files).bridgeFilter(); f.State != OK {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestTheSystemsDockerNeedsNoConfigurationOfTheUser(t *testing.T) {
-	m := machineOf(map[string]string{"proc/sys/net/bridge/x": ""})
+	m := machineOf(map[string]string{"proc/sys/net/bridge/x": "", "run/systemd/system/units": ""}) // dockerd loads the module itself
 	m.system = true
 	if found := m.findings(false); len(found) != 1 || found[0].State != OK {
 		t.Errorf("found %+v", found)

@@ -177,6 +177,32 @@ func TestMissingControllersAreDelegatedAndTheDelegationIsRemoved(t *testing.T) {
 	}
 }
 
+func TestTheBridgeFilterIsLoadedAtEveryBoot(t *testing.T) {
+	const bridge, systemd = "proc/sys/net/bridge/bridge-nf-call-iptables", "run/systemd/system/.keep"
+	for name, test := range map[string]struct {
+		files map[string]string
+		needs bool
+	}{
+		"nothing is loaded":           {map[string]string{}, true},
+		"not now":                     {map[string]string{systemd: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n"}, true},
+		"no systemd":                  {map[string]string{bridge: "1\n"}, false},
+		"loaded only until a reboot":  {map[string]string{bridge: "1\n", systemd: "", "etc/modules-load.d/modules.conf": "# br_netfilter\nbr_netfilter_x\n"}, true},
+		"the setup's file":            {map[string]string{bridge: "1\n", systemd: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n"}, false},
+		"a file of the administrator": {map[string]string{bridge: "1\n", systemd: "", "etc/modules-load.d/k8s.conf": "overlay\n br_netfilter\n"}, false},
+		"a file of a package":         {map[string]string{bridge: "1\n", systemd: "", "usr/lib/modules-load.d/x.conf": "br_netfilter\n"}, false},
+	} {
+		if got := newMachine(t, test.files).must("need_bridge_filter"); (got != "") != test.needs {
+			t.Errorf("%s: needs %q", name, got)
+		}
+	}
+	// In a container, the module can only be loaded on the host.
+	m := newMachine(t, map[string]string{bridge: "1\n", systemd: "", "bin/modprobe": "#!/bin/sh\nexit 1\n"})
+	m.must("make_bridge_filter")
+	if got := m.must("need_bridge_filter"); got != "" {
+		t.Errorf("then needs %q", got)
+	}
+}
+
 func TestNothingIsDelegatedWithoutSystemdAndCgroupV2(t *testing.T) {
 	for _, files := range []map[string]string{{"sys/fs/cgroup/cgroup.controllers": "cpu\n"}, {"run/systemd/system/.keep": ""}} {
 		if got := newMachine(t, files).must("need_delegation"); got != "" {
