@@ -786,9 +786,12 @@ need_apparmor() {
 
 rootlesskit_path() { readlink -f "$(command -v rootlesskit || echo /usr/bin/rootlesskit)"; }
 
+# make_apparmor: loads the profile before the file exists, because need_apparmor takes a
+# profile in a file for one that is loaded.
 make_apparmor() {
+	local profile=$scratch/${APPARMOR_FILE##*/}
 	step "allowing user namespaces for rootlesskit in AppArmor"
-	install_file "$APPARMOR_FILE" <<PROFILE
+	cat >"$profile" <<PROFILE
 # Created by aibox's setup. setup-rootless-gvisor.sh --uninstall removes it.
 abi <abi/4.0>,
 include <tunables/global>
@@ -799,8 +802,9 @@ profile aibox-rootlesskit "$(rootlesskit_path)" flags=(unconfined) {
   include if exists <local/aibox-rootlesskit>
 }
 PROFILE
-	quietly "AppArmor rejected $APPARMOR_FILE" "apparmor_parser -r $APPARMOR_FILE (from the package apparmor)" \
-		as_root apparmor_parser -r "$root$APPARMOR_FILE"
+	quietly "AppArmor rejected the profile for $APPARMOR_FILE" "check that the package apparmor is installed, then run this again" \
+		as_root apparmor_parser -r "$profile"
+	install_file "$APPARMOR_FILE" <"$profile"
 }
 
 left_apparmor() { left_file "$APPARMOR_FILE"; }

@@ -85,11 +85,24 @@ profile aibox-rootlesskit "` + kit + `" flags=(unconfined) {
 		t.Error("undo removed the wrong file")
 	}
 	file := m.root + "/etc/apparmor.d/aibox-rootlesskit"
-	if calls := m.read("calls"); calls != "apparmor_parser -r "+file+"\napparmor_parser -R "+file+"\n" {
+	if calls := m.read("calls"); calls != "apparmor_parser -r "+m.root+"/tmp/aibox-rootlesskit\napparmor_parser -R "+file+"\n" {
 		t.Errorf("calls were %q", calls)
 	}
 	if m.read(restricted) != "1\n" {
 		t.Error("the restriction was changed")
+	}
+}
+
+// A profile in the file but not in the kernel would look like one that is in force.
+func TestAProfileThatAppArmorDoesNotLoadIsNotInstalled(t *testing.T) {
+	m := newMachine(t, map[string]string{restricted: "1\n"})
+	m.write("bin/apparmor_parser", "#!/bin/sh\n[ ! -e "+m.root+"/etc/apparmor.d/aibox-rootlesskit ] || echo installed before\nexit 1\n")
+	got := m.run("make_apparmor")
+	if got.code != 3 || strings.Contains(got.err, "installed before") || !strings.Contains(got.err, "AppArmor rejected") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+	if m.must("need_apparmor") == "" {
+		t.Error("the next run takes the profile for loaded")
 	}
 }
 
