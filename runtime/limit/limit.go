@@ -75,10 +75,13 @@ type Enforcer interface {
 
 // Control is a sandbox under limits. Close must be called.
 type Control interface {
-	// OutOfMemory is closed when the kernel has ended processes of the sandbox because of its
-	// memory limit. It is nil if the kernel does not enforce that limit; then the caller has
+	// OutOfMemory is closed when the kernel or systemd has ended processes of the sandbox for
+	// memory. It is nil if the kernel does not enforce the memory limit; then the caller has
 	// to measure (Meter) and end the sandbox.
 	OutOfMemory() <-chan struct{}
+	// MachineOutOfMemory reports, once OutOfMemory is closed, that the memory of the machine or
+	// of a group of its processes was used up, and not that of the sandbox's limit.
+	MachineOutOfMemory() bool
 	// Close releases what Enforce made. The sandbox must have ended.
 	Close() error
 }

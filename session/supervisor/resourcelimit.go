@@ -113,7 +113,8 @@ func (s *limits) limitMemory(ctx context.Context) {
 			return
 		case <-control.OutOfMemory():
 			timer.Stop()
-			s.endForMemory()
+			s.end(s.outOfMemoryFault(control))
+			s.killSandbox()
 			return
 		case <-timer.C:
 		}
@@ -148,6 +149,15 @@ func (s *sandbox) memoryFault() error {
 		Hint("%s", s.hintKept("--memory sets another limit"))
 }
 
+// outOfMemoryFault reports why the sandbox was ended for memory.
+func (s *sandbox) outOfMemoryFault(control limit.Control) error {
+	if !control.MachineOutOfMemory() {
+		return s.memoryFault()
+	}
+	return fault.New(fault.Environment, "this machine ran out of memory, so its system ended the sandbox").
+		Hint("%s", s.hintKept("end other programs, or run fewer sessions at once"))
+}
+
 // limitProcesses warns that the sandbox is near its limit of processes, or ends the session
 // because it exceeded the limit. Then PID 1, which counts the processes, has already killed
 // them: the sandbox's kernel enforces the limit for each user, but not for all users
@@ -180,7 +190,7 @@ func (s *sandbox) unreportedCause() error {
 	if control != nil && control.OutOfMemory() != nil {
 		select {
 		case <-control.OutOfMemory():
-			return s.memoryFault()
+			return s.outOfMemoryFault(control)
 		case <-time.After(kernelReportTime):
 		}
 	}

@@ -37,6 +37,42 @@ func TestMoreProcessorsThanTheMachineHasAreNoLimitOfTheirOwn(t *testing.T) {
 	}
 }
 
+// exhausted is a control whose sandbox the kernel has ended for memory.
+type exhausted struct {
+	limit.Control
+	machine bool
+}
+
+func (exhausted) OutOfMemory() <-chan struct{} {
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+func (e exhausted) MachineOutOfMemory() bool { return e.machine }
+
+func TestAnEndForMemoryNamesTheLimitOrTheMachine(t *testing.T) {
+	for machine, want := range map[bool]struct {
+		kind fault.Kind
+		text string
+		logs bool
+	}{
+		false: {fault.Limit, "reached its memory limit of 1 GiB", true},
+		true:  {fault.Environment, "this machine ran out of memory", false},
+	} {
+		_, s := watched(t)
+		s.launch.Spec.Run = config.Run{Memory: 1024}
+		s.control = exhausted{machine: machine}
+		before := s.log.Next()
+		if err := s.unreportedCause(); fault.KindOf(err) != want.kind || !strings.Contains(err.Error(), want.text) {
+			t.Errorf("machine %v: %v", machine, err)
+		}
+		if logs := s.log.Next() > before; logs != want.logs {
+			t.Errorf("machine %v: logs a reached limit: %v", machine, logs)
+		}
+	}
+}
+
 func TestASandboxWithTooManyProcessesIsWarnedOfAndThenEnded(t *testing.T) {
 	_, s := watched(t)
 	s.launch.Spec.Run = config.Run{Pids: 100}

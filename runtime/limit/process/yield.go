@@ -98,6 +98,8 @@ func startWatch(s limit.Sandbox, processors int) *watch {
 
 func (*watch) OutOfMemory() <-chan struct{} { return nil }
 
+func (*watch) MachineOutOfMemory() bool { return false }
+
 func (w *watch) Close() error {
 	w.cancel()
 	w.running.Wait()

@@ -17,11 +17,16 @@ type control struct {
 	unit     string
 	events   *events
 	watching sync.WaitGroup
-	killed   chan struct{} // closed when the kernel has ended processes for memory
+	killed   chan struct{} // closed when the kernel or systemd has ended processes for memory
+	machine  bool          // they were ended for the memory of the machine; set before killed is closed
 }
 
-// OutOfMemory is closed when the kernel has ended processes of the scope for memory.
+// OutOfMemory is closed when the kernel or systemd has ended processes of the scope for memory.
 func (c *control) OutOfMemory() <-chan struct{} { return c.killed }
+
+// MachineOutOfMemory reports whether something other than the scope's limit ended the
+// processes. It is only known once OutOfMemory is closed.
+func (c *control) MachineOutOfMemory() bool { return c.machine }
 
 // Close ends the watch and releases the scope, which systemd then removes.
 func (c *control) Close() error {
@@ -40,19 +45,26 @@ const resultTimeout = 2 * time.Second
 func (c *control) watch() {
 	for {
 		if c.events.kills() > 0 {
-			close(c.killed)
+			c.report()
 			return
 		}
 		switch err := c.events.wait(); {
 		case errors.Is(err, errEnded):
 			if c.events.kills() > 0 || c.endedForMemory() {
-				close(c.killed)
+				c.report()
 			}
 			return
 		case err != nil:
 			return
 		}
 	}
+}
+
+// report reports an end for memory. Neither the kernel's number of kills nor systemd's result
+// tells whose memory was used up.
+func (c *control) report() {
+	c.machine = !c.events.reachedLimit()
+	close(c.killed)
 }
 
 // endedForMemory reports whether systemd says that the scope has ended for memory.
@@ -92,6 +104,13 @@ func watchEvents(dir string) (*events, error) {
 func (e *events) kills() int64 {
 	n, _ := readField(e.memory, "oom_kill")
 	return n
+}
+
+// reachedLimit reports whether the cgroup was at its memory limit, which the kernel counts before
+// it ends a process for that. The limit is the likely cause if the cgroup is gone.
+func (e *events) reachedLimit() bool {
+	n, err := readField(e.memory, "oom")
+	return err != nil || n > 0
 }
 
 // wait waits for the next event.

@@ -84,7 +84,7 @@ func (f *fakeSystemd) StartTransientUnitContext(_ context.Context, name, _ strin
 	if n, ok := given["CPUQuotaPerSecUSec"].(uint64); ok && !f.ignores["CPUQuotaPerSecUSec"] {
 		f.write(fmt.Sprintln(n/10, 100000), "cgroup", "app.slice", name, "cpu.max")
 	}
-	f.events(name, 0)
+	f.memoryEvents(name, 0, 0)
 	f.populated(name, 1)
 	pids, _ := given["PIDs"].([]uint32)
 	for _, pid := range pids {
@@ -97,9 +97,12 @@ func (f *fakeSystemd) StartTransientUnitContext(_ context.Context, name, _ strin
 	return 1, nil
 }
 
-// events replaces the content of memory.events.
-func (f *fakeSystemd) events(name string, kills int) {
-	f.write(fmt.Sprintf("low 0\nhigh 0\nmax 3\noom 1\noom_kill %d\n", kills), "cgroup", "app.slice", name, "memory.events")
+// events replaces the content of memory.events of a scope at its limit.
+func (f *fakeSystemd) events(name string, kills int) { f.memoryEvents(name, 1, kills) }
+
+// memoryEvents replaces the content of memory.events.
+func (f *fakeSystemd) memoryEvents(name string, atLimit, kills int) {
+	f.write(fmt.Sprintf("low 0\nhigh 0\nmax 3\noom %d\noom_kill %d\n", atLimit, kills), "cgroup", "app.slice", name, "memory.events")
 }
 
 // populated replaces the content of cgroup.events.

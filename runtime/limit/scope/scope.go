@@ -114,6 +114,9 @@ type joined struct{}
 // OutOfMemory returns nil: the kernel does not enforce the sandbox's own limit.
 func (joined) OutOfMemory() <-chan struct{} { return nil }
 
+// MachineOutOfMemory returns false: OutOfMemory is never closed.
+func (joined) MachineOutOfMemory() bool { return false }
+
 // Close does nothing.
 func (joined) Close() error { return nil }
 

@@ -120,6 +120,29 @@ func TestAKillByTheKernelIsReported(t *testing.T) {
 	}
 	f.events(unit, 1)
 	killed(t, c)
+	if c.MachineOutOfMemory() {
+		t.Error("the sandbox's limit is reported as the machine's memory")
+	}
+}
+
+// The kernel also ends processes because of the memory of the whole machine, or of a cgroup
+// around the scope, and systemd-oomd does so without the kernel.
+func TestAnEndForTheMachinesMemoryIsNoEndForTheLimit(t *testing.T) {
+	for name, end := range map[string]func(f *fakeSystemd, unit string){
+		"by the kernel":   func(f *fakeSystemd, unit string) { f.memoryEvents(unit, 0, 1) },
+		"by systemd-oomd": func(f *fakeSystemd, unit string) { f.memoryEvents(unit, 0, 0); f.end("oom-kill"); f.populated(unit, 0) },
+	} {
+		f := newFakeSystemd(t)
+		c, unit, err := enforce(t, f, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(f, unit)
+		killed(t, c)
+		if !c.MachineOutOfMemory() {
+			t.Errorf("%s: it is reported as the sandbox's limit", name)
+		}
+	}
 }
 
 // The cgroup can be gone before its last event was read. systemd remembers the reason.

@@ -46,6 +46,9 @@ func TestSystemdEndsASandboxThatUsesTooMuchMemory(t *testing.T) {
 	}
 	<-s.Exited()
 	killed(t, c)
+	if c.MachineOutOfMemory() {
+		t.Error("the sandbox's limit is reported as the machine's memory")
+	}
 }
 
 func TestSystemdDoesNotReportAnotherEndAsMemory(t *testing.T) {
