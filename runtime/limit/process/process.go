@@ -19,14 +19,26 @@ import (
 )
 
 // Enforcer is the limit.Enforcer. The zero value works.
-type Enforcer struct{}
+type Enforcer struct {
+	affinity func(pid int, set *unix.CPUSet) error // nil for the kernel's
+}
 
 // Name returns "aibox".
 func (Enforcer) Name() string { return "aibox" }
 
-// Gaps returns the limit of processors if it is not a whole number.
-func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
-	if l.CPUs <= 0 || l.CPUs == math.Trunc(l.CPUs) || l.CPUs >= float64(len(available())) {
+// Gaps returns the limit of processors if it is not a whole number, or if the processors are
+// unknown.
+func (e Enforcer) Gaps(l limit.Limits) []limit.Gap {
+	processors := e.available()
+	switch {
+	case l.CPUs <= 0:
+		return nil
+	case len(processors) == 0:
+		return []limit.Gap{{
+			Text: "without a systemd of yours, a sandbox can use all processors, because the kernel does not list them",
+			Hint: "--cpus 0 sets no limit of processors",
+		}}
+	case l.CPUs == math.Trunc(l.CPUs) || l.CPUs >= float64(len(processors)):
 		return nil
 	}
 	return []limit.Gap{{
@@ -38,11 +50,11 @@ func (Enforcer) Gaps(l limit.Limits) []limit.Gap {
 // Enforce binds the sandbox's threads to as many processors as its limit allows, rounded
 // up, lowers their priority, and limits their number. New threads inherit that, and nothing in
 // the sandbox can change it: gVisor never passes such a call to the host.
-func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (limit.Control, error) {
+func (e Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (limit.Control, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
-	processors := available()
+	processors := e.available()
 	if s.Within.PID != 0 {
 		shared, err := affinityOf(s.Within)
 		if err != nil {
@@ -59,7 +71,9 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 	}
 	var set *unix.CPUSet // nil for all
 	n := len(processors)
-	if l.CPUs > 0 && l.CPUs < float64(n) {
+	if n == 0 { // a gap
+		n = limit.ThisMachine().CPUs
+	} else if l.CPUs > 0 && l.CPUs < float64(n) {
 		n = int(math.Ceil(l.CPUs))
 		set = choose(processors, n, s.ID)
 	}
@@ -69,10 +83,15 @@ func (Enforcer) Enforce(ctx context.Context, s limit.Sandbox, l limit.Limits) (l
 	return startWatch(s, n), nil
 }
 
-// available returns the processors that this process can use.
-func available() []int {
+// available returns the processors that this process can use; none if the kernel does not list
+// them, as where it has more of them than the set can hold.
+func (e Enforcer) available() []int {
+	affinity := e.affinity
+	if affinity == nil {
+		affinity = unix.SchedGetaffinity
+	}
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
+	if affinity(0, &set) != nil {
 		return nil
 	}
 	return listed(&set)

@@ -38,7 +38,7 @@ func processorsOf(t *testing.T, pid int) int {
 }
 
 func TestProcessesOfASandboxUseOnlyAsManyProcessorsAsAllowed(t *testing.T) {
-	if len(available()) < 2 {
+	if len(Enforcer{}.available()) < 2 {
 		t.Skip("this machine has one processor")
 	}
 	s := limittest.Start(t)
@@ -90,11 +90,28 @@ func TestASandboxGivesWayToOtherPrograms(t *testing.T) {
 }
 
 func TestOnlyWholeProcessorsCanBeEnforced(t *testing.T) {
-	all := float64(len(available()))
+	all := float64(len(Enforcer{}.available()))
 	for cpus, gaps := range map[float64]int{0: 0, 1: 0, 0.5: 1, all: 0, all - 0.5: 1, all + 0.5: 0} {
 		if got := (Enforcer{}).Gaps(limit.Limits{CPUs: cpus}); len(got) != gaps {
 			t.Errorf("%v: %v", cpus, got)
 		}
+	}
+}
+
+func TestProcessorsThatCannotBeCountedAreAGap(t *testing.T) {
+	e := Enforcer{affinity: func(int, *unix.CPUSet) error { return unix.EINVAL }}
+	for cpus, gaps := range map[float64]int{0: 0, 1: 1, 0.5: 1} {
+		if got := e.Gaps(limit.Limits{CPUs: cpus}); len(got) != gaps {
+			t.Errorf("%v: %v", cpus, got)
+		}
+	}
+	s := limittest.Start(t)
+	c, err := e.Enforce(context.Background(), s.Sandbox, limit.Limits{CPUs: 1}) // the user allowed the gap
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -117,7 +134,7 @@ func TestSandboxesGetDifferentProcessors(t *testing.T) {
 }
 
 func TestASandboxWithinAnotherUsesNoProcessorThatTheOtherDoesNotHave(t *testing.T) {
-	if len(available()) < 2 {
+	if len(Enforcer{}.available()) < 2 {
 		t.Skip("this machine has one processor")
 	}
 	outer := limittest.Start(t)
