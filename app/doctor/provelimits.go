@@ -24,7 +24,7 @@ type limitProbe struct {
 	name, target string
 	set          func(run *config.Run) // sets the limit
 	script       string                // for sh; bounded in case the limit is not enforced
-	measured     bool                  // measure the use of processors during the run
+	measured     bool                  // measure the use of processors, then end the run
 	// judge decides whether the limit was enforced.
 	judge func(limitTrial) (ok bool, detail string)
 }
@@ -74,7 +74,7 @@ func limitProbes(processors int) []limitProbe {
 		{
 			name: "processors", target: "1 processor",
 			set:      func(run *config.Run) { run.CPUs = amount.Decimal(100) },
-			script:   "for i in 1 2 3 4; do while :; do :; done & done; sleep 3",
+			script:   "for i in 1 2 3 4; do while :; do :; done & done; sleep 60",
 			measured: true,
 			judge:    func(t limitTrial) (bool, string) { return heldProcessors(t, processors) },
 		},
@@ -164,9 +164,8 @@ func (p *limitProbe) try(ctx context.Context, service *manager.Manager, launch s
 	}
 	defer func() { err = errors.Join(err, removeProbe(ctx, service, id)) }()
 	if p.measured {
-		if trial.cpu, err = measureProcessors(ctx, service, id); err != nil {
-			return trial, err
-		}
+		trial.cpu, err = measureProcessors(ctx, service, id)
+		return trial, err
 	}
 	var printed strings.Builder
 	ended, err := service.Follow(ctx, id, 0, func(chunk output.Chunk) error {

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/config"
 	"aibox/internal/fault"
@@ -56,6 +58,19 @@ func TestAProbeOfProcessorsOnABusyMachineIsReportedAsInconclusive(t *testing.T) 
 	for used, want := range map[float64]bool{19: true, 79: true, 99: false, 120: false} {
 		if held, detail := heldProcessors(limitTrial{cpu: used}, 2); !held || strings.Contains(detail, "too busy") != want {
 			t.Errorf("%.0f%%: %v, %q", used, held, detail)
+		}
+	}
+}
+
+// On a busy machine, both requests of a measurement can take several seconds each.
+func TestAMeasuredProbeRunsMuchLongerThanItsMeasurement(t *testing.T) {
+	for _, p := range limitProbes(2) {
+		if !p.measured {
+			continue
+		}
+		_, text, _ := strings.Cut(p.script, "sleep ")
+		if seconds, err := strconv.Atoi(text); err != nil || time.Duration(seconds)*time.Second < 30*measureTime {
+			t.Errorf("%s lasts %q seconds, %v", p.name, text, err)
 		}
 	}
 }
