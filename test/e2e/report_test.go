@@ -112,6 +112,8 @@ type report struct {
 			OldOID  string `json:"old_oid"`
 			OldSize int64  `json:"old_size"`
 			NewOID  string `json:"new_oid"`
+			NewSize int64  `json:"new_size"`
+			Pointer bool   `json:"pointer"`
 		} `json:"lfs"`
 		Risks []risk `json:"risks"`
 	} `json:"files"`

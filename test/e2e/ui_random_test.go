@@ -156,6 +156,8 @@ func TestRandomKeysDoNothingWithoutItsQuestion(t *testing.T) {
 	k := &monkey{seen: map[string]int{}, random: rand.New(rand.NewPCG(*monkeySeed, 1))}
 	t.Cleanup(func() {
 		if t.Failed() {
+			crash, _ := os.ReadFile(filepath.Join(m.home, ".local/state/aibox/crash.txt"))
+			t.Logf("the crash report, if any:\n%s", crash)
 			t.Logf("again: -monkey.seed %d; the last it did and saw:\n%s", *monkeySeed, strings.Join(k.done, "\n"))
 		}
 	})

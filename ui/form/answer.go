@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/huh/v2"
@@ -101,6 +102,9 @@ func (a *answer) update(msg tea.Msg) {
 	if a.list != nil {
 		a.list.update(msg)
 		a.words = a.list.chosen
+		return
+	}
+	if keymap.EndsField(msg) {
 		return
 	}
 	before := a.text

@@ -82,6 +82,17 @@ func TestTheKeysThatCancelAreLeftToTheScreenAtEveryQuestion(t *testing.T) {
 	}
 }
 
+// The library ends the program if alt+d is pressed on the last character.
+func TestNoKeyInAQuestionEndsTheProgram(t *testing.T) {
+	u := newUser(t, Request{Options: &everything{Line: "ab"}}, 80, 24)
+	for range u.part.f.rows {
+		if kind := u.part.f.current.field.Type; kind != spec.Bool && kind != spec.Choices {
+			u.press("enter", "x", "left", "alt+d", "alt+delete", "esc")
+		}
+		u.press("down")
+	}
+}
+
 func TestLookingAtEveryQuestionChangesNothing(t *testing.T) {
 	options := &everything{
 		Line: "a\tb", Prose: "x\ty\n\nz", Names: []string{" a ", "", "b\nc"}, Tools: []string{"pen", "saw"}, Fast: true,

@@ -41,6 +41,29 @@ func TestNoKeyOfAFieldRunsAProgram(t *testing.T) {
 	}
 }
 
+// The library ends the program if alt+d is pressed on the last character.
+func TestNoKeyOfAFieldEndsTheProgram(t *testing.T) {
+	for _, name := range []string{"alt+d", "alt+delete", "alt+backspace", "alt+f", "alt+b", "ctrl+w", "ctrl+k", "ctrl+u", "ctrl+t", "alt+u"} {
+		for _, text := range []string{"", "a", " ", "two words", "a "} {
+			for back := range len(text) + 1 {
+				field, area := Field("/"), Area()
+				field.Focus()
+				area.Focus()
+				field.SetValue(text)
+				area.SetValue(text)
+				for range back {
+					field, _ = field.Update(Press("left"))
+					area, _ = area.Update(Press("left"))
+				}
+				for range 2 {
+					field, _ = field.Update(Press(name))
+					area, _ = area.Update(Press(name))
+				}
+			}
+		}
+	}
+}
+
 func TestTheCursorLineOfAnAreaKeepsTheTerminalsColors(t *testing.T) {
 	styles := Area().Styles()
 	for name, style := range map[string]lipgloss.Style{"cursor line": styles.Focused.CursorLine, "cursor line without focus": styles.Blurred.CursorLine, "text without focus": styles.Blurred.Text} {
