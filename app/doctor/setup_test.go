@@ -104,13 +104,14 @@ func TestThePlanHasTheStepsOfTheSetup(t *testing.T) {
 
 // The setup exits with 3 both when it cannot check the machine and when steps are missing.
 func TestASetupThatCannotCheckTheMachineHasNoPlan(t *testing.T) {
-	for script, want := range map[string]string{
-		"printf 'setup: the home is missing\\n  try: mkhomedir_helper ann\\n  try: another user\\n' >&2; exit 3": "the home is missing",
-		"echo 'todo   packages jq'; echo 'setup: failed at line 9' >&2; exit 3":                                  "failed at line 9",
-		"echo 'todo   packages jq'; exit 3":                                                                      "previewing the setup",
-		"exit 3":                                                                                                 "previewing the setup",
-		"echo 'todo   packages jq'; exit 1":                                                                      "previewing the setup",
+	for _, c := range [][2]string{
+		{"printf 'setup: the home is missing\\n  try: mkhomedir_helper ann\\n  try: another user\\n' >&2; exit 3", "the home is missing"},
+		{"echo 'todo   packages jq'; echo 'setup: failed at line 9' >&2; exit 3", "failed at line 9"},
+		{"echo 'todo   packages jq'; exit 3", "previewing the setup"},
+		{"exit 3", "previewing the setup"},
+		{"echo 'todo   packages jq'; exit 1", "previewing the setup"},
 	} {
+		script, want := c[0], c[1]
 		plan, err := planOf(t, script)
 		if err == nil || plan != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", script, plan, err)
