@@ -86,7 +86,7 @@ func notedSetUp(t *testing.T) (ran func() string) {
 	t.Helper()
 	before := scripts.Setup
 	t.Cleanup(func() { scripts.Setup = before })
-	scripts.Setup = []byte("#!/usr/bin/env bash\necho \"ran $*\" >>\"$HOME/ran\"\necho 'todo  registration  register runsc'\n")
+	scripts.Setup = []byte("#!/usr/bin/env bash\necho \"ran $*\" >>\"$HOME/ran\"\necho 'todo  registration  register runsc'\necho '1 of 9 items are missing for ann'\n")
 	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
 	return func() string {
 		text, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "ran"))
