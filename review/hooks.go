@@ -206,35 +206,28 @@ func (h *hooks) unread(path string, err error) {
 func hookName(path string) string { return "your hook " + termtext.Escape(filepath.Base(path)) }
 
 // fromTree adds the texts of hooks that are files of the repository, as they are in the baseline.
-func (h *hooks) fromTree(ctx context.Context, repo *git.Repo, tree string) error {
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(h.linked))) {
-		records, err := repo.Records(ctx, "ls-tree", "-z", tree, "--", name)
+func (h *hooks) fromTree(ctx context.Context, repo *git.Repo, tree string) (err error) {
+	if len(h.linked) == 0 {
+		return nil
+	}
+	blobs := repo.Blobs(ctx)
+	defer func() { err = errors.Join(err, blobs.Close()) }()
+	for e, err := range repo.EntriesAt(ctx, tree, slices.Compact(slices.Sorted(slices.Values(h.linked)))) {
 		if err != nil {
 			return err
 		}
-		for _, record := range records {
-			head, _, _ := strings.Cut(record, "\t")
-			fields := strings.Fields(head)
-			if len(fields) != 3 || fields[1] != "blob" || fields[0] == string(git.Symlink) {
-				continue
-			}
-			if err := h.blob(ctx, repo, name, fields[2]); err != nil {
-				return err
-			}
+		if e.Mode != git.File && e.Mode != git.Executable {
+			continue
+		}
+		text, cut, err := blobs.ReadWithin(e.ID, risk.MaxCaller)
+		switch {
+		case err != nil:
+			return err
+		case cut:
+			h.unread(e.Path, errors.New("it is too long"))
+		default:
+			h.found = append(h.found, risk.Hook(hookName(e.Path), text, h.roots))
 		}
 	}
 	return nil
-}
-
-func (h *hooks) blob(ctx context.Context, repo *git.Repo, name, id string) error {
-	blobs := repo.Blobs(ctx)
-	text, cut, err := blobs.ReadWithin(id, risk.MaxCaller)
-	switch {
-	case err != nil:
-	case cut:
-		h.unread(name, errors.New("it is too long"))
-	default:
-		h.found = append(h.found, risk.Hook(hookName(name), text, h.roots))
-	}
-	return errors.Join(err, blobs.Close())
 }
