@@ -36,8 +36,15 @@ func (p *preparation) hideKeys(root int) error {
 // hideFormerKeys hides the private keys that the last commit has and the user's files do not have. A
 // file that has replaced one is visible.
 func (p *preparation) hideFormerKeys(keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	replaced := make(map[string]bool, len(p.files))
+	for _, f := range p.files {
+		replaced[f.Path] = !f.gone
+	}
 	for _, path := range keys {
-		if slices.ContainsFunc(p.files, func(f copied) bool { return f.Path == path && !f.gone }) {
+		if replaced[path] {
 			continue
 		}
 		if err := p.hidePath(path); err != nil {

@@ -268,8 +268,12 @@ func (p *preparation) indexEntries(ctx context.Context) ([]indexEntry, error) {
 	}
 	entries := make([]indexEntry, 0, len(head))
 	hidden := p.hide.Matcher()
+	formerKey := make(map[string]bool, len(p.history.keys))
+	for _, path := range p.history.keys {
+		formerKey[path] = true
+	}
 	for path, e := range head {
-		if hidden(path) || slices.Contains(p.history.keys, path) {
+		if hidden(path) || formerKey[path] {
 			continue
 		}
 		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: sparse[path]})
