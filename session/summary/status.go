@@ -1,6 +1,9 @@
 package summary
 
-import "aibox/session"
+import (
+	"aibox/internal/amount"
+	"aibox/session"
+)
 
 // Status is the state of a session in a word or two: its phase until it has ended, then
 // the state of its review.
@@ -64,4 +67,15 @@ func (b *Summary) Status() Status {
 // completely or in part.
 func (b *Summary) Open() bool {
 	return b.Phase == session.Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == session.Unreviewed || b.Review == session.PartlyAccepted)
+}
+
+// Died says that sessions were ended because their supervisors have died; "" for none.
+func Died(ended ...session.ID) string {
+	switch len(ended) {
+	case 0:
+		return ""
+	case 1:
+		return "the supervisor of " + string(ended[0]) + " has died, so it was ended"
+	}
+	return "the supervisors of " + amount.Of(len(ended), "session") + " have died, so they were ended"
 }

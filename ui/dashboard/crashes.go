@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/summary"
@@ -79,15 +78,4 @@ func (c *crashes) end(msg crashesFound) tea.Cmd {
 		c.tried[id] = true
 	}
 	return c.after(crashPause, crashesDue{})
-}
-
-// died says whose supervisors have died.
-func died(ended []session.ID) string {
-	switch len(ended) {
-	case 0:
-		return ""
-	case 1:
-		return "the supervisor of " + string(ended[0]) + " has died, so it was ended"
-	}
-	return "the supervisors of " + amount.Of(len(ended), "session") + " have died, so they were ended"
 }

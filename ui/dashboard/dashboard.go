@@ -282,7 +282,7 @@ func (m *Model) takeCrashes(msg crashesFound) tea.Cmd {
 		return next
 	}
 	if len(msg.ended) > 0 || msg.err != nil {
-		m.say(died(msg.ended), msg.err)
+		m.say(summary.Died(msg.ended...), msg.err)
 	}
 	return tea.Batch(next, m.load())
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/session"
 	"aibox/session/manager"
+	"aibox/session/summary"
 	"aibox/ui/conversation"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -231,7 +232,7 @@ func (m *Model) endDead() tea.Cmd {
 		repaired, err := sessions.Repair(ctx)
 		text := ""
 		if slices.ContainsFunc(repaired, func(one manager.Repaired) bool { return one.ID == id }) { // else it has ended by itself
-			text = "the supervisor of " + string(id) + " has died, so it was ended"
+			text = summary.Died(id)
 		}
 		return actionDone{text, err}
 	}
