@@ -419,8 +419,17 @@ func TestTheUnixSocketIsTheUsersAlone(t *testing.T) {
 	unlock()
 }
 
-func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
-	s := newSite(t, nil)
+// waitingCall is a call of a server that ends only by itself, by a signal to its process, or by EndCalls.
+type waitingCall struct {
+	addr  string
+	stop  func()       // stops the server
+	ended <-chan error // of the server
+	wait  func() (status int, body string)
+}
+
+// callThatWaits starts a server, which waits for calls up to grace, and a call that runs when it returns.
+func (s *site) callThatWaits(t *testing.T, grace time.Duration) waitingCall {
+	t.Helper()
 	id, token := s.sandbox("a"), s.token("a")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -428,20 +437,25 @@ func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener, nil, time.Hour) }()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+listener.Addr().String()+"/v1/sandboxes/"+id+":exec", strings.NewReader(`{"argv":["wait"]}`))
+	go func() { ended <- s.Serve(ctx, listener, nil, grace) }()
+	addr := listener.Addr().String()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+addr+"/v1/sandboxes/"+id+":exec", strings.NewReader(`{"argv":["wait"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
 	var wait sync.WaitGroup
-	defer wait.Wait()
+	var status int
+	var body []byte
 	wait.Go(func() {
 		if response, err := http.DefaultClient.Do(r); err == nil {
-			_ = response.Body.Close()
+			defer response.Body.Close()
+			status = response.StatusCode
+			body, _ = io.ReadAll(response.Body)
 		}
 	})
+	t.Cleanup(wait.Wait)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if all, _ := s.m.Processes(t.Context(), "00001-sandbox"); len(all) > 0 {
 			break
@@ -450,53 +464,28 @@ func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
 			t.Fatal("the call does not run")
 		}
 	}
+	return waitingCall{addr, stop, ended, func() (int, string) { wait.Wait(); return status, string(body) }}
+}
+
+func TestCallsThatAServerWaitsForCanBeEnded(t *testing.T) {
+	s := newSite(t, nil)
+	c := s.callThatWaits(t, time.Hour)
 	if got := s.Calls(); got != 1 {
 		t.Errorf("%d calls run", got)
 	}
-	stop()
+	c.stop()
 	s.EndCalls()
-	if err := <-ended; err != nil {
+	if err := <-c.ended; err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAServerThatStopsLetsCallsEnd(t *testing.T) {
 	s := newSite(t, nil)
-	id, token := s.sandbox("a"), s.token("a")
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener, nil, time.Minute) }()
-	var wait sync.WaitGroup
-	var status int
-	var body []byte
-	wait.Go(func() {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+listener.Addr().String()+"/v1/sandboxes/"+id+":exec", strings.NewReader(`{"argv":["wait"]}`))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer response.Body.Close()
-		status = response.StatusCode
-		body, _ = io.ReadAll(response.Body)
-	})
-	for running := 0; running == 0; {
-		all, _ := s.m.Processes(t.Context(), "00001-sandbox")
-		running = len(all)
-	}
-	stop()
+	c := s.callThatWaits(t, time.Minute)
+	c.stop()
 	for { // it accepts no more connections
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", c.addr)
 		if err != nil {
 			break
 		}
@@ -505,11 +494,10 @@ func TestAServerThatStopsLetsCallsEnd(t *testing.T) {
 	if err := s.m.SignalProcess(t.Context(), "00001-sandbox", 1, 15); err != nil {
 		t.Fatal(err)
 	}
-	wait.Wait()
-	if status != 200 || !strings.Contains(string(body), "143") {
+	if status, body := c.wait(); status != 200 || !strings.Contains(body, "143") {
 		t.Errorf("%d %s", status, body)
 	}
-	if err := <-ended; err != nil {
+	if err := <-c.ended; err != nil {
 		t.Error(err)
 	}
 }
