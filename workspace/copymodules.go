@@ -162,22 +162,81 @@ func (p *preparation) startModules(ctx context.Context, parent string) (pack, co
 		c.Remove = append(c.Remove, m.Path)
 	}
 	hidden := p.hide.Matcher()
+	keys := make(map[string][]string, len(p.ws.Modules))
 	for _, m := range p.ws.Modules {
 		entries, err := p.store.git.Tree(ctx, m.Head)
 		if err != nil {
 			return "", "", err
 		}
-		for _, e := range entries {
-			if e.Path = m.Path + "/" + e.Path; !hidden(e.Path) && !brought[e.Path] {
-				c.Put = append(c.Put, e)
-			}
+		entries = slices.DeleteFunc(entries, func(e git.Entry) bool { return hidden(m.Path+"/"+e.Path) || brought[m.Path+"/"+e.Path] })
+		isKey, err := p.formerKeys(ctx, &m, entries)
+		if err != nil {
+			return "", "", err
 		}
+		for _, e := range entries {
+			if isKey[e.ID] && p.checksFormerKey(&m, e) {
+				keys[m.Path] = append(keys[m.Path], e.Path)
+				continue
+			}
+			e.Path = m.Path + "/" + e.Path
+			c.Put = append(c.Put, e)
+		}
+	}
+	if err := p.hideFormerModuleKeys(keys); err != nil {
+		return "", "", err
 	}
 	if commit, _, err = p.store.git.ImportCommit(ctx, c); err != nil {
 		return "", "", err
 	}
 	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), nil)
 	return pack, commit, err
+}
+
+// checksFormerKey reports whether a file of a submodule's commit is hidden if it is a private key.
+func (p *preparation) checksFormerKey(m *Module, e git.Entry) bool {
+	path := m.Path + "/" + e.Path
+	return e.Mode != git.Submodule && isKeyName(path) && p.hide.hidesFormerKeys(path)
+}
+
+// formerKeys returns the ids of the private keys among these files of a submodule's commit. It checks
+// those that the store has: a partial clone lacks the others, and git would fetch them.
+func (p *preparation) formerKeys(ctx context.Context, m *Module, entries []git.Entry) (map[string]bool, error) {
+	check, keys := map[string]bool{}, map[string]bool{}
+	for _, e := range entries {
+		if p.checksFormerKey(m, e) {
+			check[e.ID] = true
+		}
+	}
+	if len(check) == 0 {
+		return keys, nil
+	}
+	out, err := p.store.git.Output(ctx, "rev-list", "--objects", "--no-walk", "--missing=allow-promisor", m.Head)
+	if err != nil {
+		return nil, err
+	}
+	var there []string
+	for line := range strings.Lines(string(out)) { // "ID PATH"
+		if id, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); check[id] {
+			there = append(there, id)
+		}
+	}
+	return keys, p.store.git.EachObject(ctx, there, largestKey, func(o git.Object, _ func(string)) error {
+		keys[o.ID] = isPrivateKey(o.Content)
+		return nil
+	})
+}
+
+// hideFormerModuleKeys is hideFormerKeys for the submodules, by their paths.
+func (p *preparation) hideFormerModuleKeys(keys map[string][]string) (err error) {
+	p.eachModule(func(m *preparation) {
+		if err != nil {
+			return
+		}
+		known := len(m.ws.Hide)
+		err = m.hideFormerKeys(keys[strings.TrimSuffix(m.src.prefix, "/")])
+		p.ws.Hide = append(slices.Clip(p.ws.Hide), m.ws.Hide[known:]...)
+	})
+	return err
 }
 
 // leftModules returns the submodules that are empty folders in the workspace.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/git"
 	"aibox/workspace"
 )
 
@@ -86,6 +87,60 @@ func TestAPrivateKeyInASubmoduleIsHiddenByItsContent(t *testing.T) {
 	}
 	if out := gitIn(t, ws.Path, "rev-list", "--objects", "HEAD"); strings.Contains(out, "deploy.txt") {
 		t.Errorf("a key is in the agent's history:\n%s", out)
+	}
+}
+
+func TestAPrivateKeyOfASubmodulesCommitIsHidden(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(t *testing.T, module string)
+		hidden bool
+	}{
+		"removed in the files":  {func(t *testing.T, module string) { must(t, os.Remove(module+"/deploy.txt")) }, true},
+		"replaced in the files": {func(t *testing.T, module string) { write(t, module+"/deploy.txt", "a placeholder\n") }, false},
+		"outside a sparse checkout": {func(t *testing.T, module string) {
+			gitIn(t, module, "sparse-checkout", "set", "--no-cone", "/outer.txt")
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := withSubmodules(t)
+			module := repo + "/libs/outer"
+			commit(t, module, map[string]string{"deploy.txt": "-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----\n"})
+			c.change(t, module)
+			home := t.TempDir()
+			ws := prepared(t, repo, func(r *workspace.Request) { r.Dirs = dirsIn(home) })
+			noObjectHas(t, ws, "canary")
+			if got := slices.Contains(ws.Hidden, "libs/outer/deploy.txt") && slices.Contains(ws.Hide, "/libs/outer/deploy.txt"); got != c.hidden {
+				t.Errorf("hidden: %t: %v by %v", got, ws.Hidden, ws.Hide)
+			}
+			if got := gitIn(t, ws.Path, "ls-files", "libs/outer/deploy.txt"); got != "" {
+				t.Error("the key is in the agent's index")
+			}
+			if got := gitIn(t, ws.Path, "show", "HEAD:libs/outer/outer.txt"); got != "outer" {
+				t.Errorf("another file is %q", got)
+			}
+			for _, fromStart := range []bool{false, true} {
+				req := workspace.ThrowawayRequest{Of: ws, Session: "verify-0aaaa", Dirs: dirsIn(home), FromStart: fromStart}
+				if !fromStart {
+					var err error
+					req.Has, err = git.Owned(ws.GitDir).Line(t.Context(), "hash-object", "-t", "tree", "-w", "/dev/null")
+					must(t, err)
+					req.Tree = ws.BaseTree
+				}
+				made, err := workspace.Throwaway(t.Context(), req)
+				must(t, err)
+				noObjectHas(t, made, "canary")
+				if data, _ := os.ReadFile(made.Path + "/libs/outer/deploy.txt"); strings.Contains(string(data), "canary") {
+					t.Error("a copy of the workspace has the key")
+				}
+				must(t, workspace.Remove(t.Context(), made))
+			}
+			must(t, os.RemoveAll(ws.Path))
+			back, err := workspace.Rebuild(t.Context(), workspace.RebuildRequest{
+				Of: ws, Tree: ws.BaseTree, Dirs: dirsIn(home), Made: func(*workspace.Workspace) error { return nil },
+			})
+			must(t, err)
+			noObjectHas(t, back, "canary")
+		})
 	}
 }
 
