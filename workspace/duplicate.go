@@ -26,7 +26,8 @@ type duplicate struct {
 	maxFiles int
 	maxBytes int64
 	readOnly *ReadOnly
-	live     bool // the agent may be running: files that disappear are left out
+	live     bool                   // the agent may be running: files that disappear are left out, and no rights change
+	needs    func(path string) bool // whether the copy is useless without a file, or those in a folder; nil means that none is needed
 
 	uid     uint32 // uid of the user
 	device  uint64
@@ -39,6 +40,7 @@ type duplicate struct {
 
 	mu         sync.Mutex
 	unreadable int
+	lost       string // an unreadable path that is needed
 }
 
 // run copies the tree from the top down, so that each folder exists before its files.
@@ -47,7 +49,10 @@ func (d *duplicate) run(ctx context.Context) error {
 	if err := unix.Fstat(d.from, &top); err != nil {
 		return err
 	}
-	d.device = top.Dev
+	d.device, d.foreign = top.Dev, top.Uid != d.uid
+	if !d.live && top.Mode&0o500 != 0o500 {
+		_ = unix.Fchmod(d.from, top.Mode&0o7777|0o500) // else its files cannot be read
+	}
 	c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
 	if d.live {
 		c.room = new(atomic.Int64)
@@ -70,6 +75,21 @@ func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
 	return nil
 }
 
+// makeReadable gives the user the rights to a file or folder that copying it needs. Root in a sandbox,
+// which needs no rights, may have removed them.
+func (d *duplicate) makeReadable(dir int, name string, st *unix.Stat_t) {
+	rights := uint32(0o400)
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		rights = 0o500
+	}
+	if d.live || st.Mode&unix.S_IFMT == unix.S_IFLNK || st.Mode&rights == rights {
+		return
+	}
+	if pin, err := pinWithRights(dir, name, 0, rights); err == nil { // else it counts as unreadable
+		unix.Close(pin)
+	}
+}
+
 // folder sends the files of one folder to the workers and returns its subfolders.
 func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch) (subs []string, err error) {
 	fd, err := openDir(d.from, dir)
@@ -77,7 +97,7 @@ func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch
 		return nil, nil
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		d.unread()
+		d.unread(dir)
 		return nil, nil
 	}
 	if err != nil {
@@ -128,8 +148,15 @@ func ignoreEOF(err error) error {
 // sort determines the kind of an entry, and creates it if it is a folder.
 func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err error) {
 	var st unix.Stat_t
-	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, false, nil //nolint:nilerr // it disappeared
+	err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case absent(err):
+		return false, false, nil
+	case errors.Is(err, fs.ErrPermission):
+		d.unread(path)
+		return false, false, nil
+	case err != nil:
+		return false, false, unreadable(path, err)
 	}
 	kind := st.Mode & unix.S_IFMT
 	switch {
@@ -152,6 +179,7 @@ func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err
 		return false, false, fault.New(fault.Limit, "the workspace is too large to be copied: it has more than %d files or %d GiB",
 			d.maxFiles, d.maxBytes>>30)
 	}
+	d.makeReadable(dir, name, &st)
 	if kind != unix.S_IFDIR {
 		return false, true, nil
 	}
@@ -175,23 +203,26 @@ func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
 		return unreadable(b.dir, err)
 	}
 	defer unix.Close(from)
-	return c.copyFiles(from, b, buf, func(_ int, _ copied, err error) error {
+	return c.copyFiles(from, b, buf, func(i int, _ copied, err error) error {
 		if d.live && (absent(err) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EEXIST)) {
 			return nil // it disappeared, is no longer a symlink, or was visited before
 		}
 		if errors.Is(err, fs.ErrPermission) {
-			d.unread()
+			d.unread(b.at[i])
 			return nil
 		}
 		return err
 	})
 }
 
-// unread counts entries that cannot be read.
-func (d *duplicate) unread() {
+// unread counts an entry that cannot be read.
+func (d *duplicate) unread(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.unreadable++
+	if d.lost == "" && d.needs != nil && d.needs(path) {
+		d.lost = path
+	}
 }
 
 // notes returns the entries that are missing from the copy.

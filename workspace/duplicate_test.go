@@ -86,3 +86,28 @@ func TestDeepFoldersAreCopiedUpToThePathLimit(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestABaselineKnowsItsFilesAndTheirFolders(t *testing.T) {
+	b := &Baseline{Files: []File{{Path: "a.txt"}, {Path: "dir-x/b"}, {Path: "dir/sub/c"}}}
+	for path, want := range map[string]bool{
+		".": true, "a.txt": true, "dir": true, "dir/sub": true, "dir/sub/c": true, "dir-x": true,
+		"a": false, "di": false, "dir/su": false, "dir/sub/c/d": false, "z": false,
+	} {
+		if b.has(path) != want {
+			t.Errorf("%s: %t", path, !want)
+		}
+	}
+	if (&Baseline{}).has(".") {
+		t.Error("an empty baseline has a file")
+	}
+}
+
+func TestTheFirstUnreadableFileThatACopyNeedsIsNamed(t *testing.T) {
+	d := &duplicate{needs: (&Baseline{Files: []File{{Path: "dir/a"}, {Path: "dir/b"}}}).has}
+	for _, path := range []string{"cache", "dir/b", "dir/a"} {
+		d.unread(path)
+	}
+	if d.lost != "dir/b" || d.unreadable != 3 {
+		t.Errorf("%d, of which %q is named", d.unreadable, d.lost)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ import (
 
 // ForkRequest describes the fork of a workspace.
 type ForkRequest struct {
-	Of      *Workspace // only read; its sandbox must be dead
+	Of      *Workspace // its sandbox must be dead; of it, only rights change that the user needs to read its files
 	Session string     // the id of the session that the fork is for: names refs, folders and files
 	Dirs    paths.Dirs
 
@@ -52,7 +53,8 @@ func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 	if err := copyRefs(ctx, req.Of, req.Session); err != nil {
 		return nil, fmt.Errorf("keeping the baseline of the copy: %w", err)
 	}
-	if err := copyBaseline(req.Of.Baseline, ws.Baseline); err != nil {
+	baseline, err := copyBaseline(req.Of.Baseline, ws.Baseline)
+	if err != nil {
 		return nil, err
 	}
 	to, err := unix.Open(ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -60,7 +62,8 @@ func Fork(ctx context.Context, req ForkRequest) (_ *Workspace, err error) {
 		return nil, err
 	}
 	defer unix.Close(to)
-	all := ThrowawayRequest{Of: req.Of, Dirs: req.Dirs}
+	// A file of the baseline that the copy lacks would count as deleted by the agent.
+	all := ThrowawayRequest{Of: req.Of, Dirs: req.Dirs, needs: baseline.has}
 	return &ws, all.copyAll(ctx, &ws, to)
 }
 
@@ -83,17 +86,29 @@ func copyRefs(ctx context.Context, of *Workspace, session string) error {
 	return repo.Run(ctx, strings.NewReader(updates.String()), nil, "update-ref", "--no-deref", "--stdin")
 }
 
-// copyBaseline copies a baseline for a copy of the workspace. It leaves out the files' stat, so
-// that each file is read when changes are computed.
-func copyBaseline(from, to string) error {
+// copyBaseline copies a baseline for a copy of the workspace, and returns it. It leaves out the files'
+// stat, so that each file is read when changes are computed.
+func copyBaseline(from, to string) (*Baseline, error) {
 	baseline, err := LoadBaseline(from)
 	if err != nil {
-		return fmt.Errorf("reading the baseline: %w", err)
+		return nil, fmt.Errorf("reading the baseline: %w", err)
 	}
 	for i := range baseline.Files {
 		baseline.Files[i].Stat = Stat{}
 	}
-	return baseline.Save(to)
+	return baseline, baseline.Save(to)
+}
+
+// has reports whether a path is a file of the baseline, or a folder with one; "." is the top.
+func (b *Baseline) has(path string) bool {
+	find := func(path string) (int, bool) {
+		return slices.BinarySearchFunc(b.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	}
+	if _, is := find(path); is || path == "." {
+		return len(b.Files) > 0
+	}
+	next, _ := find(path + "/")
+	return next < len(b.Files) && strings.HasPrefix(b.Files[next].Path, path+"/")
 }
 
 // CopyTree copies a folder that an agent filled to the folder to, which must not exist. It

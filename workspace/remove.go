@@ -271,26 +271,37 @@ func (r *remover) remember(name string) {
 // openForRemoval opens a folder for reading after giving its owner every right
 // to it. It follows no symlink.
 func openForRemoval(dir int, name string) (*os.File, error) {
-	pin, err := unix.Openat2(dir, name, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined | unix.RESOLVE_NO_XDEV,
-	})
+	pin, err := pinWithRights(dir, name, unix.O_DIRECTORY, 0o700)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(pin)
-	proc := "/proc/self/fd/" + strconv.Itoa(pin)
-	var st unix.Stat_t
-	if err := unix.Fstat(pin, &st); err != nil {
-		return nil, err
-	}
-	if st.Mode&0o700 != 0o700 {
-		if err := os.Chmod(proc, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	fd, err := unix.Open(proc, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(procPath(pin), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
+
+// pinWithRights gives the owner of a file or folder these rights to it, and returns a descriptor of it that
+// the caller closes. flags are more flags to open it. It follows no symlink.
+func pinWithRights(dir int, name string, flags uint64, rights uint32) (int, error) {
+	pin, err := unix.Openat2(dir, name, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC | flags, Resolve: confined | unix.RESOLVE_NO_XDEV,
+	})
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(pin, &st)
+	if err == nil && st.Mode&rights != rights {
+		err = unix.Chmod(procPath(pin), st.Mode&0o7777|rights)
+	}
+	if err != nil {
+		unix.Close(pin)
+		return -1, err
+	}
+	return pin, nil
+}
+
+func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

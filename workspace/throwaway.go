@@ -12,6 +12,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/paths"
+	"aibox/internal/termtext"
 	"aibox/internal/undo"
 )
 
@@ -24,10 +25,12 @@ const (
 
 // ThrowawayRequest describes a throwaway copy.
 type ThrowawayRequest struct {
-	Of      *Workspace // the agent's workspace, which is only read; its sandbox must be dead unless Live
-	Has     string     // the tree of Of's change set, in Of's GitDir
-	Tree    string     // the tree that the copy gets, in Of's GitDir; equal to Has to change nothing
-	Session string     // the id of the session that the copy is for: names the folder
+	// Of is the agent's workspace. Its sandbox must be dead unless Live. Of it, only rights change that the
+	// user needs to read its files.
+	Of      *Workspace
+	Has     string // the tree of Of's change set, in Of's GitDir
+	Tree    string // the tree that the copy gets, in Of's GitDir; equal to Has to change nothing
+	Session string // the id of the session that the copy is for: names the folder
 	Dirs    paths.Dirs
 	// Live allows the agent to run meanwhile: files that change are copied in some state,
 	// files that disappear are left out.
@@ -38,7 +41,8 @@ type ThrowawayRequest struct {
 
 	Observer Observer
 
-	readOnly *ReadOnly // in Tree
+	readOnly *ReadOnly              // in Tree
+	needs    func(path string) bool // as in duplicate
 
 	maxFiles int   // 0 means maxThrowawayFiles
 	maxBytes int64 // 0 means maxThrowawayBytes
@@ -139,6 +143,10 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 			return err
 		}
 	}
+	if d.lost != "" {
+		return fault.New(fault.Environment, "%s cannot be read, so that the copy would lack it", termtext.Escape(d.lost)).
+			Hint("`ls -ld %s` shows its owner and its rights", termtext.Escape(join(req.Of.Path, d.lost)))
+	}
 	ws.Files, ws.Bytes = d.files, d.bytes
 	ws.Notes = append(ws.Notes, d.notes()...)
 	return nil
@@ -146,7 +154,7 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 
 func (req *ThrowawayRequest) duplicate(from, to int) *duplicate {
 	return &duplicate{
-		from: from, to: to, readOnly: req.readOnly, uid: uint32(os.Getuid()), live: req.Live,
+		from: from, to: to, readOnly: req.readOnly, needs: req.needs, uid: uint32(os.Getuid()), live: req.Live,
 		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: req.mostBytes(),
 	}
 }

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +132,62 @@ func TestAThrowawayCopyOfARemovedWorkspaceHasOnlyTheTree(t *testing.T) {
 	}
 	if len(copied.Notes) != 1 || !strings.Contains(copied.Notes[0], "is gone") {
 		t.Errorf("the notes are %q", copied.Notes)
+	}
+}
+
+// Root in a sandbox, which needs no rights, may remove those of files and folders.
+func TestCopiesHaveFilesAndFoldersWithoutRights(t *testing.T) {
+	if os.Getuid() == 0 {
+		runAsNobody(t)
+		return
+	}
+	ws, req := worked(t)
+	req.Tree = req.Has
+	for path, mode := range map[string]os.FileMode{"src/plain": 0o644, "src/closed": 0, "src/listed": 0o400} {
+		write(t, ws.Path+"/"+path+"/in/file.txt", "x\n")
+		must(t, os.Chmod(ws.Path+"/"+path, mode))
+		t.Cleanup(func() { _ = os.Chmod(ws.Path+"/"+path, 0o755) })
+	}
+	t.Cleanup(func() { _ = errors.Join(os.Chmod(ws.Path, 0o755), os.Chmod(ws.Path+"/src", 0o755)) })
+	must(t, os.Chmod(ws.Path+"/kept.txt", 0))
+	must(t, os.Chmod(ws.Path+"/src", 0o644))
+	must(t, os.Chmod(ws.Path, 0o600))
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	must(t, os.Chmod(ws.Path+"/src", 0o444))
+	fork, err := workspace.Fork(t.Context(), workspace.ForkRequest{Of: ws, Session: "0bbbb-shell", Dirs: req.Dirs})
+	must(t, err)
+	for _, made := range []*workspace.Workspace{copied, fork} {
+		for path, want := range map[string]string{
+			"src/plain/in/file.txt": "x\n", "src/closed/in/file.txt": "x\n", "src/listed/in/file.txt": "x\n", "kept.txt": "changed\n",
+		} {
+			if got := read(t, made.Path+"/"+path); got != want {
+				t.Errorf("%s holds %q", path, got)
+			}
+		}
+		if notes := strings.Join(made.Notes, "\n"); strings.Contains(notes, "lacks") {
+			t.Errorf("the notes are %q", made.Notes)
+		}
+	}
+}
+
+func TestACopyOfARunningAgentsFilesCountsWhatCannotBeRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		runAsNobody(t)
+		return
+	}
+	ws, req := worked(t)
+	req.Tree, req.Live = req.Has, true
+	write(t, ws.Path+"/src/file.txt", "x\n")
+	must(t, os.Chmod(ws.Path+"/src", 0o644))
+	t.Cleanup(func() { _ = os.Chmod(ws.Path+"/src", 0o755) })
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	if len(copied.Notes) != 1 || !strings.Contains(copied.Notes[0], "lacks 1 files that cannot be read") {
+		t.Errorf("the notes are %q", copied.Notes)
+	}
+	if info, err := os.Stat(ws.Path + "/src"); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the agent's folder was changed: %v, %v", info, err)
 	}
 }
 
