@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"aibox/internal/git"
 )
@@ -40,10 +38,9 @@ var errFound = errors.New("a hidden file was found")
 type hiddenSearch struct {
 	format  git.Format
 	hide    *Globs
-	partial bool // objects may be missing
+	there   map[string]bool // as in history; nil if no object is missing
 	seen    map[folderTree]bool
 	files   map[string]bool       // blobs that can be private keys, by id
-	found   bool                  // a hidden file was found, and the search went on
 	asked   []*askedTree          // in the order of git's answers
 	waiting map[string]*askedTree // by id
 	last    map[string][]byte     // the last tree that was read at the path of a folder
@@ -56,74 +53,43 @@ type askedTree struct {
 	dirs []string
 }
 
-// findHidden finds out whether one of the commits has, or may have, a hidden file. If objects may be
-// missing, which the agent does not get either, it also finds out which are there: the pack of h in store
-// has all of them, and git would fetch one that is missing.
-func (h *history) findHidden(ctx context.Context, repo, store *git.Repo, format git.Format, commits []string, hide *Globs) error {
+// findHidden finds out whether one of the commits has, or may have, a hidden file. It does not ask for
+// objects that are missing, which the agent does not get either.
+func (h *history) findHidden(ctx context.Context, repo *git.Repo, format git.Format, commits []string, hide *Globs) error {
 	if len(hide.words) == 0 {
 		return nil
 	}
 	s := &hiddenSearch{
-		format: format, hide: hide, partial: h.partial, left: pathLimit{maxSearched, maxFolderBytes},
+		format: format, hide: hide, there: h.there, left: pathLimit{maxSearched, maxFolderBytes},
 		seen: map[folderTree]bool{}, files: map[string]bool{}, waiting: map[string]*askedTree{}, last: map[string][]byte{},
 	}
 	first := make([]string, len(commits))
 	for i, id := range commits {
-		first[i] = id + "^{tree}"
+		if first[i] = id; s.there == nil {
+			first[i] += "^{tree}"
+		} // else the tree can be missing, but the commit is there
 		s.asked = append(s.asked, &askedTree{first[i], []string{""}})
 	}
 	err := repo.EachObject(ctx, first, largestKey, s.read)
-	if s.partial && (err == nil || errors.Is(err, errTooLong)) {
-		h.hidden = err != nil
-		err = h.findKeys(ctx, store, format, s.files)
-	}
-	h.hidden = h.hidden || s.found || errors.Is(err, errFound) || errors.Is(err, errTooLong)
-	if err != nil && !h.hidden {
+	if h.hidden = errors.Is(err, errFound) || errors.Is(err, errTooLong); err != nil && !h.hidden {
 		return fmt.Errorf("looking for hidden files in the history: %s", git.Message(err))
 	}
 	return nil
 }
 
-// findKeys finds out which objects are there, and returns errFound if one of the files is a private key.
-func (h *history) findKeys(ctx context.Context, store *git.Repo, format git.Format, files map[string]bool) error {
-	index, err := os.Open(h.packs[0] + ".idx")
-	if err != nil {
-		return err
-	}
-	defer index.Close()
-	var list strings.Builder
-	if err := store.Run(ctx, index, &list, "show-index", "--object-format="+string(format)); err != nil {
-		return err
-	}
-	h.files = map[string]bool{}
-	var there []string
-	for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		h.files[fields[1]] = true
-		if files[fields[1]] {
-			there = append(there, fields[1])
-		}
-	}
-	return store.EachObject(ctx, there, largestKey, func(o git.Object, _ func(string)) error {
-		if isPrivateKey(o.Content) {
-			return errFound
-		}
-		return nil
-	})
-}
-
 // read looks for hidden files in a tree, and asks for the trees in it that are new, and for the files
-// that can be private keys.
+// that can be private keys. If objects can be missing, it asks for the tree of a commit.
 func (s *hiddenSearch) read(o git.Object, ask func(id string)) error {
 	tree := s.asked[0]
 	s.asked = s.asked[1:]
 	delete(s.waiting, tree.id)
 	switch isFile := tree.dirs == nil; {
-	case s.partial && o.Kind == git.Missing:
-		return nil
+	case s.there != nil && o.Kind == "commit":
+		id, err := treeOfCommit(o.ID, o.Content)
+		if err != nil {
+			return err
+		}
+		return s.askFor(folderTree{id, ""}, ask)
 	case isFile && o.Kind == "blob":
 		if isPrivateKey(o.Content) {
 			return errFound
@@ -146,22 +112,22 @@ func (s *hiddenSearch) read(o git.Object, ask func(id string)) error {
 func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error {
 	path := dir + string(e.name)
 	if s.hide.list.Entry(path, e.folder) {
-		if s.found = true; s.partial {
-			return nil
-		}
 		return errFound
 	}
-	if !e.folder {
-		if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) {
-			if s.files[id] = true; !s.partial {
-				s.asked = append(s.asked, &askedTree{id, nil})
-				ask(id)
-			}
-		}
-		return nil
+	if e.folder {
+		return s.askFor(folderTree{e.id(), path + "/"}, ask)
 	}
-	next := folderTree{e.id(), path + "/"}
-	if s.seen[next] {
+	if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) && !s.lacks(id) {
+		s.files[id] = true
+		s.asked = append(s.asked, &askedTree{id, nil})
+		ask(id)
+	}
+	return nil
+}
+
+// askFor asks for a tree, unless it is missing or was asked for.
+func (s *hiddenSearch) askFor(next folderTree, ask func(id string)) error {
+	if s.seen[next] || s.lacks(next.id) {
 		return nil
 	}
 	s.seen[next] = true
@@ -174,3 +140,6 @@ func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error 
 	}
 	return s.left.take(next.dir)
 }
+
+// lacks reports whether an object is missing.
+func (s *hiddenSearch) lacks(id string) bool { return s.there != nil && !s.there[id] }

@@ -106,10 +106,43 @@ func TestAPrivateKeyIsTakenOutOfThePartOfAHistoryThatIsThere(t *testing.T) {
 	gitIn(t, repo, "clone", "-q", "--filter=blob:none", "file://"+repo, partial)
 	gitIn(t, partial, "-c", "protocol.file.allow=always", "show", "HEAD~1:once.pem") // fetches it
 	gitIn(t, partial, "remote", "set-url", "origin", "file:///nowhere")
-	ws := prepared(t, partial)
+	ws, err := prepare(t, partial)
+	must(t, err)
 	noObjectHas(t, ws, "canary")
 	if got := gitIn(t, ws.Path, "show", "HEAD:see.txt"); got != "see" {
 		t.Errorf("another file is %q", got)
+	}
+	if got := gitIn(t, ws.Path, "rev-list", "--count", "HEAD"); got != "3" {
+		t.Errorf("the agent gets %s commits, notes %q", got, ws.Notes)
+	}
+}
+
+// Git ends with an error if it is asked for an object that it cannot fetch.
+func TestAPartialCloneWithHiddenFilesIsCopied(t *testing.T) {
+	for name, options := range map[string][]string{
+		"without contents":             {"--filter=blob:none"},
+		"without contents, and sparse": {"--filter=blob:none", "--sparse"},
+		"without folders":              {"--filter=tree:0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := repository(t)
+			gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
+			commit(t, repo, map[string]string{".env": "KEY=canary\n", "dir/see.txt": "see\n", "see.txt": "see\n", "old/once.txt": "once\n"})
+			gitIn(t, repo, "rm", "-rq", "old")
+			commit(t, repo, map[string]string{"last.txt": "last\n", "far/x.txt": "x\n"})
+			partial := filepath.Join(t.TempDir(), "partial")
+			gitIn(t, repo, slices.Concat([]string{"clone", "-q"}, options, []string{"file://" + repo, partial})...)
+			gitIn(t, partial, "remote", "set-url", "origin", "file:///nowhere")
+			ws, err := prepare(t, partial)
+			must(t, err)
+			noObjectHas(t, ws, "canary")
+			if got := gitIn(t, ws.Path, "show", "HEAD:see.txt"); got != "see" {
+				t.Errorf("another file is %q", got)
+			}
+			if got := gitIn(t, ws.Path, "rev-list", "--count", "HEAD"); got != "3" {
+				t.Errorf("the agent gets %s commits, notes %q", got, ws.Notes)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"aibox/internal/git"
 )
@@ -17,6 +18,26 @@ import (
 func (s *source) isPartial() bool {
 	promised, err := filepath.Glob(filepath.Join(s.common, "objects", "pack", "*.promisor"))
 	return err == nil && len(promised) > 0
+}
+
+// packed returns the objects of a pack, which is a path without the extension.
+func (s *store) packed(ctx context.Context, format git.Format, pack string) (map[string]bool, error) {
+	index, err := os.Open(pack + ".idx")
+	if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	var list strings.Builder
+	if err := s.git.Run(ctx, index, &list, "show-index", "--object-format="+string(format)); err != nil {
+		return nil, fmt.Errorf("listing the objects of the history: %s", git.Message(err))
+	}
+	objects := map[string]bool{}
+	for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
+		if fields := strings.Fields(line); len(fields) > 1 {
+			objects[fields[1]] = true
+		}
+	}
+	return objects, nil
 }
 
 // promise declares objects that a pack refers to and the store lacks as promised by a

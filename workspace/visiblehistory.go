@@ -45,7 +45,7 @@ type visibleHistory struct {
 	bound  bool                 // whether the limits hold
 	keys   map[string]bool      // whether a blob that was checked is a private key
 	lost   []string             // paths of private keys in the last commit
-	files  map[string]bool      // as in history; nil if no object is missing
+	there  map[string]bool      // as in history; nil if no object is missing
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
 	keep   map[string]bool      // unchanged objects
@@ -62,8 +62,7 @@ func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *
 	if ctx.Err() != nil {
 		return nil, "", err
 	}
-	// Only the last commit: also if a partial clone lacks older trees.
-	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial, files: h.files}
+	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial, there: h.there}
 	v, head, again := s.visible(ctx, src, alone, hide)
 	if again != nil {
 		return nil, "", errors.Join(err, again)
@@ -80,7 +79,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 		format: src.format, hide: hide, objects: s.git.Blobs(ctx), made: git.NewPack(src.format),
 		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1, left: pathLimit{maxTrees, maxFolderBytes},
 		trees: map[[2]string]string{}, seen: map[[2]string]bool{}, raw: map[string][]byte{},
-		keys: map[string]bool{}, files: h.files, secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
+		keys: map[string]bool{}, there: h.there, secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
 	}
 	defer func() { err = errors.Join(err, v.objects.Close()) }()
 	for _, id := range h.shallow {
@@ -107,7 +106,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 			made.shallow = append(made.shallow, id)
 		}
 	}
-	made.packs, err = v.pack(ctx, s, h.partial)
+	made.packs, err = v.pack(ctx, s)
 	return made, head, err
 }
 
@@ -116,16 +115,28 @@ func (v *visibleHistory) commit(id string) (tree string, raw []byte, err error) 
 	if raw, err = v.objects.Object("commit", id); err != nil {
 		return "", nil, err
 	}
+	tree, err = treeOfCommit(id, raw)
+	return tree, raw, err
+}
+
+// treeOfCommit returns the tree of a commit with this raw text.
+func treeOfCommit(id string, raw []byte) (string, error) {
 	line, _, _ := bytes.Cut(raw, []byte("\n"))
 	tree, ok := strings.CutPrefix(string(line), "tree ")
 	if !ok {
-		return "", nil, fmt.Errorf("the commit %s does not begin with its tree", id)
+		return "", fmt.Errorf("the commit %s does not begin with its tree", id)
 	}
-	return tree, raw, nil
+	return tree, nil
 }
 
-// entries calls each with every entry of a tree.
+// lacks reports whether an object is missing.
+func (v *visibleHistory) lacks(id string) bool { return v.there != nil && !v.there[id] }
+
+// entries calls each with every entry of a tree, if the tree is not missing.
 func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error {
+	if v.lacks(tree) {
+		return nil
+	}
 	raw, kept := v.raw[tree]
 	if !kept {
 		var err error
@@ -179,7 +190,7 @@ func (v *visibleHistory) hidesKey(path, id string) (bool, error) {
 	if checked {
 		return isKey, nil
 	}
-	if v.files != nil && !v.files[id] {
+	if v.lacks(id) {
 		return false, nil // the agent does not get it either
 	}
 	content, _, err := v.objects.ReadWithin(id, largestKey)
@@ -329,7 +340,7 @@ func (v *visibleHistory) rewritten(raw []byte, id, tree string) []byte {
 
 // pack writes the objects into packs of the store, and returns their paths without the
 // extension.
-func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (packs []string, err error) {
+func (v *visibleHistory) pack(ctx context.Context, s *store) (packs []string, err error) {
 	folder := filepath.Join(s.dir, "objects", "pack")
 	if v.made.Count() > 0 {
 		name, err := v.made.Store(ctx, s.git)
@@ -343,11 +354,7 @@ func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (pack
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	if partial {
-		if ids, err = present(ctx, s.git, ids); err != nil {
-			return nil, err
-		}
-	}
+	ids = slices.DeleteFunc(ids, v.lacks)
 	if len(ids) == 0 {
 		return packs, nil
 	}
@@ -357,21 +364,6 @@ func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (pack
 		return nil, fmt.Errorf("packing the history: %s", git.Message(err))
 	}
 	return append(packs, filepath.Join(folder, "pack-"+strings.TrimSpace(out.String()))), nil
-}
-
-// present returns the objects that the repository has.
-func present(ctx context.Context, repo *git.Repo, ids []string) ([]string, error) {
-	var out bytes.Buffer
-	if err := repo.Run(ctx, lines(ids), &out, "cat-file", "--batch-check=%(objectname)"); err != nil {
-		return nil, fmt.Errorf("looking for objects: %s", git.Message(err))
-	}
-	var there []string
-	for line := range strings.Lines(out.String()) {
-		if id := strings.TrimSpace(line); !strings.Contains(id, " ") {
-			there = append(there, id)
-		}
-	}
-	return there, nil
 }
 
 func lines(ids []string) io.Reader { return strings.NewReader(strings.Join(ids, "\n") + "\n") }
