@@ -120,6 +120,32 @@ func TestUncommittedWorkIsStoredAsGitAddStoresIt(t *testing.T) {
 	}
 }
 
+func TestUncommittedWorkIsThatOfTheCopyIfTheUserSavesFilesMeanwhile(t *testing.T) {
+	for _, hide := range [][]string{nil, {".gitattributes"}} {
+		repo := repository(t)
+		commit(t, repo, map[string]string{".gitattributes": "*.txt text\n"})
+		write(t, repo+"/a.txt", "copied\r\n")
+		write(t, repo+"/new.txt", "copied\n")
+		write(t, repo+"/build.out", "vanishes\n")
+		ws, err := prepare(t, repo, func(r *workspace.Request) {
+			r.Hide = hide
+			r.Progress = func(now workspace.Progress) {
+				if now.Stage == "copying" && now.Files == now.Total && hide == nil {
+					must(t, os.Remove(repo+"/build.out"))
+					write(t, repo+"/a.txt", "saved later\n")
+					write(t, repo+"/new.txt", "saved later\n")
+				}
+			}
+		})
+		must(t, err)
+		for _, path := range []string{"a.txt", "new.txt"} {
+			if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":"+path); got != "copied" {
+				t.Errorf("%s is recorded as %q, hiding %q", path, got, hide)
+			}
+		}
+	}
+}
+
 func TestAURLIsClonedAndNamed(t *testing.T) {
 	repo := repository(t)
 	home := t.TempDir()

@@ -186,8 +186,8 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	return rest, nil
 }
 
-// hashAsUser stores the files as the user's own git would add them, and records their ids.
-// It writes to the store, and neither to the user's repository nor to its index.
+// hashAsUser stores the copied files as the user's own git would add them, and records their ids. The
+// user may have changed the original files since they were copied. It writes to the store, and neither to the user's repository nor to its index.
 func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	if len(which) == 0 {
 		return nil
@@ -202,7 +202,11 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 			fmt.Fprintf(&known, "%s %s\t%s\x00", e.Mode, e.ID, path)
 		}
 	}
-	repo := git.Beside(p.src.gitDir, p.src.top, index).With( // without alternates, since git does not write objects that an alternate has
+	tree := p.ws.Path
+	if slices.ContainsFunc(p.list.hidden, func(path string) bool { return filepath.Base(path) == ".gitattributes" }) {
+		tree = p.src.top // where git finds the rules that are hidden from the agent
+	}
+	repo := git.Beside(p.src.gitDir, tree, index).With( // without alternates, since git does not write objects that an alternate has
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(p.store.dir, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
 	)
 	err := repo.Run(ctx, &known, nil, "update-index", "-z", "--index-info")
