@@ -92,6 +92,19 @@ func TestChangesThatTheUserHidFromGitAreCopiedButNotRecorded(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsStagedAndThenHiddenFromGitIsCopied(t *testing.T) {
+	repo := repository(t)
+	write(t, repo+"/a.txt", "staged\n")
+	gitIn(t, repo, "add", "a.txt")
+	gitIn(t, repo, "update-index", "--assume-unchanged", "a.txt")
+	write(t, repo+"/a.txt", "password\n")
+	ws, err := prepare(t, repo)
+	must(t, err)
+	if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":a.txt"); got != "staged" || read(t, ws.Path+"/a.txt") != "password\n" {
+		t.Errorf("the file is recorded as %q, and copied as %q", got, read(t, ws.Path+"/a.txt"))
+	}
+}
+
 // On a disk without symlinks git writes their targets into files, which are no change.
 func TestSymlinksOfADiskWithoutThemAreSymlinks(t *testing.T) {
 	repo := repository(t)

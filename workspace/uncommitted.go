@@ -43,7 +43,7 @@ func (p *preparation) commitUncommitted(ctx context.Context) error {
 	c.Ref, c.Parent, c.Who = refName, p.src.head, p.src.settings.who
 	c.Message = "Uncommitted work before aibox session " + p.ws.Session + "\n"
 	im := p.store.git.Import(ctx)
-	err := errors.Join(p.putLinks(im), im.Commit(c))
+	err := errors.Join(p.putLinks(im), p.putAssumed(ctx, im), im.Commit(c))
 	if err == nil {
 		p.ws.Uncommitted, p.ws.BaseTree, err = im.Made()
 	}
@@ -94,6 +94,30 @@ func (p *preparation) putLinks(im *git.Import) error {
 			continue
 		}
 		if err := im.Blob(int64(len(f.content)), bytes.NewReader(f.content)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putAssumed stores the blobs that the index has, and the starting commit does not, of files marked
+// assume-unchanged. The user has changed these files since.
+func (p *preparation) putAssumed(ctx context.Context, im *git.Import) (err error) {
+	var blobs *git.Blobs
+	for _, f := range p.files {
+		id := hexID(f.Stored)
+		if f.gone || f.Stored == f.Raw || !p.list.assumed[f.Path] || p.list.index[f.Path].ID != id || p.list.head[f.Path].ID == id {
+			continue
+		}
+		if blobs == nil {
+			blobs = p.src.git.Blobs(ctx)
+			defer func() { err = errors.Join(err, blobs.Close()) }()
+		}
+		content, err := blobs.Read(id)
+		if err == nil {
+			err = im.Blob(int64(len(content)), bytes.NewReader(content))
+		}
+		if err != nil {
 			return err
 		}
 	}
