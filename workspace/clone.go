@@ -134,7 +134,7 @@ func makeClone(ctx context.Context, dirs paths.Dirs, address, dir string, env []
 	return os.Rename(tmp, dir)
 }
 
-// update fetches the branches of a clone. It keeps those that its server does not have, and what the
+// update fetches the branches and tags of a clone. It keeps those that its server does not have, and what the
 // user has added to others: the user's accepted work is on some of them. HEAD becomes the server's
 // default branch. The caller has locked the clone.
 func update(ctx context.Context, clone *git.Repo, dir string) error {
@@ -153,7 +153,7 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 		return err
 	}
 	// The user's git can be set up to prune, which deletes the branches that the server does not have.
-	err = clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:refs/heads/*")
+	err = clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err := cmp.Or(err, restore()); err != nil { // a fetch that failed can have moved some of them
 		return err
 	}

@@ -80,6 +80,24 @@ func TestACloneFollowsItsServer(t *testing.T) {
 	}
 }
 
+func TestACloneFollowsTheTagsOfItsServer(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	gitIn(t, repo, "tag", "nightly")
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	commit(t, repo, map[string]string{"a.txt": "new\n"})
+	gitIn(t, repo, "tag", "-f", "nightly")
+	gitIn(t, repo, "tag", "v1", gitIn(t, repo, "commit-tree", "-m", "on no branch", "HEAD^{tree}"))
+	for session, tag := range map[string]string{"k3fa": "nightly", "k3fb": "v1"} {
+		ws, err := prepare(t, "file://"+repo, func(r *workspace.Request) { r.Dirs, r.Session, r.Branch = dirsIn(home), session, tag })
+		if err != nil {
+			t.Errorf("%s: %v", tag, err)
+		} else if want := gitIn(t, repo, "rev-parse", tag); ws.Head != want {
+			t.Errorf("%s is %s, not %s", tag, ws.Head, want)
+		}
+	}
+}
+
 // The user accepts a part of the work, pushes it as aibox says, and then accepts more.
 func TestAcceptedWorkStaysOnABranchThatWasPushed(t *testing.T) {
 	repo, home := repository(t), t.TempDir()
