@@ -186,7 +186,7 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 	var own []string
 	for _, dir := range outside {
 		if rel, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(rel) {
-			own = append(own, rel+"/")
+			own = append(own, strings.TrimPrefix(rel+"/", "./")) // the top has everything
 		}
 	}
 	for _, path := range paths {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -91,9 +92,15 @@ func (s *source) withModules(ctx context.Context, l *listing, hide *Globs, dirs 
 	return visible, hidden, err
 }
 
-// aiboxFolders returns aibox's folders, which are never copied.
+// aiboxFolders returns aibox's folders, which are never copied, and where symlinks in their paths lead.
 func aiboxFolders(dirs paths.Dirs) []string {
-	return []string{dirs.Workspace, dirs.Data, dirs.State, dirs.Cache}
+	folders := []string{dirs.Workspace, dirs.Data, dirs.State, dirs.Cache}
+	for _, dir := range folders {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			folders = append(folders, real)
+		}
+	}
+	return folders
 }
 
 // maxBranches bounds the result of Branches.

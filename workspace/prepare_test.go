@@ -296,6 +296,22 @@ func times(t *testing.T, dir string) map[string]int64 {
 	return all
 }
 
+func TestAiboxsOwnFoldersInARepositoryAreNotCopied(t *testing.T) {
+	repo, own := repository(t), repository(t)
+	link := filepath.Join(t.TempDir(), "home")
+	must(t, os.Symlink(repo, link))
+	write(t, repo+"/.local/state/aibox/record", "a prompt\n")
+	if ws := prepared(t, repo, func(r *workspace.Request) { r.Dirs = dirsIn(link) }); ws.Files != 2 {
+		t.Errorf("with a home behind a symlink, %d files are copied", ws.Files)
+	}
+	write(t, own+"/record", "a prompt\n")
+	dirs := dirsIn(t.TempDir())
+	dirs.State = own
+	if ws := prepared(t, own, func(r *workspace.Request) { r.Dirs = dirs }); ws.Files != 2 {
+		t.Errorf("of a repository in such a folder, %d files are copied", ws.Files)
+	}
+}
+
 func TestRemoveNeverFollowsASymlink(t *testing.T) {
 	ws := prepared(t, repository(t))
 	outside := t.TempDir()
