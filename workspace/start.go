@@ -25,7 +25,8 @@ func (p *preparation) startFolder() error {
 		instead("is not UTF-8")
 		return nil
 	}
-	if p.src.asIs && !p.hide.Match(start) {
+	isHidden := p.hide.list.Match(start, true)
+	if p.src.asIs && !isHidden {
 		root, err := unix.Open(p.ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -41,7 +42,7 @@ func (p *preparation) startFolder() error {
 	}
 	p.ws.Start = ""
 	switch {
-	case p.hide.Match(start):
+	case isHidden:
 		instead("is hidden from the agent")
 	case p.src.asIs:
 		instead("is no folder there")

@@ -29,13 +29,20 @@ func TestARunStartsInTheCurrentFolder(t *testing.T) {
 func TestARunInAMissingFolderStartsAtTheTop(t *testing.T) {
 	repo := repository(t)
 	must(t, os.MkdirAll(repo+"/new", 0o755))
-	for why, change := range map[string]func(*workspace.Request){
-		"is not in that commit":    func(r *workspace.Request) { r.Clean = true },
-		"is hidden from the agent": func(r *workspace.Request) { r.Hide = []string{"new"} },
+	for _, c := range []struct {
+		why    string
+		change func(*workspace.Request)
+	}{
+		{"is not in that commit", func(r *workspace.Request) { r.Clean = true }},
+		{"is hidden from the agent", func(r *workspace.Request) { r.Hide = []string{"new"} }},
+		{"is hidden from the agent", func(r *workspace.Request) { r.Hide = []string{"new/"} }},
 	} {
-		ws := prepared(t, repo+"/new", change)
-		if ws.Start != "" || len(ws.Notes) != 1 || !strings.Contains(ws.Notes[0], "starts at the top, because new "+why) {
-			t.Errorf("%s: starts in %q, notes %q", why, ws.Start, ws.Notes)
+		ws := prepared(t, repo+"/new", c.change)
+		if ws.Start != "" || len(ws.Notes) != 1 || !strings.Contains(ws.Notes[0], "starts at the top, because new "+c.why) {
+			t.Errorf("%s: starts in %q, notes %q", c.why, ws.Start, ws.Notes)
+		}
+		if _, err := os.Lstat(ws.Path + "/new"); err == nil {
+			t.Errorf("%s: the folder is made", c.why)
 		}
 	}
 }
