@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"aibox/internal/command"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/git"
@@ -72,6 +73,12 @@ func cloneURL(ctx context.Context, req Request) (string, error) {
 	report(req, Progress{Stage: "cloning"})
 	dir := cloneFolder(req.Dirs, req.Repo)
 	err := cloneOrFetch(ctx, req.Dirs, req.Repo, dir, []string{"GIT_ALLOW_PROTOCOL=https:ssh:git:file"})
+	if err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	if err = diskerr.Explain(err, req.Dirs.Repos()); diskerr.Is(err) {
+		return "", err
+	}
 	if failed, ok := errors.AsType[*command.Error](err); ok {
 		return "", fault.New(fault.Usage, "cloning %s failed: %s", termtext.Escape(req.Repo), git.Message(failed)).
 			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(req.Repo))

@@ -1,7 +1,9 @@
 package workspace_test
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/workspace"
 )
 
@@ -95,6 +98,40 @@ func TestACloneFollowsTheTagsOfItsServer(t *testing.T) {
 		} else if want := gitIn(t, repo, "rev-parse", tag); ws.Head != want {
 			t.Errorf("%s is %s, not %s", tag, ws.Head, want)
 		}
+	}
+}
+
+// sshThat puts a program named ssh that runs a script before the real one.
+func sshThat(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\n"+script), 0o755))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+func TestACloneThatFailsOnAFullDiskIsReportedAsSuch(t *testing.T) {
+	sshThat(t, "echo 'fatal: write error: No space left on device' >&2; exit 1\n")
+	_, err := prepare(t, "ssh://git@example.com/project")
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "is full") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestACloneThatTheUserCancelsIsReportedAsSuch(t *testing.T) {
+	began := filepath.Join(t.TempDir(), "began")
+	sshThat(t, "echo >"+began+"; exec sleep 60\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(began); err == nil {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	_, err := workspace.Prepare(ctx, workspace.Request{Repo: "ssh://git@example.com/project", Session: "k3f9", Dirs: dirsIn(t.TempDir())})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }
 
