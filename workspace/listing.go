@@ -53,6 +53,9 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 		return err
 	})
 	g.Go(func() (err error) {
+		if s.head == "" { // there is no commit yet, and Files makes none
+			return nil
+		}
 		staged, err = s.differsFromIndex(gctx)
 		return err
 	})

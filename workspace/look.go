@@ -55,7 +55,7 @@ func Files(ctx context.Context, req Request) (visible, hidden []string, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	if src.unborn {
+	if src.unborn && !src.asIs {
 		return nil, nil, nil
 	}
 	l, err := src.list(ctx, hide, aiboxFolders(req.Dirs))

@@ -94,6 +94,25 @@ func TestFilesListsTheFilesOfTheWorkspace(t *testing.T) {
 	}
 }
 
+func TestFilesListsThoseOfARepositoryWithoutACommit(t *testing.T) {
+	repo := t.TempDir()
+	gitIn(t, repo, "init", "-q", "-b", "main")
+	for _, name := range []string{"staged.txt", "new.txt", ".env"} {
+		write(t, repo+"/"+name, "x\n")
+	}
+	gitIn(t, repo, "add", "staged.txt")
+	for _, clean := range []bool{false, true} {
+		var want, out []string
+		if !clean {
+			want, out = []string{"new.txt", "staged.txt"}, []string{".env"}
+		}
+		visible, hidden, err := workspace.Files(t.Context(), workspace.Request{Repo: repo, Clean: clean, Hide: workspace.DefaultHide(), Dirs: dirsIn(t.TempDir())})
+		if err != nil || !slices.Equal(visible, want) || !slices.Equal(hidden, out) {
+			t.Errorf("clean %t: the agent would get %q, without %q: %v", clean, visible, hidden, err)
+		}
+	}
+}
+
 func TestBranchesListsLocalAndRemoteBranches(t *testing.T) {
 	origin := repository(t)
 	gitIn(t, origin, "branch", "theirs")
