@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -324,6 +325,27 @@ func TestFoldersThatAnArchiveOnlyImpliesCountAsEntries(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(dest, strings.Repeat("x/", 50))); err == nil {
 		t.Error("more folders than the limit were made")
+	}
+}
+
+func TestFoldersThatAreNotRememberedCountOnce(t *testing.T) {
+	dest := t.TempDir()
+	root, err := os.OpenRoot(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var reserved int64
+	x := &extraction{
+		Options: Options{IsGit: isGit, MaxEntries: 7, Reserve: func(bytes int64) error { reserved = bytes; return nil }},
+		root:    root, base: dest, folders: map[string]bool{},
+	}
+	for i := range maxKnownFolders {
+		x.folders[strconv.Itoa(i)] = true
+	}
+	err = x.run(tar.NewReader(made(t, file("top/in/a"), file("top/in/b"), file("top/in/c"), file("top/d"), file("e"))))
+	if err != nil || reserved != 7*block+8+8+8+5+1 {
+		t.Errorf("%d bytes are reserved: %v", reserved, err)
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	maxListed = 20
 	// maxNameLength bounds the path of an entry, in bytes.
 	maxNameLength = 4096
+	// maxKnownFolders bounds the folders that are remembered.
+	maxKnownFolders = 100_000
 )
 
 // Options say what Extract accepts.
@@ -284,8 +286,10 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 	if err := x.parents(name); err != nil {
 		return err
 	}
-	if err := x.reserve(0); err != nil {
-		return err
+	if !x.there(name) {
+		if err := x.reserve(0); err != nil {
+			return err
+		}
 	}
 	err := x.root.Mkdir(name, mode|0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -296,7 +300,7 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 	} else if err != nil {
 		err = x.unwritten(name, err)
 	}
-	if err == nil && len(x.folders) < 100_000 {
+	if err == nil && len(x.folders) < maxKnownFolders {
 		x.folders[name] = true
 	}
 	return err
@@ -309,10 +313,18 @@ func (x *extraction) parents(name string) error {
 	if parent == "." || x.folders[parent] {
 		return nil
 	}
-	if err := x.count(); err != nil {
-		return err
+	if !x.there(parent) {
+		if err := x.count(); err != nil {
+			return err
+		}
 	}
 	return x.folder(parent, 0o777)
+}
+
+// there reports whether a folder exists: not all that do are in x.folders.
+func (x *extraction) there(name string) bool {
+	info, err := x.root.Lstat(name)
+	return err == nil && info.IsDir()
 }
 
 // file writes a file beside its place and renames it, so that it replaces a link and never
