@@ -49,6 +49,9 @@ func (r *run) bootstrap(ctx context.Context, source BaseSource) error {
 	if err := bootstrapReady(); err != nil {
 		return err
 	}
+	if m := r.options.Host.Mirror; m.Main != "" && m.Security == "" {
+		r.note("Debian's security updates are missing from the base: the apt sources of this machine have no address for them that aibox can use")
+	}
 	return r.step("bootstrapping Debian 12 from packages", StepFailed, func(log func(string)) error {
 		return importFrom(ctx, r.builder, source.Ref(), func(w io.Writer) error {
 			return mmdebstrap(ctx, r.options.Host, w)

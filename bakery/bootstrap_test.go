@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +52,24 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 	}
 	if base := fake.Builds()[0].Args["BASE"]; base != bakery.BaseSourceRefs(k)[1] {
 		t.Errorf("built on %s", base)
+	}
+}
+
+func TestABaseWithoutSecurityUpdatesIsNoted(t *testing.T) {
+	for mirror, noted := range map[bakery.Mirror]bool{
+		{Main: "http://a.example/debian"}: true, {Main: "http://a.example/debian", Security: "http://s.example/sec"}: false, {}: false,
+	} {
+		fakeMmdebstrap(t, "echo a root")
+		var got recorder
+		if _, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{Host: bakery.Host{Mirror: mirror}}).Bake(t.Context(), nil, &got); err != nil {
+			t.Fatal(err)
+		}
+		is := slices.ContainsFunc(got.events, func(e bakery.Event) bool {
+			return e.Kind == bakery.Note && strings.Contains(e.Text, "security updates are missing")
+		})
+		if is != noted {
+			t.Errorf("%+v: noted %t", mirror, is)
+		}
 	}
 }
 
