@@ -66,6 +66,9 @@ listed and left out unless --accept-risky names them.`,
 		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files, o.given = append(o.files, args[1:]...), cmd.Flags().Changed
+			if err := refuseEmpty(cmd, "hunks", o.hunks); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), args[0])
 		},
 	}

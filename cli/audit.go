@@ -59,7 +59,12 @@ detect that all files of a log were replaced.`,
   aibox audit --summary --since 7d
   aibox audit --since 2026-11-01 -o november.jsonl`,
 		ValidArgsFunction: a.complete.auditLogs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd, "kind", o.kinds); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVarP(&o.kinds, "kind", "k", nil, "show only events of these `KINDS` or types (comma-separated)")
@@ -169,7 +174,7 @@ func (f auditFilter) match(e auditlog.Event) bool {
 
 func (o *auditOptions) filter(now time.Time) (f auditFilter, err error) {
 	selection, unknown := audit.ParseSelection(o.kinds)
-	if unknown != "" || len(o.kinds) > 0 && o.kinds[0] == "" {
+	if unknown != "" {
 		return f, unknownKind(unknown)
 	}
 	f = auditFilter{kinds: selection, denied: o.denied}

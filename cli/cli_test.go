@@ -125,6 +125,10 @@ func TestAFlagWithAWrongValueSaysWhatItTakes(t *testing.T) {
 		"attach a b":                           "aibox attach takes one session id, not 2",
 		"completion tcsh":                      `unknown command "tcsh" for "aibox completion"`,
 		"run codex --prompt x --allow http://": `--allow: "http://" has no host`,
+		"accept 0dq4f --hunks=":                "--hunks has an empty value",
+		"accept 0dq4f --hunks 3f9c21,":         "--hunks has an empty value",
+		"diff 0dq4f --hunk= --patch":           "--hunk has an empty value",
+		"audit --kind=":                        "--kind has an empty value",
 	} {
 		a, _, _ := testApp(t)
 		if err := a.execute(t.Context(), strings.Fields(line)); err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage {

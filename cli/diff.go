@@ -51,6 +51,9 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
 		ValidArgsFunction: a.complete.sessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.contextGiven = args[1:], cmd.Flags().Changed("unified")
+			if err := refuseEmpty(cmd, "hunk", o.hunk); err != nil {
+				return err
+			}
 			return o.run(cmd.Context(), args[0])
 		},
 	}

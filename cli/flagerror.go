@@ -3,11 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"aibox/agents/spec"
 	"aibox/internal/amount"
+	"aibox/internal/fault"
 	"aibox/internal/spelling"
 
 	"github.com/spf13/cobra"
@@ -73,6 +75,16 @@ func flagError(err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue())
+}
+
+// refuseEmpty returns an error if a flag that takes a list was given without a word, or with an empty
+// one, as with a variable that is not set. An empty list must not select everything.
+func refuseEmpty(cmd *cobra.Command, flag string, words []string) error {
+	empty := func(word string) bool { return strings.TrimSpace(word) == "" }
+	if cmd.Flags().Changed(flag) && (len(words) == 0 || slices.ContainsFunc(words, empty)) {
+		return fault.New(fault.Usage, "--%s has an empty value", flag).Hint("leave out --%s to select everything", flag)
+	}
+	return nil
 }
 
 // explain names the values that the setting accepts: for a number or a duration their
