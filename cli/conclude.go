@@ -113,6 +113,11 @@ func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintln(i.err, i.verificationLine(*result.Verification))
 	}
 	fmt.Fprintf(i.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
+	if out.Accepted != nil && out.Accepted.Files == 0 {
+		i.printLeftOut(out.ID, out.Accepted.Left)
+		fmt.Fprintf(i.err, "%s nothing was accepted\n", t.warn("!"))
+		out.Accepted = nil // what comes next is the same as without --accept
+	}
 	switch {
 	case out.Accepted != nil && out.Accepted.Target == accept.ToWorktree:
 		i.printPlaced(out.Accepted)
