@@ -101,8 +101,10 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 		return Finding{Name: f.Name, State: Missing, Detail: "Docker has no runtime named runsc", Fix: SetupCommand}
 	}
 	if problems := runtimeProblems(ctx, runsc); len(problems) > 0 {
-		f.State, f.Detail = Missing, strings.Join(problems, "; ")
-		f.Fix, f.Replaces = SetupCommand, registration(runsc)
+		f.State, f.Detail, f.Fix = Missing, strings.Join(problems, "; "), SetupCommand
+		if !isOurs(runsc.Path) || len(runsc.Unsafe()) > 0 { // the setup installs its own program again
+			f.Replaces = registration(runsc)
+		}
 		return f
 	}
 	switch {
@@ -113,7 +115,7 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	default:
 		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GiB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
-	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // the setup adds missing parts to its own registration
+	if f.State != OK && !isOurs(runsc.Path) { // the setup adds missing parts to its own registration
 		f.Replaces = registration(runsc)
 	}
 	return f

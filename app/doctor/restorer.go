@@ -30,8 +30,7 @@ func snapshotFinding(info runtime.Info, path string) Finding {
 // restorerProblem returns why the program at path is not the one that the setup installs; ""
 // if it is. The setup makes the same checks (has_restorer_program in its script).
 func restorerProblem(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+	if !isProgram(path) {
 		return fmt.Sprintf("(%s) cannot be executed", termtext.Escape(path))
 	}
 	if why := writableByOthers(path); why != "" {
