@@ -100,7 +100,8 @@ func (o *runOptions) override(a *cli, runner *run.Runner, cmd *cobra.Command, re
 		request.Interactive = given.Interactive
 	}
 	if changed("agent") && given.Agent != request.Agent {
-		request.Agent, request.Options = given.Agent, nil
+		request.Agent, request.Options, request.Args = given.Agent, nil, nil
+		request.Settings.Delete("image") // it belongs to the other agent
 	}
 	if changed("prompt") || changed("prompt-file") {
 		request.Prompt = given.Prompt

@@ -91,6 +91,34 @@ func TestARerunAcceptsAnotherAgentATaskFileAndOtherArguments(t *testing.T) {
 	}
 }
 
+func TestARerunOfAnotherAgentHasNeitherTheArgumentsNorTheImageOfTheFirst(t *testing.T) {
+	a, _, errOut := testApp(t)
+	spec := wasRun(settingsOf(t, "", ""))
+	spec.Image, spec.Args = "mine/codex:2", []string{"-c", "x=y"}
+	keptSession(t, a, spec)
+	for line, want := range map[string][]string{
+		"":                                      {"run codex ", "--image=mine/codex:2", " -- -c x=y"},
+		"--agent codex":                         {"run codex ", "--image=mine/codex:2", " -- -c x=y"},
+		"--agent claude":                        {"run claude "},
+		"--agent claude --image=mine/both -- z": {"run claude ", "--image=mine/both", " -- z"},
+	} {
+		errOut.Reset()
+		err := a.execute(t.Context(), append([]string{"rerun", "0dq4f", "--detach", "--require-changes"}, strings.Fields(line)...))
+		if fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s gives %v", line, err)
+		}
+		said, _, _ := strings.Cut(errOut.String(), "\n")
+		for _, part := range want {
+			if !strings.Contains(said, part) {
+				t.Errorf("%s runs %s, without %q", line, said, part)
+			}
+		}
+		if len(want) == 1 && (strings.Contains(said, "--image") || strings.Contains(said, " -- ")) {
+			t.Errorf("%s runs %s", line, said)
+		}
+	}
+}
+
 func TestWhatCannotBeRunAgainIsAUsageFault(t *testing.T) {
 	a, _, _ := testApp(t)
 	keptSession(t, a, wasRun(settingsOf(t, "", "")))
