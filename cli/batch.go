@@ -146,7 +146,7 @@ func (b *batchRun) startDetached(ctx context.Context) error {
 // follow starts the sessions, waits for their ends and prints the results.
 func (b *batchRun) follow(ctx context.Context) error {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, endSignals(os.Interrupt)...)
 	defer signal.Stop(signals)
 	following, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)

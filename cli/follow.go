@@ -43,7 +43,7 @@ func (a *cli) followRun(ctx context.Context, service *manager.Manager, id sessio
 // followFrom is followRun from byte offset from of the output.
 func (a *cli) followFrom(ctx context.Context, service *manager.Manager, id session.ID, from int64, quiet bool) (session.Session, error) {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, endSignals(os.Interrupt)...)
 	defer signal.Stop(signals)
 	if ctx.Err() != nil {
 		signals <- syscall.SIGTERM // it arrived before Notify

@@ -17,7 +17,9 @@ import (
 )
 
 // passedSignals are passed on to a process that the user follows.
-var passedSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+func passedSignals() []os.Signal {
+	return endSignals(os.Interrupt, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+}
 
 // killingInterrupt is the ctrl-c that kills a process.
 const killingInterrupt = 3
@@ -73,7 +75,7 @@ type following struct {
 
 func (c *console) following(service *manager.Manager, id session.ID, in io.Reader) *following {
 	f := &following{service: service, id: id, in: in, printer: c.processPrinter(), signals: make(chan os.Signal, 4)}
-	signal.Notify(f.signals, passedSignals...)
+	signal.Notify(f.signals, passedSignals()...)
 	// Go would end this program before end could hang up the process.
 	signal.Ignore(syscall.SIGPIPE)
 	return f

@@ -79,7 +79,7 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 		defer func() { _ = term.Restore(int(c.in.Fd()), before) }()
 	}
 	ends := make(chan os.Signal, 1)
-	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(ends, endSignals()...)
 	defer signal.Stop(ends)
 
 	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the user's own choice; the user's keys end it

@@ -182,7 +182,7 @@ func (o *sandboxExecOptions) follow(ctx context.Context, c *client.Client, r *ai
 		switch e := event.GetEvent().(type) {
 		case *aiboxv1.ProcessEvent_Started:
 			number = e.Started.GetProcessId()
-			signal.Notify(signals, passedSignals...)
+			signal.Notify(signals, passedSignals()...)
 			if !stop() {
 				_ = c.Signal(context.WithoutCancel(ctx), r.GetSandboxId(), number, int32(syscall.SIGTERM))
 				cancel()

@@ -7,11 +7,21 @@ import (
 	"syscall"
 )
 
+// endSignals are the signals that ask aibox to end, except for ctrl-c, and then the signals in more. SIGHUP is
+// not among them if the program was started with it ignored, as nohup does: Notify would receive it again.
+func endSignals(more ...os.Signal) []os.Signal {
+	signals := []os.Signal{syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return append(signals, more...)
+}
+
 // untilSignal returns a context that ends at the first signal that asks aibox to end, except for
 // ctrl-c during ignoreInterrupts. It is for the whole program, and is never stopped: the process ends
 // next, and each signal would need two switches of threads.
 func (c *console) untilSignal(ctx context.Context) context.Context {
-	ctx, _ = signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, _ = signal.NotifyContext(ctx, endSignals()...)
 	ctx, cancel := context.WithCancel(ctx)
 	c.interrupts = make(chan os.Signal, 1)
 	signal.Notify(c.interrupts, os.Interrupt)
@@ -25,7 +35,7 @@ func (c *console) untilSignal(ctx context.Context) context.Context {
 // untilNextSignal calls do with a context that has not ended even if ctx has, and that ends at the next
 // signal that asks aibox to end.
 func untilNextSignal(ctx context.Context, do func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), endSignals(os.Interrupt)...)
 	defer stop()
 	return interrupted(ctx, do(ctx))
 }

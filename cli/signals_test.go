@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -29,5 +30,29 @@ func TestTheNextSignalEndsTheEndOfARun(t *testing.T) {
 	})
 	if fault.KindOf(err) != fault.Interrupted {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+// nohup starts a program with SIGHUP ignored, so that it survives the end of the terminal.
+func TestAnIgnoredHangUpStaysIgnored(t *testing.T) {
+	for _, ignored := range []bool{false, true} {
+		if ignored {
+			signal.Ignore(syscall.SIGHUP)
+			defer signal.Reset(syscall.SIGHUP)
+		}
+		err := untilNextSignal(t.Context(), func(context.Context) error {
+			if signal.Ignored(syscall.SIGHUP) != ignored {
+				t.Errorf("at the end of a run, with SIGHUP ignored %t before, it is ignored %t", ignored, !ignored)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		for name, signals := range map[string][]os.Signal{"end a command": endSignals(), "are passed on": passedSignals()} {
+			if slices.Contains(signals, os.Signal(syscall.SIGHUP)) == ignored {
+				t.Errorf("with SIGHUP ignored %t before, %v %s", ignored, signals, name)
+			}
+		}
 	}
 }

@@ -33,7 +33,7 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 		return err
 	}
 	// ctrl-c is a key here, and belongs to a command while one has the terminal.
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), endSignals()...)
 	defer stop()
 	runs, err := a.newRuns(service)
 	if err != nil {

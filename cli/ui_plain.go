@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"syscall"
 
 	"aibox/app/run"
 	"aibox/ui/plain"
@@ -26,7 +25,7 @@ func (a *cli) plainUI(ctx context.Context) error {
 		return err
 	}
 	// ctrl-c leaves at a question, and belongs to a command while one runs.
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), endSignals()...)
 	defer stop()
 	host := uiHost{a}
 	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: host.inLines, Run: host.runInLines})
