@@ -63,6 +63,9 @@ readonly NEEDED=(
 	"jq jq" "curl curl"
 )
 
+# The units of the packages of dockerd. Rootless Docker needs none of them.
+readonly ROOT_UNITS=(docker.service docker.socket containerd.service)
+
 # Later items depend on earlier ones.
 readonly ITEMS=(
 	packages user subordinate_ids devices bridge_filter delegation linger runtime_dir apparmor
@@ -80,6 +83,7 @@ readonly PASSED_GO_ENV=(GOPROXY GOFLAGS GONOSUMDB GOSUMDB GONOPROXY GOPRIVATE GO
 root='' # prefix of all system paths; only tests set it
 check=no uninstall=no purge=no yes=no replace_runtime=no
 user='' uid='' home='' runtime_dir='' socket='' others='' scratch=''
+held_units=() # by hold_units
 user_env=() packages=() command=()
 
 usage() {
@@ -127,7 +131,7 @@ main() {
 	parse "$@"
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 	scratch=$(mktemp -d)
-	trap 'rm -rf "$scratch"' EXIT
+	trap leave EXIT
 	trap 'report_error "$LINENO" "$BASH_COMMAND"' ERR
 	check_platform
 	choose_user
@@ -200,6 +204,12 @@ uninstall() {
 }
 
 # --- messages ----------------------------------------------------------------
+
+# leave: cleans up at the end of the script, however it ends.
+leave() {
+	release_units
+	rm -rf "$scratch"
+}
 
 step() { printf '==> %s\n' "$*" >&2; }
 note() { printf '    %s\n' "$*" >&2; }
@@ -460,34 +470,73 @@ available_package() {
 # has_candidate PACKAGE: can apt install it?
 has_candidate() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
+# new_units: prints the units that come with dockerd. A unit that exists belongs to others, such as the
+# containerd of a Kubernetes node.
+new_units() {
+	local unit
+	has_systemd && ! command -v dockerd >/dev/null || return 0
+	for unit in "${ROOT_UNITS[@]}"; do
+		has_root_unit "$unit" || echo "$unit"
+	done
+}
+
+# has_root_unit UNIT: does the systemd of the system have this unit?
+has_root_unit() {
+	local dir
+	for dir in etc usr/local/lib usr/lib lib; do
+		[[ ! -e $root/$dir/systemd/system/$1 ]] || return 0
+	done
+	return 1
+}
+
+# hold_units [UNIT…]: keeps packages that are being installed from starting their units. A root daemon would
+# set up a bridge and forwarding. The masks do not survive a reboot.
+hold_units() {
+	(($#)) || return 0
+	held_units=("$@")
+	as_root systemctl mask --runtime "$@" >/dev/null 2>&1 || true
+}
+
+# release_units: ends hold_units. The units can be started, but do not start at boot.
+release_units() {
+	local unit
+	((${#held_units[@]})) || return 0
+	note "disabling ${held_units[*]}, which rootless Docker does not need"
+	as_root systemctl unmask --runtime "${held_units[@]}" >/dev/null 2>&1 || true
+	for unit in "${held_units[@]}"; do
+		as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true
+	done
+	held_units=()
+}
+
 need_packages() {
-	local missing
+	local missing units
 	missing=$(missing_packages | sort -u | xargs)
 	if [[ -z $missing ]]; then
 		return
 	elif command -v apt-get >/dev/null; then
-		echo "apt-get install --no-install-recommends $missing"
+		echo "apt-get install --no-install-recommends --no-remove $missing"
+		units=$(new_units | xargs)
+		[[ -z $units ]] || echo "systemctl disable $units"
 	else
 		echo "by hand: install these packages (the names are Debian's): $missing"
 	fi
 }
 
 make_packages() {
-	local missing new_docker=yes
+	local missing units
 	mapfile -t missing < <(missing_packages | sort -u)
 	command -v apt-get >/dev/null ||
 		die "packages are missing, and $(os_release PRETTY_NAME) has no apt-get to install them: ${missing[*]}" \
 			"install them with this system's package manager (the names are Debian's), then run this again"
-	! command -v dockerd >/dev/null || new_docker=no
+	mapfile -t units < <(new_units)
 	finish_packages
 	quietly "cannot update the package lists" "check the network and /etc/apt/sources.list*, then: apt-get update" \
 		as_root apt-get -o DPkg::Lock::Timeout=300 update
 	mapfile -t missing < <(missing_packages | sort -u)
+	hold_units "${units[@]}"
 	install_packages "${missing[@]}"
-	if [[ $new_docker == yes ]] && has_systemd; then
-		note "disabling the root daemon of the package; rootless Docker does not need it"
-		as_root systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1 || true
-	fi
+	release_units
 }
 
 # finish_packages: completes an installation that was killed; apt-get refuses to work before.
@@ -509,7 +558,7 @@ install_packages() {
 	# Without systemd, RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon.
 	quietly "apt-get cannot install $*" "apt-get install $*" \
 		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove "$@"
 	for name in "$@"; do record package "$name"; done
 }
 

@@ -57,6 +57,50 @@ func TestAnInterruptedInstallationIsCompletedBeforeApt(t *testing.T) {
 	}
 }
 
+// withoutDockerd hides the dockerd of this machine.
+const withoutDockerd = "command() { [[ ${*: -1} != dockerd ]] && builtin command \"$@\"; }\nmissing_packages() { echo docker.io; }\nhas_candidate() { true; }\nrecord() { true; }\n"
+
+func TestOnlyUnitsThatComeWithThePackagesAreDisabled(t *testing.T) {
+	programs := map[string]string{"run/systemd/system/.keep": ""}
+	for _, name := range []string{"apt-get", "systemctl"} {
+		programs["bin/"+name] = "#!/bin/sh\necho \"" + name + " $*\" >>\"$calls\"\ncase \"$*\" in *install*) exit ${failed:-0} ;; esac\n"
+	}
+	const install = "export calls=$root/calls\n" + withoutDockerd + "trap leave EXIT\nmake_packages"
+	for name, c := range map[string]struct{ unit, units string }{
+		"none before":                     {"", "docker.service docker.socket containerd.service"},
+		"the containerd of Kubernetes":    {"usr/lib/systemd/system/containerd.service", "docker.service docker.socket"},
+		"a containerd without a package":  {"usr/local/lib/systemd/system/containerd.service", "docker.service docker.socket"},
+		"a socket of the administrator's": {"etc/systemd/system/docker.socket", "docker.service containerd.service"},
+	} {
+		m := newMachine(t, programs)
+		if c.unit != "" {
+			m.write(c.unit, "")
+		}
+		if got, want := m.must(withoutDockerd+"need_packages"), "apt-get install --no-install-recommends --no-remove docker.io\nsystemctl disable "+c.units; got != want {
+			t.Errorf("%s: needs %q, not %q", name, got, want)
+		}
+		after := "systemctl mask --runtime " + c.units + "\napt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove docker.io\n" +
+			"systemctl unmask --runtime " + c.units + "\nsystemctl disable --now " + strings.ReplaceAll(c.units, " ", "\nsystemctl disable --now ") + "\n"
+		for _, failed := range []string{"0", "100"} {
+			m.write("calls", "")
+			if got := m.run("export failed=" + failed + "\n" + install); (got.code == 0) != (failed == "0") {
+				t.Errorf("%s: apt-get exits with %s, and the setup with %d: %s", name, failed, got.code, got.err)
+			}
+			if _, calls, _ := strings.Cut(m.read("calls"), " update\n"); calls != after {
+				t.Errorf("%s: apt-get exits with %s, and the calls are\n%s\nnot\n%s", name, failed, calls, after)
+			}
+			m.write("tmp/.keep", "")
+		}
+	}
+}
+
+func TestAnExistingDockerdKeepsItsUnits(t *testing.T) {
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "bin/dockerd": "#!/bin/sh\n"})
+	if got := m.must("missing_packages() { echo uidmap; }\nneed_packages"); got != "apt-get install --no-install-recommends --no-remove uidmap" {
+		t.Errorf("needs %q", got)
+	}
+}
+
 func TestAppArmorGetsAProfileForRootlesskitAndKeepsItsRestriction(t *testing.T) {
 	m := newMachine(t, map[string]string{restricted: "1\n", "etc/apparmor.d/other": "profile other /usr/bin/other {\n}\n"})
 	kit := m.root + "/bin/rootlesskit"
