@@ -224,8 +224,11 @@ func TestOtherUsersAreFoundByTheirDaemonsSettings(t *testing.T) {
 	m := newMachine(t, nil)
 	m.write("home/bob/.config/docker/daemon.json", `{"runtimes": {"runsc": {"path": "`+m.root+`/`+runsc+`"}}}`)
 	m.write("home/cid/.config/docker/daemon.json", `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`)
-	m.write("bin/getent", "#!/bin/sh\nfor n in ann bob cid; do echo \"$n:x:4242:4242::"+m.root+"/home/$n:/bin/sh\"; done\n")
-	if got := m.must("other_users"); got != "bob" {
+	m.write("home/dan/.config/docker/.keep", "")
+	m.write("bin/getent", "#!/bin/sh\nfor n in ann bob cid dan; do echo \"$n:x:4242:4242::"+m.root+"/home/$n:/bin/sh\"; done\n")
+	// Dan's is a pipe. The test holds it open, so that a script that reads it does not wait.
+	const pipe = `pipe=$root/home/dan/.config/docker/daemon.json; mkfifo "$pipe"; exec 7<>"$pipe"; cat "$root/home/bob/.config/docker/daemon.json" >&7; echo >&7` + "\n"
+	if got := m.must(pipe + "other_users"); got != "bob" {
 		t.Errorf("found %q", got)
 	}
 }
