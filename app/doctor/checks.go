@@ -131,17 +131,17 @@ func (d *Doctor) dockerChecks(system bool) []Check {
 			return []Finding{daemonFinding(info, err, system)}
 		}},
 		with("gVisor (runsc)", Docker, func(ctx context.Context, info runtime.Info) []Finding {
-			return []Finding{runscFinding(ctx, info)}
+			return []Finding{runscFinding(ctx, info, system)}
 		}),
 		with("snapshots of sandboxes", Docker, func(_ context.Context, info runtime.Info) []Finding {
 			if _, ok := info.Find("runsc"); !ok {
 				return nil // the daemon's own finding reports that
 			}
 			restorer, _ := info.Find(runtime.RestorerName)
-			return []Finding{snapshotFinding(info, restorer.Path)}
+			return []Finding{snapshotFinding(info, restorer.Path, system)}
 		}),
 		with("network guard", Docker, func(ctx context.Context, _ runtime.Info) []Finding {
-			return []Finding{d.guardFinding(ctx)}
+			return []Finding{d.guardFinding(ctx, system)}
 		}),
 		with("images", Images, func(ctx context.Context, _ runtime.Info) []Finding {
 			return d.imageFindings(ctx)

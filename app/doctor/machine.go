@@ -56,7 +56,7 @@ func (m machine) bridgeFilter() Finding {
 	f := Finding{Name: "bridge filter", State: OK, Detail: "the kernel has br_netfilter"}
 	switch {
 	case !m.exists("proc/sys/net/bridge"):
-		f.State, f.Detail, f.Fix = Missing, "the kernel module br_netfilter is not loaded", SetupCommand
+		f.State, f.Detail, f.Fix = Missing, "the kernel module br_netfilter is not loaded", fixBySetup(m.system, "sudo modprobe br_netfilter")
 	case !m.system && m.exists("run/systemd/system") && !m.loadsBridgeFilter(): // the system's dockerd loads it itself
 		f.State, f.Detail, f.Fix = Warning, "the kernel module br_netfilter is not loaded at the next boot", SetupCommand
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,8 @@ func dockerFix(err error, system bool) string {
 	switch {
 	case system && errors.Is(err, fs.ErrPermission):
 		return fixOf(err, "let your user use the Docker socket")
+	case system && slices.Contains(fault.Hints(err), runtime.SystemRegistration):
+		return runtime.SystemRegistration
 	case system:
 		return "sudo systemctl start docker"
 	case host == "" || host == "unix://"+filepath.Join(runtimeDir(), "docker.sock"):
@@ -94,14 +97,27 @@ func runtimeDir() string {
 	return filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 }
 
-func runscFinding(ctx context.Context, info runtime.Info) Finding {
+// fixBySetup returns SetupCommand, or step if sandboxes use the system's Docker, which the setup does not
+// change.
+func fixBySetup(system bool, step string) string {
+	if system {
+		return step
+	}
+	return SetupCommand
+}
+
+func runscFinding(ctx context.Context, info runtime.Info, system bool) Finding {
 	f := Finding{Name: "gVisor (runsc)", State: OK}
+	fix := fixBySetup(system, runtime.SystemRegistration)
 	runsc, ok := info.Find("runsc")
 	if !ok {
-		return Finding{Name: f.Name, State: Missing, Detail: "Docker has no runtime named runsc", Fix: SetupCommand}
+		return Finding{Name: f.Name, State: Missing, Detail: "Docker has no runtime named runsc", Fix: fix}
 	}
 	if problems := runtimeProblems(ctx, runsc); len(problems) > 0 {
-		f.State, f.Detail, f.Fix = Missing, strings.Join(problems, "; "), SetupCommand
+		f.State, f.Detail, f.Fix = Missing, strings.Join(problems, "; "), fix
+		if system {
+			return f
+		}
 		if !isOurs(runsc.Path) || len(runsc.Unsafe()) > 0 { // the setup installs its own program again
 			f.Replaces = registration(runsc)
 		}
@@ -109,13 +125,13 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Fix = Missing, "sandboxes write their files to Docker's disk", SetupCommand
+		f.State, f.Detail, f.Fix = Missing, "sandboxes write their files to Docker's disk", fix
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Fix = Missing, "writes outside the workspace are not limited", SetupCommand
+		f.State, f.Detail, f.Fix = Missing, "writes outside the workspace are not limited", fix
 	default:
 		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GiB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
-	if f.State != OK && !isOurs(runsc.Path) { // the setup adds missing parts to its own registration
+	if f.State != OK && !system && !isOurs(runsc.Path) { // the setup adds missing parts to its own registration
 		f.Replaces = registration(runsc)
 	}
 	return f
@@ -126,12 +142,12 @@ func registration(r runtime.Runtime) string {
 	return shellquote.Join(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
-func (d *Doctor) guardFinding(ctx context.Context) Finding {
+func (d *Doctor) guardFinding(ctx context.Context, system bool) Finding {
 	f := Finding{Name: "network guard", State: OK}
 	guard, err := d.sources.Guard(ctx)
 	switch {
 	case err != nil:
-		f.State, f.Detail, f.Fix = Missing, err.Error(), SetupCommand
+		f.State, f.Detail, f.Fix = Missing, err.Error(), fixBySetup(system, fixOf(err, "check that Docker and iptables work"))
 	case !guard.Up:
 		f.Detail = "not active; starting a session activates it"
 	default:

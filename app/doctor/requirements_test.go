@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"aibox/bakery"
 	"aibox/config"
@@ -56,4 +58,41 @@ func TestSettingsThatBuildsOfImagesDoNotGetAreReported(t *testing.T) {
 	if len(found) != 2 || found[0].Detail != note || found[0].State != Warning || found[0].Image != "" {
 		t.Errorf("%+v", found)
 	}
+}
+
+func TestNothingIsFixedByTheSetupForTheSystemsDocker(t *testing.T) {
+	escape := runtime.Runtime{Name: "runsc", Path: "/nowhere/runsc", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
+	unlimited := runtime.Runtime{Name: "runsc", Path: aProgram(t), Overlay: true}
+	onDisk := runtime.Runtime{Name: "runsc", Path: aProgram(t)}
+	noRuntime := fault.New(fault.Environment, "no runtime").Hint(runtime.SystemRegistration)
+	for want, found := range map[string][]Finding{
+		"/etc/docker/daemon.json": {
+			daemonFinding(runtime.Info{}, noRuntime, true),
+			runscFinding(t.Context(), runtime.Info{}, true),
+			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{escape}}, true),
+			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{unlimited}}, true),
+			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{onDisk}}, true),
+		},
+		"use rootless Docker": {snapshotFinding(runtime.Info{}, "", true)},
+		"load it": {New(Sources{Guard: func(context.Context) (Guard, error) {
+			return Guard{}, fault.New(fault.Environment, "no table").Hint("load it")
+		}}).guardFinding(t.Context(), true)},
+		"sudo modprobe br_netfilter": {machine{files: fstest.MapFS{}, system: true}.bridgeFilter()},
+	} {
+		for _, f := range found {
+			if f.State == OK || f.FixedBySetup() || f.Replaces != "" || !strings.Contains(f.Fix, want) {
+				t.Errorf("not fixed by %q: %+v", want, f)
+			}
+		}
+	}
+}
+
+// aProgram returns a new enough runsc.
+func aProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "runsc")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho runsc version release-20991231.0\n"), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return path
 }

@@ -16,13 +16,14 @@ import (
 var restorerProgram = lazyregexp.New(`(?s)\nrestorer_program\(\) \{\n\tcat <<'EOF'\n(.*?\n)EOF\n`)
 
 // snapshotFinding checks the runtime that restores sandboxes from snapshots, and its
-// program at path.
-func snapshotFinding(info runtime.Info, path string) Finding {
+// program at path. The setup registers it only with rootless Docker.
+func snapshotFinding(info runtime.Info, path string, system bool) Finding {
+	fix := fixBySetup(system, runtime.RestorerNeedsRootless)
 	f := Finding{Name: "snapshots of sandboxes", State: OK, Detail: "Docker has the runtime " + runtime.RestorerName}
 	if err := info.CheckRestorer("runsc"); err != nil {
-		f.State, f.Detail, f.Fix = Warning, err.Error(), SetupCommand
+		f.State, f.Detail, f.Fix = Warning, err.Error(), fix
 	} else if why := restorerProblem(path); why != "" {
-		f.State, f.Detail, f.Fix = Warning, "the program that restores sandboxes "+why, SetupCommand
+		f.State, f.Detail, f.Fix = Warning, "the program that restores sandboxes "+why, fix
 	}
 	return f
 }

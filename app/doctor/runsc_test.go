@@ -39,7 +39,7 @@ func TestDoctorReportsTheProblemsOfARegisteredRuntime(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := runtime.Runtime{Name: "runsc", Path: path, Args: append([]string{"--ignore-cgroups", "--overlay2=root:self,size=1g"}, test.args...), Overlay: true, OverlaySize: 1 << 30}
-			f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}})
+			f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}, false)
 			if (f.State == OK) != (test.want == "") || !strings.Contains(f.Detail, test.want) || strings.Contains(f.Detail, "\x1b") {
 				t.Errorf("found %+v", f)
 			}
@@ -49,7 +49,7 @@ func TestDoctorReportsTheProblemsOfARegisteredRuntime(t *testing.T) {
 
 func TestTheArgumentsOfTheSetupsOwnRuntimeAreChecked(t *testing.T) {
 	r := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-release-1", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
-	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}); f.State == OK || !strings.Contains(f.Detail, "--network=host") {
+	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}, false); f.State == OK || !strings.Contains(f.Detail, "--network=host") {
 		t.Errorf("found %+v", f)
 	}
 }
@@ -90,7 +90,7 @@ func TestTheSetupsOwnProgramIsTheOneOfThisVersion(t *testing.T) {
 func TestAnUnknownProgramInTheSetupsFolderIsReported(t *testing.T) {
 	for _, path := range []string{setupDir + "runsc-release-20200101.0", setupDir + "../../../../nowhere/runsc"} {
 		r := runtime.Runtime{Name: "runsc", Path: path, Overlay: true, OverlaySize: 1 << 30}
-		f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}})
+		f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}, false)
 		if !f.FixedBySetup() || !strings.Contains(f.Detail, "cannot be executed") || (f.Replaces == "") != isOurs(path) {
 			t.Errorf("%s: found %+v", path, f)
 		}

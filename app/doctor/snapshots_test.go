@@ -33,13 +33,13 @@ func installedRestorer(t *testing.T) string {
 func TestAMissingRuntimeForRestoringIsReportedWithItsFix(t *testing.T) {
 	program := installedRestorer(t)
 	info := runtime.Info{Runtimes: []runtime.Runtime{{Name: "runsc", Path: "/opt/runsc", Args: []string{"--ignore-cgroups"}}}}
-	if f := snapshotFinding(info, program); f.State != Warning || !f.FixedBySetup() {
+	if f := snapshotFinding(info, program, false); f.State != Warning || !f.FixedBySetup() {
 		t.Errorf("without it: %+v", f)
 	}
 	info.Runtimes = append(info.Runtimes, runtime.Runtime{
 		Name: runtime.RestorerName, Path: setupDir + "runsc-restore", Args: []string{"--aibox-runsc=/opt/runsc", "--ignore-cgroups"},
 	})
-	if f := snapshotFinding(info, program); f.State != OK {
+	if f := snapshotFinding(info, program, false); f.State != OK {
 		t.Errorf("with it: %+v", f)
 	}
 }
@@ -54,13 +54,13 @@ func TestAnotherProgramThatRestoresIsReported(t *testing.T) {
 		"none":                        os.Remove,
 	} {
 		path := installedRestorer(t)
-		if f := snapshotFinding(info, path); f.State != OK {
+		if f := snapshotFinding(info, path, false); f.State != OK {
 			t.Fatalf("the setup's own: %+v", f)
 		}
 		if err := change(path); err != nil {
 			t.Fatal(err)
 		}
-		if f := snapshotFinding(info, path); f.State != Warning || !f.FixedBySetup() {
+		if f := snapshotFinding(info, path, false); f.State != Warning || !f.FixedBySetup() {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -58,9 +58,11 @@ func (b *Backend) accept(info runtime.Info) error {
 			Hint("use the root daemon all the same: --rootful")
 	}
 	if _, ok := info.Find(b.runtime); !ok {
-		return fault.New(fault.Environment, "the Docker daemon has no runtime %q, so nothing would be sandboxed by gVisor", b.runtime).
-			Hint(setupHint).
-			Hint("`aibox doctor` checks Docker and runsc")
+		missing := fault.New(fault.Environment, "the Docker daemon has no runtime %q, so nothing would be sandboxed by gVisor", b.runtime)
+		if b.rootful {
+			return missing.Hint(runtime.SystemRegistration).Hint(ownDockerHint)
+		}
+		return missing.Hint(setupHint).Hint("`aibox doctor` checks Docker and runsc")
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func TestNothingIsRestoredWithoutTheRuntimeForThat(t *testing.T) {
 		_, err = b.Create(t.Context(), spec)
 		refused(t, err, "restores sandboxes")
 		refused(t, (&sandbox{backend: b, api: b.api}).Checkpoint(t.Context(), t.TempDir()), "restores sandboxes")
-		if hints := fault.Hints(err); !strings.Contains(strings.Join(hints, " "), "aibox doctor --fix") {
+		if hints := fault.Hints(err); len(hints) != 1 || hints[0] != runtime.RestorerNeedsRootless {
 			t.Errorf("%s: the hints are %q", name, hints)
 		}
 	}
