@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +25,31 @@ func TestEveryKindHasItsDocumentedExitCode(t *testing.T) {
 	}
 	if len(kinds) != len(want) {
 		t.Errorf("%d kinds, %d codes", len(kinds), len(want))
+	}
+}
+
+func TestTheReadmeListsEveryKindWithItsExitCode(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(readme), "\n`kind` is ")
+	text, _, ended := strings.Cut(text, "`hints`")
+	if !found || !ended {
+		t.Fatal("the README does not say what kind is")
+	}
+	documented := map[string]int{}
+	for _, group := range regexp.MustCompile(`([^()]+)\((?:exit code )?([0-9]+)\)`).FindAllStringSubmatch(text, -1) {
+		for _, name := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(group[1], -1) {
+			documented[name[1]], _ = strconv.Atoi(group[2])
+		}
+	}
+	want := map[string]int{}
+	for _, kind := range kinds {
+		want[kind.String()] = kind.ExitCode()
+	}
+	if !maps.Equal(documented, want) {
+		t.Errorf("the README has %v, and the kinds are %v", documented, want)
 	}
 }
 
