@@ -211,12 +211,10 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 		return fault.New(fault.Usage, "the selected changes of %s are already accepted", found.ID).
 			Hint("`aibox diff %s` shows its changes", found.ID)
 	}
-	if err == nil && o.delivered != nil {
-		err = o.delivered()
-	}
 	if err != nil {
 		return err
 	}
+	o.removeDraft()
 	if err := o.printAccepted(found, accepted); err != nil {
 		return err
 	}
@@ -226,6 +224,17 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 func nothingToAccept(id session.ID) error {
 	return fault.New(fault.Usage, "%s changed nothing, so there is nothing to accept", id).
 		Hint("`aibox logs %s` shows the agent's output", id)
+}
+
+// removeDraft removes the decisions of an interactive review, after they were delivered. It only warns if it
+// cannot, because the delivery has succeeded.
+func (o *acceptOptions) removeDraft() {
+	if o.delivered == nil {
+		return
+	}
+	if err := o.delivered(); err != nil {
+		fmt.Fprintf(o.err, "%s your decisions are still stored: %s\n", o.errTerm.warn("!"), notice(err.Error()))
+	}
 }
 
 // printAccepted prints where the work was delivered, and the files that were left out.

@@ -69,3 +69,13 @@ func TestAnInterruptedPromptContinuesAfterTheLastAnswer(t *testing.T) {
 		t.Errorf("after no, not everything is asked about:\n%s", text)
 	}
 }
+
+// A script would take the accept for failed, and repeat it.
+func TestADraftThatCannotBeRemovedDoesNotFailTheDelivery(t *testing.T) {
+	a, out, errOut := testApp(t)
+	o := acceptOptions{cli: a, delivered: func() error { return errors.New("no space is left") }}
+	o.removeDraft()
+	if got := errOut.String(); got != "! your decisions are still stored: no space is left\n" || out.Len() > 0 {
+		t.Errorf("it printed %q and %q", out, got)
+	}
+}
