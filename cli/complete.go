@@ -283,7 +283,7 @@ func (c completer) batches(*cobra.Command, []string, string) ([]string, cobra.Sh
 	summaries, _ := service.Summaries()
 	var words []string
 	for _, s := range slices.Backward(summaries) {
-		if word := string(s.Batch) + "\t" + firstLine(s.Task, 40); s.Batch != "" && !slices.Contains(words, word) {
+		if word := string(s.Batch) + "\t" + termtext.Escape(firstLine(s.Task, 40)); s.Batch != "" && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}

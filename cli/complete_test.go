@@ -58,6 +58,17 @@ func TestIDsOfSessionsAreCompletedWhereTheyFit(t *testing.T) {
 	}
 }
 
+func TestTasksAreCompletedWithoutControlSequences(t *testing.T) {
+	run := volumeApp(t)
+	a, _, _ := testAppAt(t)
+	keptSession(t, a, session.Spec{Agent: "codex", Batch: "b-0dq4f", Prompt: "mend \x1b]52;c;aGk=\a"})
+	for _, line := range []string{"compare b", "ls --batch b", "diff 0"} {
+		if out, _, err := run("__complete " + line); err != nil || !strings.Contains(out, "0dq4f") || !strings.Contains(out, "mend ") || strings.ContainsAny(out, "\x1b\a") {
+			t.Errorf("%s: %q, %v", line, out, err)
+		}
+	}
+}
+
 func TestValuesOfFlagsAreCompleted(t *testing.T) {
 	run := volumeApp(t)
 	t.Setenv("AIBOX_TEST_NAME", "1")
