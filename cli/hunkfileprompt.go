@@ -82,7 +82,7 @@ func (f *filePrompt) answer(ctx context.Context, typed string) (done bool, err e
 	if strings.EqualFold(typed, "yes") {
 		return f.decide(decision.Accepted, true)
 	}
-	if len(typed) > 1 && !strings.Contains("g/crl", key) {
+	if len(typed) > 1 && !takesText(typed) {
 		f.rejectAnswer(typed)
 		return false, nil
 	}
@@ -119,6 +119,12 @@ func (f *filePrompt) answer(ctx context.Context, typed string) (done bool, err e
 		f.rejectAnswer(typed)
 	}
 	return false, err
+}
+
+// takesText reports whether an answer of more than its key is one: text after a blank, so that a word is not
+// taken for its first letter, or what to search or go to.
+func takesText(typed string) bool {
+	return strings.Contains("g/", typed[:1]) || strings.Contains("crl", typed[:1]) && strings.ContainsAny(typed[1:2], " \t")
 }
 
 func (f *filePrompt) rejectAnswer(typed string) {

@@ -148,6 +148,21 @@ func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestAWordIsNotTakenForItsFirstLetter(t *testing.T) {
+	a := ask(t, threeFiles()[1:2], "cancel\nreject\nlater\nc\tkept\ny\n")
+	if diff := cmp.Diff([]feedback.Comment{{Hunk: "b1", Text: "kept"}}, a.comments); diff != "" || len(a.draft.Rejections()) > 0 || a.err != nil {
+		t.Errorf("comments (-want +got):\n%s\nrejections %v, %v", diff, a.draft.Rejections(), a.err)
+	}
+	if !slices.Equal(a.choice.Hunks, []string{"b1"}) {
+		t.Errorf("chosen %+v", a.choice)
+	}
+	for _, word := range []string{"cancel", "reject", "later"} {
+		if !strings.Contains(a.out.String(), word+" is not an answer here; ? lists the answers") {
+			t.Errorf("%s is taken for an answer:\n%s", word, a.out.String())
+		}
+	}
+}
+
 func TestSingleLinesAreChosenByNumber(t *testing.T) {
 	a := ask(t, threeFiles()[:1], "l 9\nl\n2\nl 1,4\nn\n")
 	if a.err != nil || !slices.Equal(a.choice.Hunks, []string{"a1:2", "a2:1", "a2:4"}) {
