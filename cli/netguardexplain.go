@@ -112,7 +112,7 @@ func (o *explainOptions) policy(ctx context.Context, args []string) (session.Spe
 		launched, err := o.runner(service).ResolveNetwork(o.request)
 		return launched, nil, "", err
 	}
-	if len(o.request.Settings.Keys()) > 0 || o.request.Agent != "" {
+	if len(o.request.Settings.Keys()) > 0 || o.request.Agent != "" || o.request.Repository != "" {
 		return session.Spec{}, nil, "", fault.New(fault.Usage, "a session has its own policy, so flags have no effect on it").
 			Hint("drop the session id, or the flags")
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"aibox/app/run"
 	"aibox/internal/fault"
@@ -42,6 +43,17 @@ func TestExplainNamesTheEntryThatDecidesAndTheCommandThatAllows(t *testing.T) {
 		a, _, _ := testApp(t)
 		if err := a.execute(t.Context(), append([]string{"netguard", "explain"}, strings.Fields(line)...)); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+func TestTheFlagsOfARunHaveNoEffectOnTheExplanationOfASession(t *testing.T) {
+	for _, flag := range []string{"--allow=example.org", "--agent=codex", "--repo=/elsewhere"} {
+		a, _, _ := testApp(t)
+		storedSession(t, "0dq4f-shell", time.Now())
+		err := a.execute(t.Context(), []string{"netguard", "explain", "example.org", "0dq4f", flag})
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "flags have no effect") {
+			t.Errorf("%s: %v", flag, err)
 		}
 	}
 }
