@@ -123,8 +123,8 @@ func TestTokensAndTenantsAreCompleted(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if _, _, err := run("token revoke " + id); err != nil {
-		t.Fatal(err)
+	if out, _, err := run("token revoke none " + id + " neither"); out != id+"\n" || err == nil || !strings.Contains(err.Error(), "neither") {
+		t.Fatalf("revoking one of three printed %q, %v", out, err)
 	}
 	if got := completed(t, run, "token revoke "+id[:1]); got != ":4" {
 		t.Errorf("a revoked token: %q", got)

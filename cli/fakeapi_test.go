@@ -55,7 +55,8 @@ func serveFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-// fakeSandboxes is the service Sandboxes of a fakeAPI. A sandbox named stuck cannot be destroyed.
+// fakeSandboxes is the service Sandboxes of a fakeAPI. A sandbox named stuck cannot be destroyed,
+// and a snapshot named kept cannot be deleted.
 type fakeSandboxes struct {
 	aiboxv1connect.UnimplementedSandboxesHandler
 	api *fakeAPI
@@ -72,6 +73,17 @@ func (s fakeSandboxes) List(_ context.Context, r *connect.Request[aiboxv1.ListSa
 
 func (fakeSandboxes) Snapshot(context.Context, *connect.Request[aiboxv1.SnapshotSandboxRequest]) (*connect.Response[aiboxv1.Snapshot], error) {
 	return connect.NewResponse(&aiboxv1.Snapshot{SnapshotId: "kept"}), nil
+}
+
+func (fakeSandboxes) ListSnapshots(context.Context, *connect.Request[aiboxv1.ListSnapshotsRequest]) (*connect.Response[aiboxv1.ListSnapshotsResponse], error) {
+	return connect.NewResponse(&aiboxv1.ListSnapshotsResponse{Snapshots: []*aiboxv1.Snapshot{{SnapshotId: "snap-7d2k"}}}), nil
+}
+
+func (fakeSandboxes) DeleteSnapshot(_ context.Context, r *connect.Request[aiboxv1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
+	if r.Msg.GetSnapshotId() == "kept" {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("it is not deleted"))
+	}
+	return connect.NewResponse(&emptypb.Empty{}), nil
 }
 
 func (fakeSandboxes) Create(context.Context, *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/internal/fault"
 )
 
 func TestOnlyDestroyedSandboxesArePrinted(t *testing.T) {
@@ -21,7 +23,7 @@ func TestOnlyDestroyedSandboxesArePrinted(t *testing.T) {
 // The new sandbox of a fork runs even if the snapshot in between remains.
 func TestAForkPrintsTheNewSandboxWhateverElseFails(t *testing.T) {
 	a, out, _ := testApp(t)
-	serveFakeAPI(t) // it cannot delete snapshots
+	serveFakeAPI(t) // it cannot delete the snapshot
 	if err := a.execute(t.Context(), strings.Fields("sandbox fork 0dq4f")); err == nil || out.String() != "0dq4h\n" {
 		t.Errorf("it prints %q, and fails with %v", out, err)
 	}
@@ -54,5 +56,14 @@ func TestAPortIsOpenedInTheBrowserWithJSON(t *testing.T) {
 	}
 	if got, err := os.ReadFile(opened); string(got) != "http://127.0.0.1:8800/signed\n" {
 		t.Errorf("the browser got %q, %v", got, err)
+	}
+}
+
+func TestEverySnapshotThatCanBeDeletedIs(t *testing.T) {
+	a, out, _ := testApp(t)
+	serveFakeAPI(t)
+	err := a.execute(t.Context(), []string{"sandbox", "snapshots", "rm", "nothing", "7d", "neither"})
+	if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "neither") || out.String() != "snap-7d2k\n" {
+		t.Errorf("it printed %q, %v", out, err)
 	}
 }

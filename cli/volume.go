@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -96,13 +97,15 @@ mounted is not deleted.`,
 		ValidArgsFunction: a.complete.volumes,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
+				var failed error
 				for _, name := range names {
 					if err := c.DeleteVolume(cmd.Context(), name); err != nil {
-						return err
+						failed = errors.Join(failed, err)
+						continue
 					}
 					fmt.Fprintln(a.out, safe(name))
 				}
-				return nil
+				return failed
 			})
 		},
 	}

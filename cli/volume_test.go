@@ -54,8 +54,13 @@ func TestVolumesAreCreatedListedAndDeleted(t *testing.T) {
 
 func TestAVolumeThatCannotBeCreatedOrDeletedIsAnError(t *testing.T) {
 	run := volumeApp(t)
-	if _, _, err := run("volume create cache"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"cache", "models"} {
+		if _, _, err := run("volume create " + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, _, err := run("volume rm nothing models neither"); fault.KindOf(err) != fault.NotFound || out != "models\n" || !strings.Contains(err.Error(), "neither") {
+		t.Errorf("rm of one of three printed %q, %v", out, err)
 	}
 	for line, want := range map[string]fault.Kind{
 		"volume create cache":  fault.Conflict,
