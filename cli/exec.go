@@ -32,7 +32,7 @@ type execOptions struct {
 	stdin, tty, detach bool
 	env                []string
 	dir, user          string
-	list               bool
+	list, json         bool
 	connect            int
 }
 
@@ -76,6 +76,7 @@ What a command changes in /workspace counts as the agent's change, and is in its
 	flags.StringVarP(&o.dir, "workdir", "w", "", "run the command in this `FOLDER` of the sandbox")
 	flags.StringVarP(&o.user, "user", "u", "", "run the command as this `USER` of the sandbox, or USER:GROUP")
 	flags.BoolVar(&o.list, "list", false, "list the processes that were started with exec, shell and cp")
+	flags.BoolVar(&o.json, "json", false, "with --list, print JSON")
 	flags.IntVar(&o.connect, "connect", 0, "follow the process with this `NUMBER`")
 	return cmd
 }
@@ -106,6 +107,8 @@ func (o *execOptions) validate() error {
 	switch {
 	case o.list && o.connect != 0:
 		return fault.New(fault.Usage, "--list and --connect cannot be used together")
+	case o.json && !o.list:
+		return fault.New(fault.Usage, "--json needs --list").Hint("what a command prints is passed on unchanged")
 	case o.connect < 0:
 		return fault.New(fault.Usage, "--connect takes the number of a process").Hint("`aibox exec --list` with the session lists them")
 	}
@@ -216,6 +219,9 @@ func (o *execOptions) listProcesses(ctx context.Context, service *manager.Manage
 	all, err := service.Processes(ctx, id)
 	if err != nil {
 		return err
+	}
+	if o.json {
+		return printJSON(o.out, append([]process.Info{}, all...)) // an empty list is not null
 	}
 	if len(all) == 0 {
 		fmt.Fprintf(o.err, "no processes were started in %s\n", id)

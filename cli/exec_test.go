@@ -42,3 +42,15 @@ func TestOnlyTheExitCodeOfAProgramThatRanIsShown(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheListOfProcessesIsJSON(t *testing.T) {
+	a, _, _ := testApp(t)
+	err := a.execute(t.Context(), []string{"exec", "--json", "0dq4f", "--", "ls"})
+	if err == nil || fault.KindOf(err) != fault.Usage || err.Error() != "--json needs --list" {
+		t.Errorf("with a command: %v", err)
+	}
+	err = a.execute(t.Context(), []string{"exec", "--json", "--list", "0dq4f"})
+	if err == nil || err.Error() != `no session "0dq4f"` {
+		t.Errorf("with the list: %v", err)
+	}
+}

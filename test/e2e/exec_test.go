@@ -62,6 +62,9 @@ func TestCommandsRunInTheSandboxOfARunningSession(t *testing.T) {
 		t.Errorf("ctrl-c gives %q", got)
 	}
 	number := strings.TrimSpace(m.aibox(0, "exec", "-d", id, "--", "sh", "-c", "echo in the background; exec sleep 1000").stdout)
+	if list := m.aibox(0, "exec", "--list", "--json", id).stdout; !strings.Contains(list, `"id": `+number+",") || !strings.Contains(list, `"code": 137`) {
+		t.Errorf("the processes are\n%s", list)
+	}
 	if list := m.aibox(0, "exec", "--list", id).stdout; !strings.Contains(list, number+"  running ") || !strings.Contains(list, "exit 137") {
 		t.Errorf("the list is\n%s", list)
 	}
