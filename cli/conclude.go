@@ -97,7 +97,7 @@ func (i *invocation) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(i.err, "note: %s\n", notice(note))
 	}
 	if failed := result.ModelFailures; failed != nil {
-		fmt.Fprintf(i.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
+		fmt.Fprintf(i.err, "%s the model failed %s, most recently: %s\n", t.warn("!"), amount.Of(failed.Count, "time"), notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
 		fmt.Fprintf(i.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(auditlog.RefusedAccess(refused)))

@@ -44,3 +44,16 @@ func TestARunOfWhichEverythingIsLeftOutDoesNotSayThatItWasAccepted(t *testing.T)
 		}
 	}
 }
+
+func TestOneOfAThingIsNotCalledSeveral(t *testing.T) {
+	var messages bytes.Buffer
+	a := newCLI(&console{in: noInput(t), out: &messages, err: &messages, term: terminal{width: 80}, errTerm: terminal{width: 80}})
+	ended := session.Session{Spec: session.Spec{ID: "0dq4f-shell"}, State: session.State{Result: &session.Result{ModelFailures: &session.ModelFailures{Count: 1, Message: "busy"}}}}
+	(&invocation{cli: a}).summarize(runResult{Session: ended}, nil)
+	printNotes(&messages, &review.ChangeSet{Ignored: []review.Ignored{{Path: "build", Files: 1}}})
+	for _, want := range []string{"the model failed 1 time, most recently: busy\n", "ignored by your own rules: 1 file in 1 place\n"} {
+		if !strings.Contains(messages.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &messages)
+		}
+	}
+}

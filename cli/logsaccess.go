@@ -25,8 +25,8 @@ type accessMerger struct {
 }
 
 // mergeAccesses reads the log of a session, and follows it until the session or ctx ends if
-// follow is set. A damaged log has the accesses before the damage: `aibox audit verify`
-// reports it.
+// follow is set. A damaged log has the accesses before the damage: `aibox audit
+// --verify` reports it.
 func mergeAccesses(ctx context.Context, service *manager.Manager, id session.ID, follow bool) *accessMerger {
 	m := &accessMerger{}
 	visit := func(e audit.Event) error {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 )
@@ -28,7 +29,7 @@ func printNotes(out io.Writer, set *review.ChangeSet) {
 		files, places = files+ignored.Files, places+1
 	}
 	if places > 0 {
-		fmt.Fprintf(out, "ignored by your own rules: %d files in %d places\n", files, places)
+		fmt.Fprintf(out, "ignored by your own rules: %s in %s\n", amount.Of(files, "file"), amount.Of(places, "place"))
 	}
 	for _, note := range set.Notes {
 		fmt.Fprintf(out, "note: %s\n", termtext.Escape(note))
