@@ -52,6 +52,7 @@ type app struct {
 	job           func() job           // reads the job of this process
 	remark        string               // about the last key, escaped; empty for none
 	interrupted   bool                 // the last key was ctrl+c
+	handing       bool                 // a function has the terminal, or is about to get it
 	composes      bool                 // a Run ends the program instead of starting
 	composed      *run.Request         // that Run's request
 	query         *terminalQuery       // for its background
@@ -148,6 +149,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noShell:
 		a.remark = "no shell to return to"
 		return a, nil
+	case page.Returned:
+		a.handing = false
+		return a, a.page().Update(msg)
 	case resumed:
 		if msg.err != nil {
 			a.remark = termtext.Escape(msg.err.Error())

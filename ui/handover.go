@@ -11,8 +11,13 @@ import (
 )
 
 // handOver hides the UI and gives the whole terminal to do. The screen that requested it receives
-// do's error in a page.Returned.
+// do's error in a page.Returned. A request that comes before the UI is hidden, as from a key that is
+// pressed twice, is dropped.
 func (a *app) handOver(do func(context.Context) error) tea.Cmd {
+	if a.handing {
+		return nil
+	}
+	a.handing = true
 	return a.release(do, func(err error) tea.Msg { return page.Returned{Err: err} })
 }
 

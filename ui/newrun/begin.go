@@ -163,7 +163,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 	m.start.bakes = bake
 	missing, at := m.missing()
 	switch {
-	case m.start.busy():
+	case m.start.busy(), m.start.left:
 		return nil
 	case m.checker.running:
 		m.checker.waiting = true

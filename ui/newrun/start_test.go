@@ -60,6 +60,19 @@ func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	}
 }
 
+func TestASecondEnterDoesNotStartARunThatDeliversTwice(t *testing.T) {
+	w := newWorld(t)
+	w.delivers = true
+	p := open(t, w)
+	p.tell("mend it")
+	p.Press("ctrl+s", "enter")
+	asked := len(p.Asked)
+	p.Press("enter")
+	if len(p.Asked) != asked {
+		t.Errorf("asked for %+v", p.Asked)
+	}
+}
+
 func TestTheTaskOfARunThatCannotBeStartedIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.delivers = true
