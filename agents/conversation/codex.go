@@ -117,6 +117,9 @@ func (r *codexReader) item(state string, data json.RawMessage) ([]Event, bool) {
 	if !known {
 		return nil, false
 	}
+	if item.Type == "web_search" && item.Query == "" && !completed {
+		return nil, true // Codex reports what it searches for at the end
+	}
 	var events []Event
 	if r.begin(item.ID) {
 		events = append(events, call)
