@@ -96,11 +96,17 @@ func (e cursorCall) events() ([]Event, bool) {
 		}
 		result := Event{Kind: Result, ID: e.CallID}
 		outcome := object(fields["result"])
-		value, ok := firstOf(outcome, "success")
+		value, ok := outcome["success"]
 		if !ok {
 			value, result.Failed = firstOf(outcome, "error", "failure", "rejected")
 		}
+		if !ok && !result.Failed && !isNull(fields["result"]) { // an outcome of another name
+			value, result.Failed = fields["result"], true
+		}
 		result.Text, result.ExitCode = cursorOutput(value), exitCodeOf(value)
+		if code := result.ExitCode; code != nil && *code != 0 {
+			result.Failed = true
+		}
 		return []Event{result}, true
 	}
 	return nil, false

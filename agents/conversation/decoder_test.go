@@ -117,6 +117,31 @@ func TestRepeatedMessagesOfCursorAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestResultsOfCursorFailUnlessTheySucceed(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"success":{"content":"x"}}`:                          "x",
+		`{"success":null}`:                                     "",
+		`{"success":{"exitCode":0,"stdout":"x","stderr":""}}`:  "x, 0",
+		`{"success":{"exitCode":3,"stdout":"x","stderr":"y"}}`: "xy, 3, failed",
+		`{"rejected":{"reason":"no"}}`:                         `{"reason":"no"}, failed`,
+		`{"anotherOutcome":{"reason":"it took too long"}}`:     `{"anotherOutcome":{"reason":"it took too long"}}, failed`,
+		`null`: "",
+	} {
+		line := `{"type":"tool_call","subtype":"completed","call_id":"1","tool_call":{"shellToolCall":{"args":{},"result":` + result + `}}}`
+		e := decode(Cursor, []byte(line), 0)[0]
+		got := e.Text
+		if e.ExitCode != nil {
+			got += fmt.Sprintf(", %d", *e.ExitCode)
+		}
+		if e.Failed {
+			got += ", failed"
+		}
+		if e.Kind != Result || got != want {
+			t.Errorf("%s is %s %q, want %q", result, e.Kind, got, want)
+		}
+	}
+}
+
 func TestStandardErrorIsText(t *testing.T) {
 	d := NewDecoder(Codex)
 	events := d.Decode(Piece{Stderr: true, Data: []byte(`{"type":"error","message":"x"}` + "\n")})
