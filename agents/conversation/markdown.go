@@ -13,7 +13,7 @@ import (
 type Markdown struct {
 	titles map[string]string // of open calls, at most maxBegun
 
-	// Events of one kind and role form one part: the pieces of a message, or lines.
+	// Events of one kind and role form one part: the pieces of a message or of a thought, or lines.
 	pending strings.Builder
 	kind    Kind
 	role    Role
@@ -38,7 +38,7 @@ func (m *Markdown) Head(title string, facts [][2]string) string {
 
 // Render returns the part of an event; empty for events that are not shown, or not yet.
 func (m *Markdown) Render(e Event) string {
-	if e.Kind != Text && (e.Kind != Message || !e.Delta) {
+	if e.Kind != Text && (e.Kind != Message && e.Kind != Reasoning || !e.Delta) {
 		return m.Close() + m.part(e)
 	}
 	before := ""
@@ -62,6 +62,8 @@ func (m *Markdown) Close() string {
 		return ""
 	case m.kind == Text:
 		return "\n" + markdown.Block("", text)
+	case m.kind == Reasoning:
+		return reasoningPart(text)
 	default:
 		return messagePart(m.role, text)
 	}
@@ -78,13 +80,15 @@ func messagePart(role Role, text string) string {
 	return "\n## " + author + "\n\n" + markdown.Block("markdown", text)
 }
 
+func reasoningPart(text string) string { return "\n### Reasoning\n\n" + markdown.Block("", text) }
+
 // part returns the part of a whole event.
 func (m *Markdown) part(e Event) string {
 	switch e.Kind {
 	case Message:
 		return messagePart(e.Role, e.Text)
 	case Reasoning:
-		return "\n### Reasoning\n\n" + markdown.Block("", e.Text)
+		return reasoningPart(e.Text)
 	case Plan:
 		var out strings.Builder
 		out.WriteString("\n### Plan\n\n")

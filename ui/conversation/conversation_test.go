@@ -63,6 +63,7 @@ func (s *screen) SetSize(width, height int) {
 }
 
 func (s *screen) Keys() []keymap.Group { return []keymap.Group{{Keys: s.Model.Keys().All()}} }
+
 func (s *screen) Short() []key.Binding { return nil }
 
 // user is a user of the screen.
@@ -118,6 +119,16 @@ func TestPiecesOfAMessageAreOneItem(t *testing.T) {
 		events.Event{Kind: events.Message, Role: events.Agent, Text: "message", Delta: true},
 		events.Event{Kind: events.Text, Text: "first line"}, events.Event{Kind: events.Text, Text: "second line", Stderr: true})
 	p.Sees("● one message\n")
+	if n := len(p.m.list.items); n != 2 {
+		t.Errorf("there are %d items", n)
+	}
+}
+
+func TestPiecesOfAThoughtAreOneItem(t *testing.T) {
+	p := open(t, 80, 12,
+		events.Event{Kind: events.Reasoning, Text: "one ", Delta: true}, events.Event{Kind: events.Reasoning, Text: "thought", Delta: true},
+		events.Event{Kind: events.Reasoning, Text: "another"})
+	p.Sees("+ thinking: one thought\n")
 	if n := len(p.m.list.items); n != 2 {
 		t.Errorf("there are %d items", n)
 	}

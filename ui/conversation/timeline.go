@@ -86,8 +86,8 @@ func (t *timeline) append(it *item) (latest bool) {
 	return true
 }
 
-// extend changes the item that an event belongs to: the call of a result, the message of a
-// piece, the lines before a line. It returns nil if there is none.
+// extend changes the item that an event belongs to: the call of a result, the message or the thought of
+// a piece, the lines before a line. It returns nil if there is none.
 func (t *timeline) extend(e events.Event) *item {
 	switch {
 	case e.Kind == events.Result:
@@ -102,7 +102,7 @@ func (t *timeline) extend(e events.Event) *item {
 		return nil
 	}
 	last := t.events[len(t.events)-1]
-	joins := e.Kind == events.Message && e.Delta && !last.user || e.Kind == events.Text && len(last.body) < maxBody/8
+	joins := e.Delta && !last.user || e.Kind == events.Text && len(last.body) < maxBody/8
 	if !joins || last.kind != e.Kind {
 		return nil
 	}
