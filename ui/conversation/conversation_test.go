@@ -186,6 +186,16 @@ func TestSearchFindsItemsInBothDirectionsAndUnfoldsThem(t *testing.T) {
 	p.Sees("no match for nowhere")
 }
 
+func TestSearchShowsTheHiddenPartOfAnEdit(t *testing.T) {
+	all := []events.Event{{Kind: events.Call, ID: "1", Tool: "edit", Edits: []events.Edit{{Path: "a.go", Change: events.Update, Diff: strings.Repeat("+a line\n", 2*diffShown) + "+the total"}}}}
+	p := open(t, 80, 40, append(all, work(1)...)...)
+	p.DoesNotSee("the total")
+	p.Press("/")
+	p.Type("the total")
+	p.Press("enter")
+	p.Sees("+the total")
+}
+
 func TestEveryItemIsReachedByTheArrowKeys(t *testing.T) {
 	all := work(20)
 	all = append(all, events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Minute), Text: strings.Repeat("a line of a long message\n", 60) + "its end"})

@@ -68,7 +68,8 @@ func (m *Model) takeSearch(msg searched) {
 	m.hit = fmt.Sprintf("%d/%s", at+1, amount.Short(len(msg.hits)))
 	hit := msg.hits[at]
 	inside := hit.result != nil && strings.Contains(strings.ToLower(hit.result.text), m.words)
-	if hit.foldable() && !hit.open() && (inside || !strings.Contains(strings.ToLower(hit.title), m.words)) {
+	hidden := !hit.open() || hit.fold == byDefault && hit.cut()
+	if hit.foldable() && hidden && (inside || !strings.Contains(strings.ToLower(hit.title), m.words)) {
 		hit.fold = unfolded
 		m.window.forgetItem(hit)
 	}
