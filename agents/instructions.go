@@ -1,5 +1,7 @@
 package agents
 
+import "aibox/agents/conversation"
+
 // instructionsFile returns the task's standing instructions as a file at path, absolute or
 // "~/…"; nothing if there are none.
 func (t Task) instructionsFile(path string) []File {
@@ -15,5 +17,5 @@ func (t Task) instructedPrompt() string {
 	if t.Instructions == "" || t.Prompt == "" {
 		return t.Prompt
 	}
-	return t.Instructions + "\n\n---\n\n" + t.Prompt
+	return t.Instructions + conversation.InstructionsEnd + t.Prompt
 }

@@ -196,6 +196,19 @@ func TestSearchShowsTheHiddenPartOfAnEdit(t *testing.T) {
 	p.Sees("+the total")
 }
 
+func TestThePromptIsShownOnceAlsoIfTheAgentRepeatsItWithInstructions(t *testing.T) {
+	const task = "Mend the total."
+	for _, repeated := range []string{task, "You are in a sandbox." + events.InstructionsEnd + task} {
+		p := open(t, 80, 12)
+		p.m.SetPrompt(task, noon)
+		p.m.take(batchOf(events.Event{Kind: events.Message, Role: events.User, Text: repeated}, events.Event{Kind: events.Message, Role: events.User, Text: "And the tests."}))
+		if n := len(p.m.list.items); n != 2 {
+			t.Errorf("after %q there are %d items", repeated, n)
+		}
+		p.Sees("And the tests.")
+	}
+}
+
 func TestEveryItemIsReachedByTheArrowKeys(t *testing.T) {
 	all := work(20)
 	all = append(all, events.Event{Kind: events.Message, Role: events.Agent, Time: noon.Add(time.Minute), Text: strings.Repeat("a line of a long message\n", 60) + "its end"})

@@ -66,7 +66,7 @@ func (t *timeline) add(all []events.Event) (changed []*item) {
 
 // newItem returns the item of an event; nil for one that is not shown.
 func (t *timeline) newItem(e events.Event) *item {
-	if e.Kind == events.Message && e.Role == events.User && strings.TrimSpace(e.Text) == t.prompt {
+	if e.Kind == events.Message && e.Role == events.User && events.HasPrompt(e.Text, t.prompt) {
 		return nil // it is shown already
 	}
 	it := newItem(e)
