@@ -63,7 +63,6 @@ func (s *screen) SetSize(width, height int) {
 }
 
 func (s *screen) Keys() []keymap.Group { return []keymap.Group{{Keys: s.Model.Keys().All()}} }
-
 func (s *screen) Short() []key.Binding { return nil }
 
 // user is a user of the screen.
@@ -155,12 +154,22 @@ func TestNotesAreMergedByTime(t *testing.T) {
 	}
 }
 
-func TestAResultWithoutItsCallChangesNothing(t *testing.T) {
-	p := open(t, 80, 12, events.Event{Kind: events.Result, ID: "1", Text: "x"}, events.Event{Kind: events.Result, Text: "y"})
-	if len(p.m.list.items) != 0 {
+func TestAResultWithoutItsCallIsAnItem(t *testing.T) {
+	code := 3
+	p := open(t, 80, 20,
+		events.Event{Kind: events.Result, ID: "1", Text: "the first answer"}, events.Event{Kind: events.Result, Text: "the second answer", Failed: true, ExitCode: &code},
+		events.Event{Kind: events.Call, ID: "2", Tool: "bash", Command: "ls"}, events.Event{Kind: events.Result, ID: "2", Text: "one"}, events.Event{Kind: events.Result, ID: "2", Text: "one more"},
+		events.Event{Kind: events.Plan, ID: "3", Tasks: []events.Task{{Text: "mend it"}}}, events.Event{Kind: events.Result, ID: "3", Text: "the plan is written"},
+		events.Event{Kind: events.Plan, ID: "4", Tasks: []events.Task{{Text: "mend it"}}}, events.Event{Kind: events.Result, ID: "4", Text: "the plan is refused", Failed: true})
+	if len(p.m.list.items) != 7 {
 		t.Errorf("there are %d items", len(p.m.list.items))
 	}
-	p.Sees("no output yet")
+	p.Press("z")
+	for _, want := range []string{"│ the first answer", "│ the second answer", "✗ exit 3", "│ one more", "│ the plan is refused"} {
+		p.Sees(want)
+	}
+	p.DoesNotSee("the plan is written")
+	p.DoesNotSee("…")
 	p.Press("up", "down", "pgup", "pgdown", "home", "end", "enter", "z", "n")
 }
 

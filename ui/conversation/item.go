@@ -85,6 +85,9 @@ func newItem(e events.Event) *item {
 		if it.body = bound(e.Command); e.Command == "" && len(e.Edits) == 0 {
 			it.body = bound(string(e.Input))
 		}
+	case events.Result: // of a call that is not known
+		it.kind, it.title, it.body, it.edits = events.Call, "result", "", e.Edits
+		it.result = &result{text: printed(e.Text), code: e.ExitCode, failed: e.Failed}
 	case events.Other:
 		it.title, it.body = "other event: "+e.Name, bound(string(e.Raw))
 	case events.End:

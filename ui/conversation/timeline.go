@@ -13,7 +13,7 @@ type timeline struct {
 	items  []*item // both, merged
 	events []*item
 	notes  []*item
-	calls  map[string]*item // without a result, at most maxCalls
+	calls  map[string]*item // and plans, without a result, at most maxCalls
 	prompt string           // the user's first message
 	all    fold             // of new items
 }
@@ -50,7 +50,7 @@ func (t *timeline) add(all []events.Event) (changed []*item) {
 		if it == nil {
 			continue
 		}
-		if it.kind == events.Call && len(t.calls) < maxCalls && e.ID != "" {
+		if (e.Kind == events.Call || e.Kind == events.Plan) && len(t.calls) < maxCalls && e.ID != "" {
 			if t.calls == nil {
 				t.calls = map[string]*item{}
 			}
@@ -96,6 +96,12 @@ func (t *timeline) extend(e events.Event) *item {
 			return nil
 		}
 		delete(t.calls, e.ID)
+		if it.kind == events.Plan {
+			if e.Failed {
+				return nil // it is shown on its own
+			}
+			return it
+		}
 		it.result = &result{text: printed(e.Text), code: e.ExitCode, failed: e.Failed, took: e.Time.Sub(it.time)}
 		return it
 	case len(t.events) == 0:
