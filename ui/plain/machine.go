@@ -1,11 +1,6 @@
 package plain
 
-import (
-	"slices"
-	"strings"
-
-	"aibox/internal/termtext"
-)
+import "aibox/internal/termtext"
 
 // images returns the list of agents with the state of their images.
 func (t *conversation) images() (list, error) {
@@ -63,11 +58,11 @@ func (t *conversation) set() error {
 	if err != nil || key == "" {
 		return err
 	}
-	value, err := t.ask("Its value, or several separated by spaces:")
+	value, err := t.ask("Its value, or several with commas between them:")
 	if err != nil {
 		return err
 	}
-	return t.run(slices.Concat([]string{"config", "set", "--", key}, strings.Fields(value))...)()
+	return t.run("config", "set", "--", key, value)()
 }
 
 func (t *conversation) unset() error {

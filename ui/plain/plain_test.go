@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,20 @@ func TestImagesTheMachineTheNetworkAndTheSettingsAreReached(t *testing.T) {
 	s.did("bake codex", "bake --all", "doctor", "doctor --fix", "doctor --probe", "models", "netguard log", "netguard status",
 		"config show", "config set -- accept branch", "config unset -- accept")
 	s.sees("1  codex, missing")
+}
+
+func TestTheValueOfASettingIsOneArgument(t *testing.T) {
+	for _, value := range []string{"make  test", "*.key,vault", ""} {
+		s := &scene{t: t, answers: []string{"s", "2", "verify", value, "q", "q"}}
+		var ran [][]string
+		err := Run(t.Context(), Request{In: s, Out: &s.out, Sessions: s, Places: s, Choices: s, Do: func(_ context.Context, args ...string) error {
+			ran = append(ran, args)
+			return nil
+		}})
+		if err != nil || len(ran) != 1 || !slices.Equal(ran[0], []string{"config", "set", "--", "verify", value}) {
+			t.Errorf("%q runs %q, %v", value, ran, err)
+		}
+	}
 }
 
 func TestAFailureIsReportedWithItsHintAndTheConversationContinues(t *testing.T) {
