@@ -173,16 +173,30 @@ func (s *agentStep) toggle() error {
 		return a.Unservable
 	}
 	names := s.names()
-	if i := slices.Index(names, it.value); i >= 0 {
-		names = slices.Delete(names, i, i+1)
-	} else {
-		names = append(names, it.value)
+	i := slices.Index(names, it.value)
+	if i < 0 {
+		s.add(it.value)
+		return nil
 	}
+	s.setNames(slices.Delete(names, i, i+1), it.value)
+	return nil
+}
+
+// add adds an agent to those that are chosen.
+func (s *agentStep) add(name string) {
+	names := s.names()
+	if !slices.Contains(names, name) {
+		names = append(names, name)
+	}
+	s.setNames(names, name)
+}
+
+// setNames sets the agents that are chosen, and selects one in the list.
+func (s *agentStep) setNames(names []string, selected string) {
 	s.name = strings.Join(names, ",")
 	s.list.input.SetValue("")
 	s.refresh()
-	s.list.choose(it.value)
-	return nil
+	s.list.choose(selected)
 }
 
 func (s *agentStep) focus() tea.Cmd {

@@ -172,7 +172,7 @@ func (m *Model) begin(bake bool) tea.Cmd {
 	case missing != "":
 		return m.enter(at)
 	case m.invalid() != nil:
-		m.askCloud(m.invalid()) // the footer shows anything else
+		m.askCloud(m.invalid(), false) // the footer shows anything else
 		return nil
 	case m.model.running, m.model.err != nil:
 		m.model.waiting = true

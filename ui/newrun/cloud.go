@@ -13,12 +13,13 @@ import (
 // cloudAccepted carries the agents after the user has accepted the cloud of one of them.
 type cloudAccepted struct {
 	agent  string
+	also   bool // the agent is one of several
 	agents agentsLoaded
 }
 
 // askCloud asks whether an agent may connect to its vendor's servers, if err says that the user has
-// not accepted this. It reports whether it asks.
-func (m *Model) askCloud(err error) bool {
+// not accepted this. It reports whether it asks. With also, the agent is to be one of several.
+func (m *Model) askCloud(err error, also bool) bool {
 	unaccepted, ok := run.IsUnacceptedCloud(err)
 	if !ok {
 		return false
@@ -40,21 +41,25 @@ func (m *Model) askCloud(err error) bool {
 				return cloudAccepted{agents: agentsLoaded{err: err}}
 			}
 			all, err := services.Choices.Agents(ctx)
-			return cloudAccepted{info.Name, agentsLoaded{all, err}}
+			return cloudAccepted{info.Name, also, agentsLoaded{all, err}}
 		},
 	}, m.now())
 	return true
 }
 
 // setCloud stores the agents after the user has accepted a cloud. In the step of the agent, it
-// chooses that agent; at the start, the request is checked again.
+// chooses that agent, or adds it to those that are chosen; at the start, the request is checked again.
 func (m *Model) setCloud(msg cloudAccepted) tea.Cmd {
 	if msg.agents.err != nil {
 		m.note.Say("", msg.agents.err)
 		return nil
 	}
 	cmd := m.setAgents(msg.agents)
-	if m.at == stepAgent {
+	switch {
+	case m.at == stepAgent && msg.also:
+		m.agent.add(msg.agent)
+		return tea.Batch(cmd, m.refill())
+	case m.at == stepAgent:
 		m.agent.name = msg.agent
 		m.agent.list.input.SetValue("")
 		m.agent.refresh()

@@ -265,7 +265,7 @@ func (m *Model) pick() tea.Cmd {
 	if m.at == stepRepository {
 		return m.choose(m.repository.chosen)
 	}
-	if err := m.agent.choose(); m.askCloud(err) {
+	if err := m.agent.choose(); m.askCloud(err, false) {
 		return nil
 	} else if err != nil {
 		m.note.Say("", err)
@@ -276,7 +276,7 @@ func (m *Model) pick() tea.Cmd {
 
 // pickAlso adds the selected agent to those that do the task, or removes it.
 func (m *Model) pickAlso() tea.Cmd {
-	if err := m.agent.toggle(); m.askCloud(err) {
+	if err := m.agent.toggle(); m.askCloud(err, true) {
 		return nil
 	} else if err != nil {
 		m.note.Say("", err)

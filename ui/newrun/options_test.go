@@ -48,6 +48,24 @@ func TestTheCloudOfAnAgentIsAcceptedOnce(t *testing.T) {
 	}
 }
 
+func TestAnAgentWhoseCloudIsAcceptedIsAddedToTheOthers(t *testing.T) {
+	w := newWorld(t)
+	w.clouds = true
+	p := open(t, w)
+	now := noon
+	p.m.now = func() time.Time { now = now.Add(time.Second); return now } // longer than questions ignore keys
+	p.Press("space")
+	p.Type("amp")
+	p.Press("space", "y")
+	if p.m.request.Agent != "codex,amp" || !w.accepted["amp"] || p.m.at != stepAgent {
+		t.Errorf("took %q, accepted %v, at step %v", p.m.request.Agent, w.accepted, p.m.at)
+	}
+	p.Press("space") // removes it
+	if p.m.request.Agent != "codex" {
+		t.Errorf("took %q", p.m.request.Agent)
+	}
+}
+
 func TestTheQuestionAboutACloudNamesTheNewHosts(t *testing.T) {
 	w := newWorld(t)
 	w.clouds, w.hosts = true, []string{"amp.example"}
