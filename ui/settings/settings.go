@@ -112,8 +112,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // take shows the settings.
 func (m *Model) take(msg read) {
 	m.loaded, m.readErr = true, msg.err
-	if msg.err == nil {
-		m.overview = msg.book
+	m.overview = msg.book
+	if msg.err != nil { // the error takes the place of the list
+		m.overview, m.edit = settings.Overview{}, nil
 	}
 	m.list.held = m.overview.Held
 	m.list.arrange()

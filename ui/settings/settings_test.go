@@ -220,6 +220,31 @@ func TestABrokenFileIsReportedWithItsLineAndAHint(t *testing.T) {
 	p.Sees("AIBOX_TIMEOUT")
 }
 
+func TestNothingIsChangedWhileTheFileIsBroken(t *testing.T) {
+	d := newFake()
+	p, m := newUser(t, d, 120, 40)
+	goTo(p, "pids")
+	p.Press("esc")
+	good := d.user
+	d.user = "timeout = 5\npids = \n"
+	p.Send(page.Returned{})
+	p.Sees("config.toml:2:")
+	for _, key := range []string{"enter", "e", "u"} {
+		if p.Press(key); m.Typing() || d.writes > 0 {
+			t.Errorf("%s acts on a setting that is not shown", key)
+		}
+	}
+	p.Press("o")
+	if len(p.Asked) != 1 {
+		t.Errorf("asked for %v", p.Asked)
+	}
+	d.user = good
+	p.Send(page.Returned{})
+	if setting, _ := m.list.current(); setting.Key != "pids" {
+		t.Errorf("%q is selected", setting.Key)
+	}
+}
+
 func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
 	d := newFake()
 	p, m := newUser(t, d, 120, 40)
