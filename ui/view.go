@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -36,7 +35,7 @@ func (a *app) content() string {
 func (a *app) screen() string {
 	switch {
 	case a.over.leave != nil:
-		return dialog.Over(a.withRemark(a.page().View()), a.over.leave.View(a.theme, a.width), a.width, a.height-footRows)
+		return a.over.leave.Over(a.withRemark(a.page().View()), a.theme, a.width, a.height-footRows)
 	case a.over.help != nil:
 		return a.withQuestion(a.withRemark(a.over.help.View()))
 	case a.over.palette != nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -128,7 +129,7 @@ func (m *Model) fitUnfinished() {
 	}
 	for most := maxNamed; most >= 0; most-- {
 		m.ask.Text = m.withoutComments(m.goOn.sends, most)
-		if lipgloss.Height(m.ask.View(m.theme, m.width)) <= m.height {
+		if lipgloss.Height(m.ask.View(m.theme, m.width, math.MaxInt)) <= m.height {
 			break
 		}
 	}

@@ -38,7 +38,7 @@ func (m *Model) View() string {
 	box := ""
 	switch {
 	case m.ask != nil:
-		box = m.ask.View(m.theme, m.width)
+		box = m.ask.View(m.theme, m.width, m.height)
 	case m.result != nil:
 		box = m.result.View(m.theme, m.width)
 	case m.delivery.asks():

@@ -9,7 +9,6 @@ import (
 	"aibox/internal/termtext"
 	"aibox/session/snapshot"
 	"aibox/ui/widget/cursor"
-	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -76,10 +75,7 @@ func (m *Model) View() string {
 		lines = append(lines, m.pane(m.width, m.paneRows())...)
 	}
 	view := strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
-	if m.ask != nil {
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
-	}
-	return view
+	return m.ask.Over(view, m.theme, m.width, m.height)
 }
 
 // head returns the title and the total size of the snapshots.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -30,6 +31,8 @@ type Confirm struct {
 
 	since time.Time
 	yes   bool
+	top   int // the first line of Text that is shown
+	most  int // the greatest top, as of the last View
 }
 
 // Outcome is the effect of a key on a question.
@@ -53,11 +56,17 @@ var (
 	take   = keymap.Bind("confirm the choice", "enter")
 	accept = keymap.Bind("yes", "y")
 	leave  = keymap.Bind("no", "esc", "n", "q", "ctrl+c")
+	down   = keymap.Bind("more of the text", "down", "j")
+	up     = keymap.Bind("back in the text", "up", "k")
 )
 
 // Keys returns the question's keys, for the help.
 func (c *Confirm) Keys() []keymap.Group {
-	return []keymap.Group{{Title: c.Title, Keys: []key.Binding{accept, leave, toggle, take}}}
+	keys := []key.Binding{accept, leave, toggle, take}
+	if c.most > 0 {
+		keys = []key.Binding{accept, leave, down, up, toggle, take}
+	}
+	return []keymap.Group{{Title: c.Title, Keys: keys}}
 }
 
 // Press handles a key at now.
@@ -72,6 +81,10 @@ func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 		return Taken
 	case key.Matches(msg, toggle):
 		c.yes = !c.yes
+	case key.Matches(msg, down):
+		c.top = min(c.top+1, c.most)
+	case key.Matches(msg, up):
+		c.top = max(0, c.top-1)
 	case key.Matches(msg, take):
 		if c.yes {
 			return Taken
@@ -106,8 +119,9 @@ func Act(open **Confirm, msg tea.KeyPressMsg, now time.Time, note *frame.Note) t
 	return confirmed.Do
 }
 
-// View returns the framed question, at most width columns wide.
-func (c *Confirm) View(t theme.Theme, width int) string {
+// View returns the framed question, at most width columns wide and height rows high. If its text has
+// more lines than fit, it shows some of them, and the keys scroll it.
+func (c *Confirm) View(t theme.Theme, width, height int) string {
 	inner := max(10, min(60, width-6))
 	button := func(label string, on bool) string {
 		if on {
@@ -115,10 +129,19 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 		}
 		return " " + label + " "
 	}
-	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, inner), "\n") }
+	title, text := frame.Wrap(c.Title, inner), frame.Wrap(c.Text, inner)
 	labels := c.labels()
 	row := button(labels[0], !c.yes) + "   " + button(labels[1], c.yes)
-	return t.Dialog.Render(strings.Join([]string{t.Title.Render(wrapped(c.Title)), "", wrapped(c.Text), "", row}, "\n"))
+	blank := 2 // rows around the text
+	room := max(2, height-t.Dialog.GetVerticalFrameSize()-len(title)-blank-1)
+	if c.most = 0; len(text) > room {
+		shown, all := room-1, len(text)
+		c.most = all - shown
+		c.top = min(c.top, c.most)
+		text = append(text[c.top:c.top+shown:c.top+shown], t.Warn.Render("↑↓ "+cursor.Range(c.top, c.top+shown, all)))
+	}
+	parts := []string{t.Title.Render(strings.Join(title, "\n")), "", strings.Join(text, "\n"), "", row}
+	return t.Dialog.Render(strings.Join(parts, "\n"))
 }
 
 // Over draws the question over a screen of width by height cells. Without a question, which
@@ -127,7 +150,7 @@ func (c *Confirm) Over(screen string, t theme.Theme, width, height int) string {
 	if c == nil {
 		return screen
 	}
-	return Over(screen, c.View(t, width), width, height)
+	return Over(screen, c.View(t, width, height), width, height)
 }
 
 // labels returns the texts of the buttons.
@@ -137,7 +160,7 @@ func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y
 // question in its middle. A click on the focused button presses it. A click on the other button
 // focuses it, so a stray click answers nothing.
 func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg) (tea.KeyPressMsg, bool) {
-	button, hit := Hit(c.View(t, width), c.labels(), width, height, msg.X, msg.Y)
+	button, hit := Hit(c.View(t, width, height), c.labels(), width, height, msg.X, msg.Y)
 	switch {
 	case !hit || msg.Button != tea.MouseLeft:
 		return tea.KeyPressMsg{}, false

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestAClickGivesAButtonTheFocusAndASecondOneTakesIt(t *testing.T) {
 	}{{"do it (y)", []Outcome{Open, Taken}}, {"cancel (n)", []Outcome{Left}}} {
 		ask := Ask(Confirm{Title: "Sure?", Text: "It is\nfar too late.", Yes: "do it"}, begun)
 		for _, want := range c.want {
-			rows := strings.Split(ansi.Strip(Over(screen, ask.View(theme.New(true), width), width, height)), "\n")
+			rows := strings.Split(ansi.Strip(Over(screen, ask.View(theme.New(true), width, height), width, height)), "\n")
 			hits := 0
 			for y, row := range rows {
 				at := strings.Index(row, c.label)
@@ -112,7 +113,49 @@ func TestNothingUnreadableIsShownBesideADialog(t *testing.T) {
 
 func TestANameInAQuestionIsNotBrokenAtItsHyphens(t *testing.T) {
 	ask := Ask(Confirm{Title: "Sure?", Yes: "do it", Text: "All that has no risks goes to the branch now: aibox/0aaaa-open-code-two"}, time.Unix(1, 0))
-	if view := ansi.Strip(ask.View(theme.New(true), 80)); !strings.Contains(view, "aibox/0aaaa-open-code-two") {
+	if view := ansi.Strip(ask.View(theme.New(true), 80, 24)); !strings.Contains(view, "aibox/0aaaa-open-code-two") {
 		t.Error(view)
+	}
+}
+
+func TestATextThatIsHigherThanTheScreenIsScrolled(t *testing.T) {
+	var hosts []string
+	for i := range 20 {
+		hosts = append(hosts, fmt.Sprintf("host-%02d.example.com", i))
+	}
+	for _, height := range []int{11, 12, 24, 25, 26, 60} {
+		now := time.Unix(1, 0)
+		ask := Ask(Confirm{Title: "Let it talk to these?", Yes: "allow", Text: strings.Join(hosts, "\n") + "\nIt can send them anything."}, now)
+		seen, before := map[string]bool{}, ""
+		now = now.Add(Grace)
+		for range 100 {
+			view := ansi.Strip(ask.View(theme.New(true), 80, height))
+			if rows := strings.Count(view, "\n") + 1; rows > height || !strings.Contains(view, "allow (y)") {
+				t.Fatalf("%d rows of %d:\n%s", rows, height, view)
+			}
+			for line := range strings.SplitSeq(view, "\n") {
+				seen[strings.Trim(line, "│ ")] = true
+			}
+			if view == before {
+				break
+			}
+			before = view
+			ask.Press(tea.KeyPressMsg{Code: tea.KeyDown}, now)
+		}
+		for _, line := range append(hosts, "It can send them anything.") {
+			if !seen[line] {
+				t.Errorf("with %d rows, %q is not reached", height, line)
+			}
+		}
+		scrolls := height < 21+7
+		if scrolls != strings.Contains(before, "of 21") || scrolls != (len(ask.Keys()[0].Keys) == 6) {
+			t.Errorf("with %d rows:\n%s", height, before)
+		}
+		for range 30 {
+			ask.Press(tea.KeyPressMsg{Code: tea.KeyUp}, now)
+		}
+		if view := ansi.Strip(ask.View(theme.New(true), 80, height)); !strings.Contains(view, hosts[0]) {
+			t.Errorf("with %d rows, the beginning is not reached again:\n%s", height, view)
+		}
 	}
 }
