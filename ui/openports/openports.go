@@ -49,6 +49,7 @@ type Model struct {
 	cursor        cursor.Cursor
 	turned        time.Time // when the port at the cursor changed, other than by a move of the cursor
 	note          frame.Note
+	failed        frame.Note // about the last reading of the list; empty if it succeeded
 }
 
 // row is a port of the sandbox.
@@ -145,8 +146,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // take stores the list of ports.
 func (m *Model) take(msg listed) {
 	m.loaded = true
+	m.failed.Say("", msg.err)
 	if msg.err != nil {
-		m.note.Say("", msg.err)
+		return // the list stays as it was
 	}
 	m.listening = map[uint16][]string{}
 	for _, l := range msg.found {

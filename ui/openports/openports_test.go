@@ -189,6 +189,25 @@ func TestFailureIsShownAndTriedAgain(t *testing.T) {
 	})
 }
 
+func TestAListThatCannotBeReadOnceStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newUser(t, 80, 24, servers...)
+		p.Press("down", "enter")
+		p.wait()
+		p.Press("c")
+		p.s.err = fault.New(fault.Environment, "the supervisor does not answer")
+		p.Run(p.m.load())
+		p.Sees("copied: ") // the note stays, too
+		p.Press("down")
+		p.Sees("the supervisor does not answer")
+		p.Sees("3000")
+		p.Sees("▸ 5432")
+		p.s.err = nil
+		p.Run(p.m.load())
+		p.DoesNotSee("the supervisor does not answer")
+	})
+}
+
 func TestListIsReadAgainAndAgain(t *testing.T) {
 	s := &sandbox{}
 	m := New(t.Context(), s, NewOpened(t.Context(), s), codex)

@@ -33,10 +33,15 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(frame.Cut(lines, m.width), m.height-footRows), m.foot()), "\n")
 }
 
-// foot returns the note or, if there is none, the text that does not fit into the selected row.
+// foot returns the note or, if there is none, why the list could not be read, or the text that does not
+// fit into the selected row.
 func (m *Model) foot() string {
 	row := m.current()
-	if m.note.Text() == "" && row != nil && row.shown {
+	switch {
+	case m.note.Text() != "":
+	case m.failed.Text() != "":
+		return m.failed.View(m.theme, m.width)
+	case row != nil && row.shown:
 		switch {
 		case row.held.Err != nil:
 			return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(row.held.Err.Error()), m.width, "…"))

@@ -61,6 +61,7 @@ type Model struct {
 	turned        time.Time // when what enter would do changed, other than by a key
 	ask           *dialog.Confirm
 	note          frame.Note
+	failed        frame.Note // about the last reading of the lists; empty if it succeeded
 }
 
 // New makes the screen. Its commands end with ctx. If sandbox is not empty, a snapshot of it is
@@ -159,8 +160,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // set stores the lists.
 func (m *Model) set(msg listed) {
 	m.loaded = true
+	m.failed.Say("", msg.err)
 	if msg.err != nil {
-		m.note.Say("", msg.err)
 		return
 	}
 	at := ""

@@ -29,13 +29,14 @@ type machine struct {
 	all     []snapshot.Snapshot
 	running []summary.Summary
 	fails   error // of each change
+	broken  error // of each look
 	done    []string
 }
 
 func (m *machine) Summaries() ([]summary.Summary, error) { return m.running, nil }
 
 func (m *machine) Snapshots(context.Context) ([]snapshot.Snapshot, error) {
-	return slices.Clone(m.all), nil
+	return slices.Clone(m.all), m.broken
 }
 
 func (m *machine) Take(_ context.Context, sandbox session.ID) (string, error) {
@@ -122,6 +123,21 @@ func TestALongListShowsWhichSnapshotsAreHidden(t *testing.T) {
 	p.Scrolls(70, "end")
 	p.Press("n")
 	p.Scrolls(70, "end")
+}
+
+func TestAListThatCannotBeReadOnceStays(t *testing.T) {
+	of := used()
+	p := newUser(t, of, "", 80, 24)
+	p.Press("c")
+	of.broken = fault.New(fault.Environment, "the disk does not answer")
+	p.Run(p.m.load())
+	p.Sees("copied: ") // the note stays, too
+	p.Press("down")
+	p.Sees("the disk does not answer")
+	p.Sees("snap-aakqpaaaabbbbccc")
+	of.broken = nil
+	p.Run(p.m.load())
+	p.DoesNotSee("the disk does not answer")
 }
 
 func TestASnapshotIsTakenOfARunningSandbox(t *testing.T) {

@@ -74,7 +74,11 @@ func (m *Model) View() string {
 		lines = append(append(lines, list...), frame.Rule(m.theme, m.width))
 		lines = append(lines, m.pane(m.width, m.paneRows())...)
 	}
-	view := strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
+	note := m.note
+	if note.Text() == "" {
+		note = m.failed
+	}
+	view := strings.Join(append(frame.Fill(lines, m.height-noteRows), note.View(m.theme, m.width)), "\n")
 	return m.ask.Over(view, m.theme, m.width, m.height)
 }
 
