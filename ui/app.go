@@ -281,8 +281,12 @@ func (a *app) leave(said page.Close) tea.Cmd {
 // question or a text. The second one quits from any screen.
 func (a *app) pressedTwice(msg tea.KeyPressMsg) bool {
 	before := a.interrupted
-	a.interrupted = key.Matches(msg, a.keys.force) && a.over.leave == nil
-	return before && a.interrupted && !a.questions.Open()
+	asks, answers := a.over.leave != nil, a.questions.Open()
+	if a.tooSmall() { // the user sees neither
+		asks, answers = false, false
+	}
+	a.interrupted = key.Matches(msg, a.keys.force) && !asks
+	return before && a.interrupted && !answers
 }
 
 // press handles a key of the app, or passes it to the page.

@@ -23,7 +23,7 @@ type leaver interface {
 // or image builds in progress. Sessions continue without the program.
 func (a *app) quit() tea.Cmd {
 	question := a.losses()
-	if question == nil {
+	if question == nil || a.tooSmall() { // there is no room for the question
 		return tea.Quit
 	}
 	question.Yes, question.Do = cmp.Or(question.Yes, "quit"), tea.Quit

@@ -6,14 +6,15 @@ import (
 )
 
 // takeTooSmall handles keys and the mouse while the terminal is too small for any
-// screen. The only active keys quit: the user cannot see what others would do.
+// screen. The only active keys quit: the user cannot see what others would do. If that would lose
+// something, or the user was typing, only a second ctrl+c does.
 func (a *app) takeTooSmall(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 	if a.width == 0 || !a.tooSmall() {
 		return nil, false
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		if key.Matches(msg, a.keys.quit, a.keys.force) {
+		if key.Matches(msg, a.keys.quit, a.keys.force) && a.quitsAtOnce() {
 			return tea.Quit, true
 		}
 		return nil, true
@@ -22,3 +23,6 @@ func (a *app) takeTooSmall(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 	}
 	return nil, false
 }
+
+// quitsAtOnce reports whether a key that quits was not meant as text, and loses nothing.
+func (a *app) quitsAtOnce() bool { return !a.typing() && a.losses() == nil }

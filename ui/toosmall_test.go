@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"strings"
 	"testing"
+
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -42,8 +45,45 @@ func TestAQuestionThatIsNotVisibleCannotBeAnswered(t *testing.T) {
 		if n := send(size[0], size[1]); n > 0 {
 			t.Errorf("at %dx%d %d answers came", size[0], size[1], n)
 		}
-		if !drive(a, press("q")) || !drive(a, press("ctrl+c")) {
+		if drive(a, press("q")) || drive(a, press("ctrl+c")) {
+			t.Error("it quits although the user types")
+		}
+		if !drive(a, press("ctrl+c")) {
 			t.Error("there is no way out")
+		}
+	}
+}
+
+// unsent is a screen with unsaved work.
+type unsent struct{ faulty }
+
+func (unsent) Leaving() *dialog.Confirm { return draft{}.Leaving() }
+
+func TestATerminalThatIsTooSmallLosesNothing(t *testing.T) {
+	a := newTestApp(t, 39, 12)
+	for _, key := range []string{"q", "ctrl+c"} {
+		if view := shown(a); !strings.Contains(view, "q quits") || !drive(a, press(key)) {
+			t.Errorf("%s does not quit:\n%s", key, view)
+		}
+	}
+	a.open = append(a.open, &layer{Page: new(unsent), close: func() {}})
+	for range 2 { // with and without the question on the screen
+		drive(a, tea.WindowSizeMsg{Width: 39, Height: 12})
+		drive(a, press("x"))
+		if view := strings.ReplaceAll(shown(a), "\n", " "); !strings.Contains(view, "ctrl+c twice quits") || strings.Contains(view, "q quits") {
+			t.Errorf("it says:\n%s", view)
+		}
+		if drive(a, press("q")) || drive(a, press("ctrl+c")) {
+			t.Error("it quits although that loses something")
+		}
+		if !drive(a, press("ctrl+c")) {
+			t.Error("there is no way out")
+		}
+		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+		drive(a, press("x"))
+		drive(a, press("ctrl+c"))
+		if a.over.leave == nil {
+			t.Fatal("it does not ask")
 		}
 	}
 }

@@ -25,8 +25,12 @@ func (a *app) content() string {
 	case a.width == 0:
 		return ""
 	case a.tooSmall():
-		return ansi.Wrap(fmt.Sprintf("aibox needs a terminal of %dx%d; this one is %dx%d. q quits.",
-			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
+		quits := "ctrl+c twice quits"
+		if a.quitsAtOnce() {
+			quits = "q quits"
+		}
+		return ansi.Wrap(fmt.Sprintf("aibox needs a terminal of %dx%d; this one is %dx%d. %s.",
+			minWidth, minHeight, a.width, a.height, quits), max(1, a.width), "")
 	}
 	return a.screen() + "\n" + a.foot()
 }
