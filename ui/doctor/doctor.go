@@ -7,6 +7,7 @@ package doctor
 import (
 	"context"
 	"strings"
+	"time"
 
 	"aibox/app/doctor"
 	"aibox/internal/termtext"
@@ -40,8 +41,10 @@ type Model struct {
 	checkup       *checkup.Checkup
 	rows          []checkup.Row
 	cursor        cursor.Cursor
-	at            string           // the name of the selected row, which stays selected
-	moved         bool             // the user has moved the cursor
+	at            string    // the name of the selected row, which stays selected
+	moved         bool      // the user has moved the cursor
+	turned        time.Time // when another row was selected, other than by a move of the cursor
+	now           func() time.Time
 	before        []doctor.Finding // the findings when the user came back from a fix; nil once compared
 	proof         proofPane
 	proving       bool // the proof is shown in place of the list
@@ -50,7 +53,7 @@ type Model struct {
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, machine Machine) *Model {
-	m := &Model{ctx: ctx, machine: machine, keys: newKeys(), checkup: checkup.New(machine)}
+	m := &Model{ctx: ctx, machine: machine, now: time.Now, keys: newKeys(), checkup: checkup.New(machine)}
 	m.proof.note = &m.note
 	m.SetTheme(theme.New(true))
 	return m
@@ -128,12 +131,20 @@ func (m *Model) reportFixed() {
 	m.before = nil
 }
 
-// arrange updates the rows. The row that the user chose stays selected; until the user
-// chooses one, the worst is.
+// arrange updates the rows.
 func (m *Model) arrange() {
+	before := m.current()
 	m.rows = m.checkup.Summary()
 	m.proof.resize(m.width, m.bodyHeight())
 	m.cursor.Fit(len(m.rows), m.listHeight())
+	m.selectRow()
+	if row := m.current(); before != nil && (row == nil || row.Name != before.Name) {
+		m.turned = m.now()
+	}
+}
+
+// selectRow selects the row that the user chose; until the user chooses one, the worst.
+func (m *Model) selectRow() {
 	worst, place := 0, 0
 	for i, row := range m.rows {
 		if m.moved && row.Name == m.at {
@@ -169,7 +180,7 @@ func severity(row checkup.Row) int {
 // keepSelection remembers the row that the user selected.
 func (m *Model) keepSelection() {
 	if row := m.current(); row != nil {
-		m.at, m.moved = row.Name, true
+		m.at, m.moved, m.turned = row.Name, true, time.Time{}
 	}
 }
 

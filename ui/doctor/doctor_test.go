@@ -17,6 +17,7 @@ import (
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
@@ -89,7 +90,9 @@ func sound() *machine {
 }
 
 func newUser(t testing.TB, m *machine, width, height int) *uitest.User {
-	user := uitest.New(t, New(t.Context(), m), width, height)
+	model, now := New(t.Context(), m), time.Unix(1, 0)
+	model.now = func() time.Time { now = now.Add(dialog.Grace); return now } // no key comes too early
+	user := uitest.New(t, model, width, height)
 	user.Run(user.Page.Init())
 	return user
 }
@@ -106,6 +109,31 @@ func goTo(p *uitest.User, name string) {
 		p.Press("down")
 	}
 	p.T.Fatalf("there is no %q:\n%s", name, p.View())
+}
+
+func TestAKeyDoesNotFixARowThatWasSelectedJustBefore(t *testing.T) {
+	m := sound()
+	p := newUser(t, m, 120, 40)
+	goTo(p, "image codex")
+	model, _ := p.Page.(*Model)
+	now := time.Unix(1000, 0)
+	model.now = func() time.Time { return now }
+	model.moved = false
+	m.checks[slices.IndexFunc(m.checks, func(c doctor.Check) bool { return c.Part == doctor.Machine || c.Name == "git" })] = check(doctor.Tools, doctor.Finding{Name: "git", State: doctor.Missing, Fix: doctor.SetupCommand})
+	p.Run(model.check())
+	if name := model.current().Name; name != "git" {
+		t.Fatalf("%q is selected", name)
+	}
+	p.Press("enter", "c")
+	p.Sees("another row was selected just now")
+	if len(p.Asked)+len(m.baked) > 0 {
+		t.Errorf("asked for %v, baked %v", p.Asked, m.baked)
+	}
+	now = now.Add(dialog.Grace)
+	p.Press("enter")
+	if len(p.Asked) != 1 {
+		t.Errorf("asked for %v", p.Asked)
+	}
 }
 
 func TestTheViewsAreAsTheyWere(t *testing.T) {

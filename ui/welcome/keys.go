@@ -142,9 +142,10 @@ func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (cmd tea.Cmd, ow
 	case m.at == stepAgent && !m.agent.watching && m.agent.job() != nil && key.Matches(msg, toBake):
 		m.agent.watching = true
 	case m.at == stepAgent && !m.agent.watching && m.agent.cursor.Press(msg):
-		m.moved = true
+		m.move()
 	case m.at == stepModel && m.model.cursor.Press(msg):
-		m.moved, m.err = true, nil // the error is about the row before
+		m.move()
+		m.err = nil // it is about the row before
 	default:
 		return nil, false
 	}
@@ -179,12 +180,12 @@ func (m *Model) Wheel(msg tea.MouseWheelMsg) {
 	switch {
 	case m.at == stepAgent && !m.agent.watching:
 		m.agent.cursor.Wheel(msg)
-		m.moved = true
+		m.move()
 	case m.Typing() && !m.model.typing:
 		m.model.names.cursor.Wheel(msg)
 	case m.at == stepModel && !m.Typing():
 		m.model.cursor.Wheel(msg)
-		m.moved = true
+		m.move()
 	}
 }
 
@@ -210,9 +211,10 @@ func (m *Model) Click(ctx context.Context, row int) tea.Cmd {
 	if row -= m.shown.list; row < 0 || !list.Click(row) {
 		return nil
 	}
-	m.moved = true
 	if list.At() == before {
+		m.moved = true
 		return m.do(ctx)
 	}
+	m.move()
 	return nil
 }

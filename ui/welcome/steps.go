@@ -2,6 +2,8 @@ package welcome
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"aibox/app/doctor"
 	"aibox/app/firstrun"
@@ -9,6 +11,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/secret"
 	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -44,8 +47,12 @@ func (m *Model) next() stepID {
 
 // selectStep selects a step. An error belongs to the step before.
 func (m *Model) selectStep(id stepID) {
-	m.at, m.moved, m.err = max(stepMachine, min(id, stepSession)), true, nil
+	m.at, m.err = max(stepMachine, min(id, stepSession)), nil
+	m.move()
 }
+
+// move records that the user has selected what is selected.
+func (m *Model) move() { m.moved, m.turned = true, time.Time{} }
 
 // advance selects the next step that is not done. A bake that is under way is not waited
 // for, unless nothing else is left to do.
@@ -57,9 +64,37 @@ func (m *Model) advance() {
 	}
 }
 
-// do does the selected step.
+// target is what do acts on: a step, and an agent or a model.
+type target struct {
+	step          stepID
+	agent, server string
+	model         string
+}
+
+func (m *Model) target() target {
+	of := target{step: m.at}
+	if a := m.agent.selected(); a != nil && m.at == stepAgent && !m.agent.watching {
+		of.agent = a.Name
+	}
+	if r := m.model.selected(); r != nil && m.at == stepModel && !m.Typing() {
+		of.model = r.name
+		if r.server != nil {
+			of.server = r.server.Inference
+		}
+	}
+	return of
+}
+
+// errTurned is why do does nothing.
+var errTurned = errors.New("something else was selected just now, so nothing is done; press the key again")
+
+// do does the selected step, unless it was selected just before, other than by a key.
 func (m *Model) do(ctx context.Context) tea.Cmd {
 	m.err = nil
+	if m.now().Sub(m.turned) < dialog.Grace {
+		m.err = errTurned
+		return nil
+	}
 	switch m.at {
 	case stepMachine:
 		return m.setUp()

@@ -66,14 +66,15 @@ type Model struct {
 	begun    bool
 	ticking  bool
 
-	at    stepID // the selected step
-	moved bool   // the user has selected it, so that it stays selected
-	agent agentStep
-	model modelStep
-	loads page.Latest // of models
-	names page.Latest // of a server, until the user leaves the question
-	err   error       // of the last action
-	shown placement   // of the last View
+	at     stepID    // the selected step
+	moved  bool      // the user has selected it, so that it stays selected
+	turned time.Time // when what enter would do changed, other than by a key
+	agent  agentStep
+	model  modelStep
+	loads  page.Latest // of models
+	names  page.Latest // of a server, until the user leaves the question
+	err    error       // of the last action
+	shown  placement   // of the last View
 }
 
 // New makes a model that has not checked anything yet.
@@ -125,6 +126,15 @@ type (
 
 // Take handles a message and reports whether it was one of its own.
 func (m *Model) Take(ctx context.Context, msg tea.Msg) (cmd tea.Cmd, own bool) {
+	before := m.target()
+	cmd, own = m.take(ctx, msg)
+	if m.target() != before {
+		m.turned = m.now()
+	}
+	return cmd, own
+}
+
+func (m *Model) take(ctx context.Context, msg tea.Msg) (cmd tea.Cmd, own bool) {
 	if cmd, own := m.checkup.Take(msg); own {
 		return tea.Batch(cmd, m.settle(ctx)), true
 	}

@@ -17,6 +17,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/bakes"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 
@@ -114,6 +115,7 @@ type screen struct {
 	theme         theme.Theme
 	width, height int
 	asked         []page.Request
+	hasty         bool // keys come at once, not after a moment
 }
 
 // open shows the steps in a world, once everything is loaded.
@@ -149,6 +151,9 @@ func (s *screen) run(cmd tea.Cmd) {
 
 func (s *screen) press(names ...string) {
 	for _, name := range names {
+		if !s.hasty {
+			s.turned = time.Time{}
+		}
 		cmd, _ := s.Press(s.t.Context(), keymap.Press(name))
 		s.run(cmd)
 	}
@@ -176,6 +181,28 @@ func (s *screen) sees(wants ...string) {
 // bakes reports the state of the bakes.
 func (s *screen) bakes(jobs ...bakery.Job) {
 	s.run(func() tea.Msg { return bakes.Changed{Jobs: jobs} })
+}
+
+func TestEnterDoesNotDoAStepThatWasSelectedJustBefore(t *testing.T) {
+	w := newWorld(daemon)
+	s := &screen{Model: New(Services{Machine: w, Images: w, Choices: w}), t: t, theme: theme.New(true), width: 80, height: 20, hasty: true}
+	now := noon
+	s.now = func() time.Time { return now }
+	s.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	s.run(s.Begin(t.Context()))
+	if s.at != stepAgent {
+		t.Fatalf("step %d is selected", s.at)
+	}
+	s.press("enter")
+	s.sees("something else was selected just now")
+	if len(w.put)+len(w.kept) > 0 {
+		t.Errorf("baked %q, kept %q", w.put, w.kept)
+	}
+	now = now.Add(dialog.Grace)
+	s.press("enter")
+	if len(w.put) != 1 {
+		t.Errorf("baked %q", w.put)
+	}
 }
 
 // TestThePanelsMatchTheirGoldenViews goes through all panels of the steps.
