@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"aibox/agents"
 	"aibox/agents/conversation"
 	"aibox/audit"
@@ -40,6 +42,18 @@ func talking(t testing.TB, agent string, format conversation.Format) *scene {
 	s.events[3].Time = at.Add(-3500 * time.Millisecond)
 	s.events[4].Time = at.Add(time.Second)
 	return s
+}
+
+func TestAClickBelowTheConversationSelectsNothing(t *testing.T) {
+	p := newUser(t, talking(t, "claude", conversation.Claude), 120, 12)
+	p.Press("home")
+	before := p.View()
+	for range 2 {
+		p.Send(tea.MouseClickMsg{Button: tea.MouseLeft, X: 3, Y: 11})
+	}
+	if after := p.View(); after != before {
+		t.Errorf("the screen has changed:\n%s\nit was:\n%s", after, before)
+	}
 }
 
 func TestConversationIsShownWithModelCallsAndRefusalsWhereTheyHappened(t *testing.T) {

@@ -283,7 +283,7 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	}
 	m.events.focused = m.inEvents(msg.X, msg.Y)
 	m.fit()
-	if m.converses() && !m.events.focused && msg.Y >= headRows {
-		m.conversation.Click(msg.Y - headRows)
+	if y := msg.Y - headRows; m.converses() && !m.events.focused && y >= 0 && y < m.layout().output {
+		m.conversation.Click(y)
 	}
 }
