@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"aibox/agents"
 	"aibox/agents/conversation"
 	"aibox/audit"
 	"aibox/session/auditlog"
 	"aibox/session/output"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // talking is a session with the output of a real agent, one line each second.

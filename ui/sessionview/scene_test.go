@@ -1,6 +1,7 @@
 package sessionview
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,8 @@ type scene struct {
 	record     []output.Chunk
 	events     []audit.Event
 	screenRows string
+	screenErr  error
+	followErr  error
 	done       []string
 	usage      session.Usage
 	measured   int
@@ -65,7 +68,7 @@ func (s *scene) Output(_ session.ID, from int64, visit func(output.Chunk) error)
 
 func (s *scene) Follow(_ context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error) {
 	_, err := s.Output(id, from, visit)
-	return s.session, err
+	return s.session, cmp.Or(err, s.followErr)
 }
 
 func (s *scene) Watch(_ context.Context, _ session.ID, _ int, visit func(audit.Event) error) error {
@@ -78,6 +81,9 @@ func (s *scene) Watch(_ context.Context, _ session.ID, _ int, visit func(audit.E
 }
 
 func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
+	if s.screenErr != nil {
+		return nil, s.screenErr
+	}
 	if s.screenRows == "" {
 		return nil, session.ErrNoScreen
 	}

@@ -53,12 +53,19 @@ func (t *terminal) watch() tea.Cmd {
 }
 
 // watchAgain watches the output of a running session again. A watch ends with the agent, but also if
-// its supervisor does not answer for a while.
+// its supervisor does not answer for a while. If the session has ended before there was a screen, it
+// reads the last one.
 func (t *terminal) watchAgain(s *session.Session) tea.Cmd {
-	if !t.over || !s.Alive || s.State.Phase != session.Running {
+	switch {
+	case !t.over:
+		return nil
+	case s.Alive && s.State.Phase == session.Running:
+		return t.watch()
+	case !s.Alive && len(t.rows) == 0 && !t.lost:
+		return t.load()
+	default:
 		return nil
 	}
-	return t.watch()
 }
 
 // load reads the screen.
@@ -110,6 +117,8 @@ func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 		return m.log.Start()
 	case msg.err == nil:
 		t.rows = frame.Lines(string(msg.text))
+	case !errors.Is(msg.err, session.ErrNoScreen):
+		m.say(aboutRecord, "", msg.err)
 	}
 	if t.output == nil || !msg.more {
 		t.over = t.output == nil

@@ -157,6 +157,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.takeEvents(msg)
 	case outputWatched:
 		m.terminal.output = msg.output
+		if msg.err != nil {
+			m.say(aboutRecord, "", msg.err)
+		}
 		return m.terminal.load()
 	case screenLoaded:
 		return m.takeScreen(msg)

@@ -253,6 +253,28 @@ func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *test
 	p.Sees("step 59")
 }
 
+func TestAScreenThatCannotBeReadIsReported(t *testing.T) {
+	s := running()
+	s.session.Interactive, s.screenErr = true, errors.New("the supervisor does not\x1b[2J answer")
+	p := open(t, s)
+	p.Sees(`the supervisor does not\x1b[2J answer`)
+	s.screenErr, s.screenRows = nil, "codex waits\n"
+	p.Run(p.m.find())
+	p.Sees("codex waits")
+	p.DoesNotSee("the supervisor does not")
+}
+
+func TestASessionThatEndsBeforeItsScreenIsReadShowsItsRecord(t *testing.T) {
+	s := running()
+	s.session.Interactive = true
+	p := open(t, s)
+	p.DoesNotSee("step 59")
+	s.session = ended().session
+	s.session.Interactive = true
+	p.Run(p.m.find())
+	p.Sees("step 59")
+}
+
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	s := running()
 	s.describe(output.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
