@@ -85,6 +85,9 @@ func (m *Model) SetPrompt(text string, at time.Time) {
 	}
 }
 
+// Failed returns why the conversation is not read any more although it may go on; else nil.
+func (m *Model) Failed() error { return m.failed }
+
 // Started reports whether the conversation is being read.
 func (m *Model) Started() bool { return m.stream != nil }
 

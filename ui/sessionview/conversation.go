@@ -24,6 +24,7 @@ type reader interface {
 	Typing() bool
 	TypingKeys() []key.Binding
 	Line() string
+	Failed() error
 	View() []string
 }
 

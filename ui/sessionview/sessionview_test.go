@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/agents/conversation"
 	"aibox/audit"
 	"aibox/netguard"
 	"aibox/session"
@@ -273,6 +274,19 @@ func TestASessionThatEndsBeforeItsScreenIsReadShowsItsRecord(t *testing.T) {
 	s.session.Interactive = true
 	p.Run(p.m.find())
 	p.Sees("step 59")
+}
+
+func TestOutputThatIsNotReadAnyMoreSaysSoAfterEveryKey(t *testing.T) {
+	for _, s := range []*scene{running(), talking(t, "claude", conversation.Claude)} {
+		s.followErr = errors.New("the supervisor does not\x1b[2J answer")
+		p := newUser(t, s, 120, 24)
+		p.Sees(`the supervisor does not\x1b[2J answer`)
+		p.Press("up", "v")
+		p.Sees(`✗ reading stopped; end reads again: the supervisor does not\x1b[2J answer`)
+		s.followErr = nil
+		p.Press("end")
+		p.DoesNotSee("reading stopped")
+	}
 }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {

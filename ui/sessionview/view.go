@@ -197,10 +197,14 @@ func (m *Model) noEvents() string {
 // finished reports whether the session has ended.
 func (m *Model) finished() bool { return m.loaded && m.session.State.Phase == session.Ended }
 
-// foot returns the note or the search field.
+// foot returns the search field, the note, or why the output is not read any more.
 func (m *Model) foot() string {
-	if out := m.output(); out.Typing() {
+	out := m.output()
+	if out.Typing() {
 		return out.Line()
+	}
+	if err := out.Failed(); err != nil && m.note.Text() == "" {
+		return m.theme.Bad.Render(ansi.Truncate("✗ reading stopped; end reads again: "+termtext.Escape(err.Error()), m.width, "…"))
 	}
 	return m.note.View(m.theme, m.width)
 }

@@ -88,7 +88,7 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 		m.window.up(1 << 30)
 	case key.Matches(msg, k.Last):
 		m.window.follow = true
-		if !m.window.complete() || m.failed {
+		if !m.window.complete() || m.failed != nil {
 			return m.end()
 		}
 	default:

@@ -42,7 +42,7 @@ type Model struct {
 	over    bool // the output is complete
 	loading bool // a part of the log is being read
 	reads   page.Latest
-	failed  bool // following ended before the output; the key for the end follows again
+	failed  error // why following ended before the output; the key for the end follows again
 	chunks  *stream.Stream[output.Chunk]
 
 	line   searchbar.Line
@@ -76,6 +76,9 @@ func (m *Model) SetSize(width, height int) {
 
 // SetOver sets whether the output is complete.
 func (m *Model) SetOver(over bool) { m.over = over }
+
+// Failed returns why the log is not followed any more although there may be more output; else nil.
+func (m *Model) Failed() error { return m.failed }
 
 // Started reports whether the log is being read.
 func (m *Model) Started() bool { return m.started }

@@ -236,7 +236,7 @@ func TestAFailureToFollowIsShownAndTheEndFollowsAgain(t *testing.T) {
 	s.say(output.Stdout, "it went on\n")
 	p.Press("end")
 	p.Sees("it went on")
-	if p.m.failed {
+	if p.m.Failed() != nil {
 		t.Error("it does not follow again")
 	}
 }

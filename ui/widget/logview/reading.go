@@ -117,7 +117,7 @@ func (m *Model) load(msg loaded) tea.Cmd {
 	case atEnd:
 		w.replace(msg.from, msg.chunks)
 		w.total, w.follow = w.hi, true
-		if m.chunks == nil || m.failed {
+		if m.chunks == nil || m.failed != nil {
 			return m.follow()
 		}
 	}
@@ -141,7 +141,7 @@ func (m *Model) More() tea.Cmd {
 // follow starts to follow the log from the end of the part in memory.
 func (m *Model) follow() tea.Cmd {
 	from, source := m.window.hi, m.source
-	m.failed = false
+	m.failed = nil
 	m.chunks = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
 		return source.Follow(ctx, from, func(chunk output.Chunk) error {
 			chunk.Data = slices.Clone(chunk.Data)
@@ -162,8 +162,8 @@ func (m *Model) takeOutput(batch stream.Batch[output.Chunk]) tea.Cmd {
 		m.window.feed(chunk)
 	}
 	if batch.Over() {
-		if m.failed = batch.Err != nil; m.failed {
-			m.note.Say("", batch.Err)
+		if m.failed = batch.Err; m.failed != nil {
+			m.note.Say("", m.failed)
 		}
 		return nil // the screen reports how the session ended
 	}
