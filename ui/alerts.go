@@ -2,11 +2,15 @@ package ui
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/summary"
+	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -23,10 +27,12 @@ type alerts struct {
 	changed <-chan struct{}
 	known   map[session.ID]summary.Status // nil before the first list
 	now     func() time.Time
-	waited  time.Time // when the last notification about a waiting agent was shown
+	last    []summary.Summary        // the last list
+	waited  map[session.ID]time.Time // when the last notification that the agent waits was shown
+	due     bool                     // the last list will be compared again
 }
 
-// waitingPause is the minimum time between two notifications about waiting agents. aibox infers
+// waitingPause is the minimum time between two notifications that a session's agent waits. aibox infers
 // from an agent's terminal output that it waits, so an agent could trigger any number of them.
 const waitingPause = 5 * time.Second
 
@@ -35,6 +41,7 @@ type (
 	alertsWatching struct{ changed <-chan struct{} }
 	alertsChanged  struct{}
 	alertsLoaded   struct{ all []summary.Summary }
+	alertsDue      struct{} // the pause after a notification is over
 )
 
 // Init starts to watch the sessions. The lists are read one after the other, so that they are
@@ -81,49 +88,100 @@ func (a *alerts) take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return a.load(), true // the wait for the next change starts after the load
 	case alertsLoaded:
 		return tea.Batch(a.compare(msg.all), a.await()), true
+	case alertsDue:
+		a.due = false
+		return a.compare(a.last), true
 	}
 	return nil, false
 }
 
-// compare notifies the user of the first change since the last list that the user may be waiting
-// for.
+// compare notifies the user of the changes since the last list that the user may be waiting for. That
+// an agent waits again so soon is compared once more after a pause.
 func (a *alerts) compare(all []summary.Summary) tea.Cmd {
 	first := a.known == nil
-	var cmd tea.Cmd
 	known := make(map[session.ID]summary.Status, len(all))
+	changed := map[manager.NotifyEvent][]*summary.Summary{}
+	var pause time.Duration
 	for i := range all {
 		s := &all[i]
 		was, listed := a.known[s.ID]
-		known[s.ID] = s.Status()
-		event, what := alertOf(was, s)
-		if first || event == "" || cmd != nil || !listed && event != manager.NotifyWaiting {
+		event := alertOf(was, s)
+		if rest := waitingPause - a.now().Sub(a.waited[s.ID]); !first && event == manager.NotifyWaiting && rest > 0 {
+			known[s.ID], pause = was, max(pause, rest)
 			continue
 		}
-		if event == manager.NotifyWaiting {
-			if a.now().Sub(a.waited) < waitingPause {
-				continue
-			}
-			a.waited = a.now()
+		known[s.ID] = s.Status()
+		if !first && event != "" && (listed || event == manager.NotifyWaiting) {
+			changed[event] = append(changed[event], s)
 		}
-		cmd = a.show(event, string(s.ID)+what, s.Task)
 	}
-	a.known = known
-	return cmd
+	a.known, a.last = known, all
+	maps.DeleteFunc(a.waited, func(id session.ID, _ time.Time) bool { _, listed := known[id]; return !listed })
+	var commands []tea.Cmd
+	for _, what := range alertTexts {
+		if sessions := changed[what.event]; len(sessions) > 0 {
+			commands = append(commands, a.show(what.event, what.title(sessions), textOf(sessions)))
+		}
+	}
+	for _, s := range changed[manager.NotifyWaiting] {
+		if a.waited == nil {
+			a.waited = map[session.ID]time.Time{}
+		}
+		a.waited[s.ID] = a.now()
+	}
+	if pause > 0 && !a.due {
+		a.due = true
+		commands = append(commands, page.After(pause, alertsDue{}))
+	}
+	return tea.Batch(commands...)
+}
+
+// alertText says what has happened to sessions.
+type alertText struct {
+	event     manager.NotifyEvent
+	one, many string
+}
+
+// alertTexts are the texts of the events, the most important first.
+var alertTexts = []alertText{
+	{manager.NotifyFailed, "failed", "failed"},
+	{manager.NotifyWaiting, "waits for you", "wait for you"},
+	{manager.NotifyEnded, "has ended", "have ended"},
+}
+
+// title returns the title of the notification about sessions.
+func (a alertText) title(sessions []*summary.Summary) string {
+	if len(sessions) == 1 {
+		return string(sessions[0].ID) + " " + a.one
+	}
+	return amount.Of(len(sessions), "session") + " " + a.many
+}
+
+// textOf returns the text of the notification about sessions: the task, or which ones they are.
+func textOf(sessions []*summary.Summary) string {
+	if len(sessions) == 1 {
+		return sessions[0].Task
+	}
+	ids := make([]string, 0, len(sessions))
+	for _, s := range sessions {
+		ids = append(ids, string(s.ID))
+	}
+	return strings.Join(ids, ", ")
 }
 
 // alertOf returns the event that a change of status means; "" for none.
-func alertOf(was summary.Status, now *summary.Summary) (event manager.NotifyEvent, what string) {
+func alertOf(was summary.Status, now *summary.Summary) manager.NotifyEvent {
 	switch status := now.Status(); {
 	case status == was:
 	case status == summary.StatusWaiting:
-		return manager.NotifyWaiting, " waits for you"
+		return manager.NotifyWaiting
 	case now.Phase != session.Ended || !active(was):
 	case status == summary.StatusFailed:
-		return manager.NotifyFailed, " failed"
+		return manager.NotifyFailed
 	default:
-		return manager.NotifyEnded, " has ended"
+		return manager.NotifyEnded
 	}
-	return "", ""
+	return ""
 }
 
 // active reports whether a session with the status has not ended.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,39 @@ func TestAnAgentThatWaitsAgainAndAgainNotifiesRarely(t *testing.T) {
 	}
 	if notified != 4 {
 		t.Errorf("in 20 seconds it notifies %d times", notified)
+	}
+}
+
+func TestNotificationsAreJoinedOrDelayedButNotLost(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var got []string
+	a := alerts{now: func() time.Time { return now }, notify: func(_ manager.NotifyEvent, title, text string) string {
+		got = append(got, title+": "+text)
+		return "\a"
+	}}
+	all := []summary.Summary{
+		{ID: "0aaaa-codex", Phase: session.Running, Task: "one"}, {ID: "0bbbb-codex", Phase: session.Running, Task: "two"}, {ID: "0cccc-codex", Phase: session.Running, Task: "three"}, {ID: "0dddd-codex", Phase: session.Running, Task: "four"},
+	}
+	list := func(change func(all []summary.Summary)) {
+		all = slices.Clone(all)
+		change(all)
+		a.compare(all)
+	}
+	list(func([]summary.Summary) {})
+	list(func(all []summary.Summary) { all[0].Prompting = true })
+	now = now.Add(time.Second)
+	list(func(all []summary.Summary) { all[0].Prompting, all[1].Prompting = false, true }) // another session
+	now = now.Add(time.Second)
+	list(func(all []summary.Summary) { all[0].Prompting = true })
+	now = now.Add(waitingPause)
+	a.take(alertsDue{}) // nothing has changed since
+	a.take(alertsDue{})
+	list(func(all []summary.Summary) {
+		all[1].Phase, all[2].Phase, all[3].Phase, all[3].Failed = session.Ended, session.Ended, session.Ended, true
+	})
+	want := []string{"0aaaa-codex waits for you: one", "0bbbb-codex waits for you: two", "0aaaa-codex waits for you: one", "0dddd-codex failed: four", "2 sessions have ended: 0bbbb-codex, 0cccc-codex"}
+	if !slices.Equal(got, want) {
+		t.Errorf("notified are %q", got)
 	}
 }
 
