@@ -148,15 +148,15 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, a.deliver(msg)
 	case noShell:
 		a.remark = "no shell to return to"
-		return a, nil
+		return a, a.questions.Resume()
 	case page.Returned:
 		a.handing = false
-		return a, a.page().Update(msg)
+		return a, tea.Batch(a.questions.Resume(), a.page().Update(msg))
 	case resumed:
 		if msg.err != nil {
 			a.remark = termtext.Escape(msg.err.Error())
 		}
-		return a, nil
+		return a, a.questions.Resume()
 	case tea.KeyPressMsg:
 		return a, a.press(msg)
 	case tea.MouseClickMsg:

@@ -18,6 +18,7 @@ func (a *app) handOver(do func(context.Context) error) tea.Cmd {
 		return nil
 	}
 	a.handing = true
+	a.questions.Pause()
 	return a.release(do, func(err error) tea.Msg { return page.Returned{Err: err} })
 }
 

@@ -1,10 +1,13 @@
 package ui
 
 import (
+	"context"
 	"testing"
 
 	"aibox/app/run"
 	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestASecondRequestForTheTerminalIsDroppedUntilTheFirstReturns(t *testing.T) {
@@ -17,5 +20,41 @@ func TestASecondRequestForTheTerminalIsDroppedUntilTheFirstReturns(t *testing.T)
 			t.Errorf("a second %T gets the terminal, too", request)
 		}
 		drive(a, page.Returned{})
+	}
+}
+
+// asking are sessions whose questions are watched.
+type asking struct {
+	one
+	watch context.Context //nolint:containedctx // the last one
+}
+
+func (s *asking) WatchAllRequests(ctx context.Context) error {
+	s.watch = ctx
+	return ctx.Err()
+}
+
+func TestSessionsDoNotAskWhileTheTerminalIsNotTheUIs(t *testing.T) {
+	sessions := &asking{}
+	a := newApp(t.Context(), Request{Sessions: sessions, Changes: one{}})
+	a.job = func() job { return job{} }
+	drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+	drive(a, page.Returned{})
+	before := sessions.watch
+	if before.Err() != nil {
+		t.Fatal("they do not ask")
+	}
+	_ = a.do(page.Shell("0aaaa-codex"))
+	if before.Err() == nil {
+		t.Error("they ask although a shell has the terminal")
+	}
+	drive(a, page.Returned{})
+	if sessions.watch == before || sessions.watch.Err() != nil {
+		t.Error("they do not ask again")
+	}
+	before = sessions.watch
+	drive(a, tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl}) // there is no shell
+	if before.Err() == nil || sessions.watch.Err() != nil {
+		t.Error("they ask in the background, or not again")
 	}
 }

@@ -39,6 +39,7 @@ type (
 
 // suspend stops this process, and gives the terminal to the shell until the shell continues it.
 func (a *app) suspend() tea.Cmd {
+	a.questions.Pause()
 	return func() tea.Msg {
 		if !a.job().controlled() {
 			return noShell{}

@@ -56,6 +56,9 @@ type Model struct {
 
 	width, height int
 	changed       <-chan struct{}
+	watches       page.Latest        // of requests
+	unwatch       context.CancelFunc // ends the last of them
+	unwatched     string             // why the last of them failed; empty for not
 	lists         page.Latest
 	waiting       []session.Request
 	known         map[name]bool // the open questions of the last list
@@ -77,7 +80,7 @@ func New(ctx context.Context, sessions Sessions) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, theme: theme.New(true), Now: time.Now,
 		Tick:     page.After,
-		answered: map[name]bool{}, seen: map[name]bool{},
+		answered: map[name]bool{}, seen: map[name]bool{}, unwatch: func() {},
 	}
 }
 
@@ -104,8 +107,13 @@ type (
 		note string // what else was done, escaped
 		good bool   // note is a success
 	}
-	ticked struct{}
+	ticked     struct{}
+	watchEnded struct{ err error }
+	watchDue   struct{}
 )
+
+// watchPause is the time until the requests are watched again after a failure.
+const watchPause = 10 * time.Second
 
 // Init lists the questions and starts to watch for new ones.
 func (m *Model) Init() tea.Cmd {
@@ -113,10 +121,35 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(m.list(), func() tea.Msg {
 		changed, err := sessions.Changed(ctx)
 		return watchStarted{changed, err}
-	}, func() tea.Msg {
-		_ = sessions.WatchAllRequests(ctx) // without a watcher, sessions refuse instead of asking
+	}, m.Resume())
+}
+
+// Pause ends the watch of requests: sessions refuse instead of asking while the user does not see this
+// program.
+func (m *Model) Pause() {
+	m.unwatch()
+	m.watches.Cancel()
+}
+
+// Resume watches the requests of sessions again.
+func (m *Model) Resume() tea.Cmd {
+	m.Pause()
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.unwatch = cancel
+	sessions := m.sessions
+	return m.watches.Replace(func() tea.Msg { return watchEnded{sessions.WatchAllRequests(ctx)} })
+}
+
+// takeWatch reports why the requests are not watched, once, and watches them again after a while.
+func (m *Model) takeWatch(msg watchEnded) tea.Cmd {
+	if msg.err == nil || m.ctx.Err() != nil {
 		return nil
-	})
+	}
+	if why := msg.err.Error(); why != m.unwatched {
+		m.unwatched = why
+		m.outcome, m.good, m.stays, m.closed = "Sessions refuse instead of asking: "+termtext.Escape(why), false, true, time.Time{}
+	}
+	return m.watches.Continue(m.Tick(watchPause, watchDue{}))
 }
 
 func (m *Model) list() tea.Cmd {
@@ -153,6 +186,10 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 			return tea.Batch(m.takeRequests(msg.all), m.countDown()), true
 		}
 		return m.countDown(), true
+	case watchEnded:
+		return m.takeWatch(msg), true
+	case watchDue:
+		return m.Resume(), true
 	case ticked:
 		m.ticking = false
 		return m.countDown(), true

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -24,6 +25,7 @@ type fakeSessions struct {
 	open  []session.Request
 	said  []string
 	fails error
+	watch func(context.Context) error // nil: ends at once
 }
 
 func (d *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
@@ -39,7 +41,12 @@ func (d *fakeSessions) Answer(_ context.Context, id session.ID, request int, ans
 	return d.fails
 }
 
-func (d *fakeSessions) WatchAllRequests(context.Context) error { return nil }
+func (d *fakeSessions) WatchAllRequests(ctx context.Context) error {
+	if d.watch == nil {
+		return nil
+	}
+	return d.watch(ctx)
+}
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 
@@ -485,5 +492,50 @@ func TestTheQuestionAboutAccessLooksAsItDid(t *testing.T) {
 		p.m.Remember = func(context.Context, session.ID, string) (string, error) { return "", nil }
 		p.m.SetSize(size[0], size[1])
 		golden.Check(t, fmt.Sprintf("access-%dx%d.golden", size[0], size[1]), p.view()+"\n")
+	}
+}
+
+func TestAWatchThatFailsIsReportedOnceAndStartsAgain(t *testing.T) {
+	p := newUser(t)
+	watches := 0
+	p.fakeSessions.watch = func(context.Context) error {
+		if watches++; watches < 3 {
+			return errors.New("the folder of sessions\x1b[2J cannot be read")
+		}
+		return nil
+	}
+	p.m.Tick = func(d time.Duration, msg tea.Msg) tea.Cmd {
+		shown := p.m.Outcome() && strings.Contains(p.view(), `Sessions refuse instead of asking: the folder of sessions\x1b[2J`)
+		if d != watchPause || shown != (watches == 1) {
+			t.Errorf("after %d watches it waits %v and shows the error: %t", watches, d, shown)
+		}
+		p.m.Pass(keymap.Press("x"))
+		return func() tea.Msg { return msg }
+	}
+	p.run(p.m.Resume())
+	if watches != 3 {
+		t.Errorf("it has watched %d times", watches)
+	}
+}
+
+func TestRequestsAreNotWatchedDuringAPause(t *testing.T) {
+	p := newUser(t)
+	var watch context.Context
+	p.fakeSessions.watch = func(ctx context.Context) error {
+		watch = ctx
+		return ctx.Err()
+	}
+	p.run(p.m.Resume())
+	first := watch
+	if first.Err() != nil {
+		t.Fatal("they are not watched")
+	}
+	p.m.Pause()
+	if first.Err() == nil {
+		t.Error("they are watched during a pause")
+	}
+	p.run(p.m.Resume())
+	if watch == first || watch.Err() != nil {
+		t.Error("they are not watched after the pause")
 	}
 }
