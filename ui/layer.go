@@ -2,8 +2,10 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
+	"aibox/internal/termtext"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -84,6 +86,22 @@ func (a *app) deliver(msg answer) tea.Cmd {
 		case l == a.page():
 			return a.do(request)
 		}
+		return nil
+	}
+	if over, ok := msg.msg.(page.Ended); ok {
+		a.reportEnded(over)
 	}
 	return nil
+}
+
+// reportEnded shows the end of an action whose screen is closed.
+func (a *app) reportEnded(over page.Ended) {
+	text, err := over.Ended()
+	switch {
+	case errors.Is(err, context.Canceled): // it ended with the screen
+	case err != nil:
+		a.remark = termtext.Escape(err.Error())
+	default:
+		a.remark = text
+	}
 }

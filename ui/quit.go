@@ -20,7 +20,7 @@ type leaver interface {
 }
 
 // quit ends the program. It asks first if that would lose something: work on an open screen,
-// or image builds in progress. Sessions continue without the program.
+// or image builds or actions on snapshots in progress. Sessions continue without the program.
 func (a *app) quit() tea.Cmd {
 	question := a.losses()
 	if question == nil || a.tooSmall() { // there is no room for the question
@@ -39,15 +39,24 @@ func (a *app) losses() *dialog.Confirm {
 			question = p.Leaving()
 		}
 	}
-	names := a.baking()
-	if len(names) == 0 {
-		return question
+	if names := a.baking(); len(names) > 0 {
+		text := strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue."
+		question = withLoss(question, amount.Of(len(names), "bake"), text)
 	}
-	text := strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue."
+	if a.snapshots != nil {
+		if actions := a.snapshots.Actions(); len(actions) > 0 {
+			question = withLoss(question, amount.Of(len(actions), "action"), strings.Join(actions, ", ")+": may not be completed when you quit.")
+		}
+	}
+	return question
+}
+
+// withLoss adds to a question, or makes one, about something that is under way.
+func withLoss(question *dialog.Confirm, what, text string) *dialog.Confirm {
 	if question == nil {
-		return &dialog.Confirm{Title: "Quit with " + amount.Of(len(names), "bake") + " under way?", Text: text}
+		return &dialog.Confirm{Title: "Quit with " + what + " under way?", Text: text}
 	}
-	question.Text += "\n\n" + amount.Of(len(names), "bake") + " under way: " + text
+	question.Text += "\n\n" + what + " under way: " + text
 	return question
 }
 

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +10,14 @@ import (
 	"time"
 
 	"aibox/bakery"
+	"aibox/session"
+	"aibox/session/snapshot"
 	"aibox/ui/images"
+	"aibox/ui/page"
+	"aibox/ui/snapshots"
 	"aibox/ui/widget/dialog"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // builder has builds under way.
@@ -48,6 +56,46 @@ func TestCtrlCAsksAboutWhatWouldBeLostOnEveryScreen(t *testing.T) {
 			t.Error("yes does not quit")
 		}
 	})
+}
+
+// store takes a snapshot until the test lets it end.
+type store struct {
+	snapshots.Store
+	taking, end chan struct{}
+}
+
+func (store) Snapshots(context.Context) ([]snapshot.Snapshot, error) { return nil, nil }
+
+func (s store) Take(context.Context, session.ID) (string, error) {
+	close(s.taking)
+	<-s.end
+	return "", errors.New("the disk is\x1b[2J full")
+}
+
+func TestASnapshotThatIsTakenAfterItsScreenIsClosedIsReported(t *testing.T) {
+	s := store{taking: make(chan struct{}), end: make(chan struct{})}
+	a := newApp(t.Context(), Request{Sessions: one{}, Changes: one{}, Snapshots: s})
+	drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+	var take tea.Cmd
+	for _, cmd := range a.show(page.Snapshots{Take: "0dq4f-sandbox"})().(tea.BatchMsg) {
+		take = cmd // the last one
+	}
+	ended := make(chan tea.Msg)
+	go func() { ended <- take() }()
+	<-s.taking
+	a.leave(page.Close{})
+	if drive(a, press("q")) || !strings.Contains(a.over.leave.Text, "the snapshot of 0dq4f-sandbox: may not be completed") {
+		t.Fatal("it quits, or asks about something else")
+	}
+	a.over.leave = nil
+	close(s.end)
+	drive(a, <-ended)
+	if view := shown(a); !strings.Contains(view, `the disk is\x1b[2J full`) {
+		t.Errorf("the end is not reported:\n%s", view)
+	}
+	if !drive(a, press("q")) {
+		t.Error("it asks about what is over")
+	}
 }
 
 func TestQuittingAsksWhileImagesAreBaked(t *testing.T) {

@@ -112,6 +112,9 @@ type (
 	}
 )
 
+// Ended returns the result of the action, for a user who has left the screen.
+func (a acted) Ended() (text string, err error) { return a.done, a.err }
+
 // load reads the lists now, and then again and again.
 func (m *Model) load() tea.Cmd {
 	ctx, store, sessions := m.ctx, m.store, m.sessions
