@@ -58,6 +58,10 @@ func (s *scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// searchLimit is how many bytes are searched at a time, so that a string with many escapes and a
+// distant end is not searched to its end after each of them.
+const searchLimit = 512
+
 // inString continues a string and returns how many bytes it took, at least one. Most output
 // of models is in strings, so it searches for their end in large steps.
 func (s *scanner) inString(p []byte) int {
@@ -66,6 +70,7 @@ func (s *scanner) inString(p []byte) int {
 		s.keep(p[:1])
 		return 1
 	}
+	p = p[:min(len(p), searchLimit)]
 	end := bytes.IndexByte(p, '"')
 	text := p
 	if end >= 0 {

@@ -18,6 +18,7 @@ func FuzzUsageDoesNotDependOnChunking(f *testing.F) {
 		strings.Repeat("[", 100) + strings.Repeat("]", 100) + `{"eval_count":3}`,
 		strings.Repeat(`{"a":`, 20) + `"x"`,
 		"\"unfinished\n{\"eval_count\":3}",
+		`{"a":"` + strings.Repeat("x", searchLimit-1) + `\"` + strings.Repeat("y", 2*searchLimit) + `\\","usage":{"input_tokens":5},"eval_count":3}`,
 	} {
 		for dialect := range byte(schema.Ollama) {
 			f.Add([]byte(seed), dialect, uint(3))
@@ -53,6 +54,22 @@ func FuzzUsageDoesNotDependOnChunking(f *testing.F) {
 func TestCountingResumesAfterAMalformedLine(t *testing.T) {
 	u := New(schema.OpenAI, schema.ChatCompletions)
 	_, _ = u.Write([]byte("data: {\"x\":\"broken\n\ndata: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\n"))
+	if got := u.Counts(); got != (Counts{Input: 4, Output: 2}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Otherwise the time for a string with many escapes would grow with the square of its length.
+func TestAStringIsNotSearchedToItsEndAfterEachEscape(t *testing.T) {
+	u := New(schema.OpenAI, schema.ChatCompletions)
+	_, _ = u.Write([]byte(`{"a":"`))
+	if n := u.scanner.inString([]byte(strings.Repeat("x", 1<<20) + `"`)); n > searchLimit {
+		t.Errorf("%d bytes at once", n)
+	}
+	for _, text := range []string{strings.Repeat(`\n`, 1<<19), strings.Repeat(`\"`, 1<<19)} {
+		_, _ = u.Write([]byte(text))
+	}
+	_, _ = u.Write([]byte(`","usage":{"prompt_tokens":4,"completion_tokens":2}}`))
 	if got := u.Counts(); got != (Counts{Input: 4, Output: 2}) {
 		t.Errorf("%+v", got)
 	}
