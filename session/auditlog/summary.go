@@ -26,11 +26,13 @@ type Summary struct {
 // Totals are the counts of a whole session, in the data of its SandboxDestroyed event. The log
 // has repeated accesses only once, and not all if there are very many.
 type Totals struct {
-	Calls   int            `json:"calls"`
-	Input   int            `json:"input_tokens"`
-	Output  int            `json:"output_tokens"`
-	Refused map[string]int `json:"refused,omitempty"` // by Access.What
-	Egress  session.Egress `json:"egress,omitzero"`
+	Calls   int                  `json:"calls"`
+	Input   int                  `json:"input_tokens"`
+	Output  int                  `json:"output_tokens"`
+	Sent    int64                `json:"sent_bytes,omitempty"` // of the bodies of requests to the model
+	Models  []session.ModelUsage `json:"models,omitempty"`     // the most used first
+	Refused map[string]int       `json:"refused,omitempty"`    // by Access.What
+	Egress  session.Egress       `json:"egress,omitzero"`
 }
 
 // Add adds an event.

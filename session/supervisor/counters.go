@@ -14,7 +14,8 @@ const (
 	maxRefusalKinds = 1000 // number of distinct refusals that are counted separately
 	maxRefusals     = 50   // number of refusals in a result
 	maxModels       = 50   // number of models whose tokens are counted separately
-	maxCalls        = 5000 // number of model requests that are logged separately
+	maxAnswers      = 5000 // number of requests sent to the model for an answer that are logged separately
+	maxOtherCalls   = 1000 // number of other model requests that are logged separately, such as refused ones
 	maxNotices      = 5    // number of distinct failures of the model that are reported at once
 	maxEgress       = 5000 // number of allowed requests to the egress proxy that are logged separately
 	maxDestinations = 1000 // number of destinations whose requests beyond that are counted separately
@@ -31,6 +32,7 @@ type counters struct {
 	byModel  map[string]session.Tokens
 	sent     int64 // bytes sent to the model
 	calls    int
+	answers  int // the calls that were sent to the model for an answer
 	egress   session.Egress
 	// egressLogged is the number of allowed requests since the start, of which the first
 	// maxEgress are logged separately.
@@ -102,7 +104,8 @@ func otherRefusals(what string) session.Refusal {
 
 // addCall counts one request to the model. It reports whether to log the request (the log
 // is limited, because the sandbox controls the number of requests) and whether to report
-// its failure at once: each failure once, up to a limit.
+// its failure at once: each failure once, up to a limit. Requests that cost the sandbox
+// nothing have a limit of their own, so that they do not keep later answers out of the log.
 func (t *counters) addCall(c auditlog.ModelCall) (log, report bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +121,13 @@ func (t *counters) addCall(c auditlog.ModelCall) (log, report bool) {
 		}
 	}
 	t.sent += c.Sent
-	return t.calls <= maxCalls, report
+	if c.Generates && c.Passed() && c.Sent > 0 {
+		t.answers++
+		log = t.answers <= maxAnswers
+	} else {
+		log = t.calls-t.answers <= maxOtherCalls
+	}
+	return log || len(c.LeftOut) > 0, report // few requests have names in LeftOut, each of which is reported once
 }
 
 // addTokens adds the tokens of a call.
@@ -252,9 +261,13 @@ func (t *counters) firstTime(what string) bool {
 
 // totals returns all counts, for the log.
 func (t *counters) totals() auditlog.Totals {
+	models := t.models()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := auditlog.Totals{Calls: t.calls, Input: t.tokens.Input, Output: t.tokens.Output, Refused: map[string]int{}, Egress: t.egress}
+	all := auditlog.Totals{
+		Calls: t.calls, Input: t.tokens.Input, Output: t.tokens.Output, Sent: t.sent, Models: models,
+		Refused: map[string]int{}, Egress: t.egress,
+	}
 	for refusal, known := range t.refused {
 		all.Refused[refusal.What] += known.times
 	}

@@ -106,8 +106,12 @@ func (s *modelWatch) modelCalled(call auditlog.ModelCall) {
 		s.model.ended(call)
 	}
 	if !call.Passed() {
-		s.counters.addRefusal(session.Refusal{What: auditlog.AskedModel, Target: call.Target(), Reason: call.Error, Times: 1},
-			func(session.Refusal) session.EventID { return event })
+		refusal := session.Refusal{What: auditlog.AskedModel, Target: call.Target(), Reason: call.Error, Times: 1}
+		if log {
+			s.counters.addRefusal(refusal, func(session.Refusal) session.EventID { return event })
+		} else {
+			s.logRefusal(refusal, audit.ModelAnswered, func() any { return call })
+		}
 	}
 	s.warnOfModelLimits()
 	s.reachedModelLimit(call.Limit)

@@ -156,6 +156,44 @@ func TestRefusalsBeyondTheLimitOfKindsAreCountedTogether(t *testing.T) {
 	}
 }
 
+func TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog(t *testing.T) {
+	sessions, s := watched(t)
+	cheap := []auditlog.ModelCall{
+		{Method: "GET", Path: "/v1/models", Status: 200},
+		{Method: "POST", Path: "/v1/responses", Status: 401, Generates: true, Error: "no key", Outcome: auditlog.Refused},
+		{Method: "POST", Path: "/v1/responses", Status: 499, Generates: true, Error: "the agent gave up", Outcome: auditlog.GivenUp},
+	}
+	for i := range maxOtherCalls + 100 {
+		s.modelCalled(cheap[i%len(cheap)])
+	}
+	s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/nothing", Status: 404, Error: "not listed", Outcome: auditlog.Refused})
+	s.modelCalled(auditlog.ModelCall{Method: "GET", Path: "/v1/models", Status: 200, LeftOut: []string{"x"}})
+	const answers = 20
+	for range answers {
+		s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "m", Status: 200, Generates: true, Sent: 10, Input: 3, Output: 2})
+	}
+	listed := map[string]int{}
+	err := sessions.Events(s.id, func(e audit.Event) error {
+		if a, ok := auditlog.AccessOf(s.id, e); ok && a.What == auditlog.AskedModel {
+			listed[a.Target]++
+			if a.Call.Input > 0 {
+				listed["answers"]++
+			}
+		}
+		return nil
+	})
+	if err != nil || listed["answers"] != answers || listed["POST /v1/nothing"] != 1 {
+		t.Errorf("the log has %v: %v", listed, err)
+	}
+	if all := listed["GET /v1/models"] + listed["POST /v1/responses"]; all != maxOtherCalls+1+answers {
+		t.Errorf("the log has %d of these: %v", all, listed)
+	}
+	totals := s.counters.totals()
+	if totals.Calls != maxOtherCalls+102+answers || totals.Sent != 10*answers || len(totals.Models) != 1 || totals.Models[0].Tokens.Input != 3*answers {
+		t.Errorf("%+v", totals)
+	}
+}
+
 // A sandbox can hide data in many names: the log has the number of all of them.
 func TestEveryRefusedNameCounts(t *testing.T) {
 	sessions, s := watched(t)
