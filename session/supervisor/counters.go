@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxRefusalKinds = 1000 // number of distinct refusals that are counted separately
+	maxRefusalKinds = 1000 // number of distinct refusals of each kind of access that are counted separately
 	maxRefusals     = 50   // number of refusals in a result
 	maxModels       = 50   // number of models whose tokens are counted separately
 	maxAnswers      = 5000 // number of requests sent to the model for an answer that are logged separately
@@ -28,6 +28,7 @@ type counters struct {
 	mu       sync.Mutex
 	counting bool                               // refusals are counted, which excludes those of the probes
 	refused  map[session.Refusal]*loggedRefusal // Times is 0 in the keys
+	kinds    map[string]int                     // number of keys in refused by their What
 	tokens   session.Tokens
 	byModel  map[string]session.Tokens
 	sent     int64 // bytes sent to the model
@@ -71,8 +72,9 @@ func (t *counters) isStarted() bool {
 }
 
 // addRefusal counts r.Times equal refusals, and calls log if they are the first of their kind.
-// Beyond maxRefusalKinds, all kinds of r.What count as one, otherRefusals. It returns the
-// event of the first one.
+// Beyond maxRefusalKinds of r.What, all others count as one, otherRefusals. So a flood of one
+// kind of access, such as queries for random names, keeps no refusal of another one out of the
+// log. It returns the event of the first one.
 func (t *counters) addRefusal(r session.Refusal, log func(session.Refusal) session.EventID) session.EventID {
 	times := r.Times
 	r.Times = 0
@@ -82,16 +84,17 @@ func (t *counters) addRefusal(r session.Refusal, log func(session.Refusal) sessi
 		return session.EventID{}
 	}
 	known := t.refused[r]
-	if known == nil && len(t.refused) >= maxRefusalKinds {
+	if known == nil && t.kinds[r.What] >= maxRefusalKinds {
 		r = otherRefusals(r.What)
 		known = t.refused[r]
 	}
 	if known == nil {
 		if t.refused == nil {
-			t.refused = map[session.Refusal]*loggedRefusal{}
+			t.refused, t.kinds = map[session.Refusal]*loggedRefusal{}, map[string]int{}
 		}
 		known = &loggedRefusal{event: log(r)}
 		t.refused[r] = known
+		t.kinds[r.What]++
 	}
 	known.times += times
 	return known.event

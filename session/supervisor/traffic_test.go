@@ -156,6 +156,26 @@ func TestRefusalsBeyondTheLimitOfKindsAreCountedTogether(t *testing.T) {
 	}
 }
 
+func TestAFloodOfOneKindKeepsNoOtherRefusalOutOfTheLog(t *testing.T) {
+	sessions, s := watched(t)
+	s.audit(audit.StopRequested, nil)
+	for i := range maxRefusalKinds + 10 {
+		s.nameRefused(fmt.Sprintf("x%d.attacker.example", i), "A", s.policy.refusedName)
+	}
+	s.recordEgress(ProxyEvent{Type: audit.EgressRefused, Egress: audit.Egress{Host: "169.254.169.254", Port: 80, Reason: "no"}})
+	s.refused(session.Refusal{What: "tcp", Target: "192.0.2.1:22", Reason: "no", Times: 1})
+	var listed []string
+	err := sessions.Events(s.id, func(e audit.Event) error {
+		if a, ok := auditlog.AccessOf(s.id, e); ok && a.What != auditlog.AskedName {
+			listed = append(listed, a.Target)
+		}
+		return nil
+	})
+	if want := []string{"169.254.169.254:80", "192.0.2.1:22"}; err != nil || !slices.Equal(listed, want) {
+		t.Errorf("the log has %q: %v", listed, err)
+	}
+}
+
 func TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog(t *testing.T) {
 	sessions, s := watched(t)
 	cheap := []auditlog.ModelCall{
