@@ -41,6 +41,7 @@ const (
 	fieldCacheLong        // the part of fieldCacheWrite that is kept for an hour
 	fieldOutput
 	fieldThoughts // written besides fieldOutput
+	fieldTotal    // read and written, from which a server's other counts may lack thinking
 	fieldCount
 )
 
@@ -49,7 +50,7 @@ type fieldCounts [fieldCount]int64
 
 // usageKeys are the keys of counts, of an answer's ID, and of the answer.
 var usageKeys = keySet(append(answerKeys, "response", "message", "usage", "usageMetadata",
-	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "total_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
 	"cache_creation", "ephemeral_1h_input_tokens", "prompt_tokens_details", "input_tokens_details", "cached_tokens", "cache_write_tokens", "prompt_cache_hit_tokens",
 	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount", "prompt_eval_count", "eval_count",
 	"iterations", "error", "type", "code", "status", "id")...)
@@ -113,6 +114,7 @@ func (u *Usage) Counts() Counts {
 		Input:  fields[fieldInput] + fields[fieldToolInput],
 		Output: fields[fieldOutput] + fields[fieldThoughts],
 	}
+	c.Output = max(c.Output, fields[fieldTotal]-c.Input)
 	if u.dialect == schema.Anthropic {
 		c.Input += fields[fieldCacheRead] + fields[fieldCacheWrite]
 	}
@@ -292,12 +294,18 @@ func anthropicField(key string) (field, bool) {
 }
 
 // openAIField follows https://platform.openai.com/docs/api-reference/chat/object and
-// …/responses/object. The last name is DeepSeek's.
+// …/responses/object. DeepSeek has another name for what it read from its cache. xAI and Gemini
+// have thinking in the total, and not in completion_tokens.
+// https://docs.x.ai/docs/guides/reasoning
 func openAIField(key string) (field, bool) {
-	if key == "prompt_cache_hit_tokens" {
+	switch key {
+	case "prompt_cache_hit_tokens":
 		return fieldCacheRead, true
+	case "total_tokens":
+		return fieldTotal, true
+	default:
+		return basicField(key)
 	}
-	return basicField(key)
 }
 
 // openAIDetail returns the parts of the input. The last name is OpenRouter's.

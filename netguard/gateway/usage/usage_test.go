@@ -92,6 +92,21 @@ func TestTokensAreCountedInEveryDialectWholeAndStreamed(t *testing.T) {
 			"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\"prompt_tokens_details\":{\"cached_tokens\":4,\"cache_write_tokens\":1}}}\n\ndata: [DONE]\n\n",
 			Counts{Input: 7, CacheRead: 4, CacheWrite: 1, Output: 2},
 		},
+		"chat of xAI": {
+			schema.OpenAI, schema.ChatCompletions,
+			`{"usage":{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"prompt_tokens_details":{"cached_tokens":6},"completion_tokens_details":{"reasoning_tokens":94}}}`,
+			Counts{Input: 32, CacheRead: 6, Output: 103},
+		},
+		"chat stream of Gemini": {
+			schema.OpenAI, schema.ChatCompletions,
+			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":424,\"total_tokens\":1016}}\n\n",
+			Counts{Input: 20, Output: 996},
+		},
+		"only a total": {
+			schema.OpenAI, schema.Embeddings,
+			`{"usage":{"prompt_tokens":8,"total_tokens":8}}`,
+			Counts{Input: 8},
+		},
 		"DeepSeek": {
 			schema.OpenAI, schema.ChatCompletions,
 			`{"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2}}`,
