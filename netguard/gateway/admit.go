@@ -48,7 +48,8 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 func (g *Gateway) filter(c *call, body []byte) (schema.Result, *problem) {
 	g.filters <- struct{}{}
 	result, err := schema.Filter(c.endpoint.body, body, schema.Policy{
-		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(), ModelInPath: g.upstream.ModelInPath(), HostsShells: g.upstream.HostsShells(),
+		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools, StreamUsage: g.upstream.StreamsUsage(),
+		StoresChats: g.upstream.StoresChats(), ModelInPath: g.upstream.ModelInPath(), HostsShells: g.upstream.HostsShells(),
 	})
 	<-g.filters
 	c.event.LeftOut, c.streams, c.surcharge, c.several = result.LeftOut, result.Streams, result.Surcharge, result.Several

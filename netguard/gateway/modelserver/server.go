@@ -144,6 +144,11 @@ func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.D
 // refuses them, and reports its usage without them.
 func (u Server) StreamsUsage() bool { return u.Base().Hostname() != "api.mistral.ai" }
 
+// StoresChats reports whether the server stores the answers of chat completions by default.
+func (u Server) StoresChats() bool {
+	return u.vendor() == "openai" || strings.HasSuffix(u.Base().Hostname(), ".api.openai.com") // of a region
+}
+
 // HostsShells reports whether the server executes the commands of every shell tool itself.
 func (u Server) HostsShells() bool {
 	return u.vendor() == "openrouter" || strings.HasSuffix(u.Base().Hostname(), ".openrouter.ai")

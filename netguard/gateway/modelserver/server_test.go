@@ -218,6 +218,18 @@ func TestAServerThatHostsEveryShellIsKnown(t *testing.T) {
 	}
 }
 
+func TestAServerThatStoresChatsIsKnown(t *testing.T) {
+	for address, want := range map[string]bool{
+		"openai": true, "https://api.openai.com/v1": true, "https://eu.api.openai.com/v1": true,
+		"https://openrouter.ai/api": false, "https://api.openai.com.example.com": false, "http://127.0.0.1:11434": false,
+	} {
+		u, err := Parse(address, func(string) (string, bool) { return "sk-key-of-a-test", true })
+		if err != nil || u.StoresChats() != want {
+			t.Errorf("%s: %t, %v", address, u.StoresChats(), err)
+		}
+	}
+}
+
 // Otherwise each request of an agent that gives up early would ask the user of a password manager again.
 func TestOneCommandAtATimePrintsAKey(t *testing.T) {
 	begun, answer := make(chan struct{}, 4), make(chan error)

@@ -3,10 +3,10 @@ package schema
 import "aibox/netguard"
 
 // chatRequest is POST /v1/chat/completions, with the fields for sampling and reasoning that
-// OpenRouter, vLLM and others add.
+// OpenRouter, vLLM and others add. An answer is never stored.
 // https://platform.openai.com/docs/api-reference/chat/create
 func chatRequest() rule {
-	return streaming{object{need: []string{"model"}, fields: sampling().with(fields{
+	return streaming{stored: true, object: object{need: []string{"model"}, fields: sampling().with(fields{
 		"model":    modelName{},
 		"messages": list{chatMessage()},
 
@@ -172,7 +172,7 @@ func inline() either {
 // completionRequest is POST /v1/completions.
 // https://platform.openai.com/docs/api-reference/completions/create
 func completionRequest() rule {
-	return streaming{object{need: []string{"model"}, fields: sampling().with(fields{
+	return streaming{object: object{need: []string{"model"}, fields: sampling().with(fields{
 		"model":   modelName{},
 		"prompt":  either{text: scalar{}, list: list{either{text: scalar{}, list: list{scalar{}}}}},
 		"suffix":  scalar{},

@@ -112,6 +112,10 @@ type Policy struct {
 	// StreamUsage asks an OpenAI server to end each streamed answer with its usage, even if
 	// the agent does not.
 	StreamUsage bool
+	// StoresChats is for a server that stores the answers of chat completions by default: OpenAI.
+	// Others may refuse the field.
+	// https://platform.openai.com/docs/guides/migrate-to-responses
+	StoresChats bool
 	// ModelInPath is for a server that reads the model of a Messages request from the path,
 	// and the version of the API from the body: Vertex AI.
 	// https://docs.anthropic.com/en/api/claude-on-vertex-ai

@@ -233,6 +233,29 @@ func TestNoModelBelongsToASessionWithoutAPolicy(t *testing.T) {
 	}
 }
 
+func TestAChatIsNotStoredByAServerThatStoresByDefault(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"model":"m"}`:                              `{"model":"m","store":false}`,
+		`{"store":true,"model":"m"}`:                 `{"model":"m","store":false}`,
+		`{"model":"m","stream":true,"store":"true"}`: `{"model":"m","stream":true,"store":false,"stream_options":{"include_usage":true}}`,
+	} {
+		policy := policyOfTests()
+		policy.StoresChats, policy.StreamUsage = true, true
+		result, err := Filter(ChatCompletions, []byte(body), policy)
+		if got := string(bytes.Join(result.Body, nil)); err != nil || got != want {
+			t.Errorf("%s became %s, %v", body, got, err)
+		}
+		policy.StoresChats = false
+		if result, err := Filter(ChatCompletions, []byte(body), policy); err != nil || bytes.Contains(bytes.Join(result.Body, nil), []byte("store")) {
+			t.Errorf("for another server, %s became %s, %v", body, bytes.Join(result.Body, nil), err)
+		}
+		policy.StoresChats = true
+		if result, err := Filter(Completions, []byte(body), policy); err != nil || bytes.Contains(bytes.Join(result.Body, nil), []byte("store")) {
+			t.Errorf("for completions without a chat, %s became %s, %v", body, bytes.Join(result.Body, nil), err)
+		}
+	}
+}
+
 // Without its usage a streamed answer's tokens would be unknown.
 func TestStreamedAnswerIsAskedForItsUsage(t *testing.T) {
 	for body, want := range map[string]string{

@@ -3,9 +3,15 @@ package schema
 // streaming passes an object and ensures that a streamed answer ends with its usage, since
 // its tokens would be unknown otherwise.
 // https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options
-type streaming struct{ object }
+type streaming struct {
+	object
+	stored bool // some servers store the answers, unless the request has "store":false
+}
 
 func (s streaming) apply(w *walk) (bool, error) {
+	if s.stored && w.policy.StoresChats {
+		s.object.force = map[string]string{"store": "false"}
+	}
 	s.object.last = func() []byte {
 		if !w.policy.StreamUsage || !w.streams || w.hasStreamOptions {
 			return nil
