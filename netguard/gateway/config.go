@@ -22,7 +22,8 @@ type Config struct {
 
 	// Models are the session's own models: the chosen one and those that the agent's
 	// options name. A request for any other is refused; if there are none, every request
-	// is. It is called once per request from any goroutine, and may wait for the server.
+	// is. It is called for each model that a request names, from any goroutine, and may wait for the
+	// server.
 	Models func() []string
 	// ServerTools are the kinds of server-side tools that the user's settings open.
 	ServerTools []netguard.ServerTool

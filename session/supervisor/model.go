@@ -130,7 +130,8 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 		return s.chooseModel(working, server, info)
 	})
 	s.onUndo(func(context.Context) error { _, _ = m.chosen(); return nil })
-	m.models = func() []string { return sessionModels(working, server, agent, m.chosen) }
+	own := &ownModels{find: func() ([]string, error) { return sessionModels(working, server, agent, m.chosen) }}
+	m.models = own.list
 	m.tools = s.launch.Spec.InferenceTools
 	return m, nil
 }
@@ -190,24 +191,6 @@ func (s *preparation) checkPrices(server Inference, models []string) error {
 		}
 	}
 	return nil
-}
-
-// sessionModels returns the models that the session may use. An agent that can work
-// without a model did not wait for the server's answer; if the user chose no model, it
-// gets the server's only one.
-func sessionModels(ctx context.Context, server Inference, agent agents.Agent, chosen func() (Model, error)) []string {
-	model, err := chosen()
-	if err == nil && model.ID == "" {
-		model, err = server.Model(ctx, "")
-	}
-	if err != nil {
-		return nil
-	}
-	models, err := agents.Models(agent, model.ID)
-	if err != nil {
-		return nil
-	}
-	return models
 }
 
 // chooseModel asks the server for the model. Agents without a dialect do not wait for the
