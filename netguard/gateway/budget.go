@@ -14,13 +14,13 @@ import (
 )
 
 // A session's budgets are its tokens and what they cost. If one is used up, a request for
-// an answer waits if a user can be asked for more; otherwise it is refused. An answer that
-// has started is never cut off.
+// an answer or for vectors waits if a user can be asked for more; otherwise it is refused. An
+// answer that has started is never cut off.
 
 // awaitBudget waits until the session may ask its model, as long as the user may still
 // permit it. checkBudget then checks whether they did.
 func (g *Gateway) awaitBudget(ctx context.Context, c *call) {
-	if g.askMore == nil || !c.event.Generates || c.endpoint == nil {
+	if g.askMore == nil || !c.spends() || c.endpoint == nil {
 		return
 	}
 	for {
@@ -45,9 +45,9 @@ func (g *Gateway) awaitBudget(ctx context.Context, c *call) {
 	}
 }
 
-// checkBudget refuses a request for an answer when a budget is used up.
+// checkBudget refuses a request that uses a budget when a budget is used up.
 func (g *Gateway) checkBudget(c *call) *problem {
-	if !c.event.Generates {
+	if !c.spends() {
 		return nil
 	}
 	c.event.Limit = g.ledger.reached(g.tokenLimit, g.costLimit)
@@ -64,7 +64,7 @@ func (g *Gateway) checkBudget(c *call) *problem {
 // checkPrice refuses a model whose price is not known in a session with a limit of cost:
 // the limit could not be enforced.
 func (g *Gateway) checkPrice(c *call) *problem {
-	if g.costLimit <= 0 || !c.event.Generates {
+	if g.costLimit <= 0 || !c.spends() {
 		return nil
 	}
 	if _, known := g.priceOf(c); known {
@@ -95,13 +95,13 @@ func (g *Gateway) priceOf(c *call) (price.Price, bool) {
 func (g *Gateway) spend(c *call) {
 	// A server that drops a connection, or is too slow, has read the request as well.
 	unanswered := c.header == nil && (c.event.Outcome == GivenUp || c.event.Outcome == Broken && c.connected.Load())
-	if asked, sent := c.body.readFor(); sent && c.event.Generates && unanswered {
+	if asked, sent := c.body.readFor(); sent && c.spends() && unanswered {
 		counts := c.abandoned(asked)
 		p, _ := g.priceOf(c)
 		g.ledger.settle(c.reserved, reservation{counts.Total(), p.Cost(counts)})
 		return
 	}
-	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
+	if !c.spends() || c.header == nil || c.event.Status >= http.StatusBadRequest {
 		g.ledger.settle(c.reserved, reservation{})
 		return
 	}
@@ -140,6 +140,9 @@ func (c *call) written(during time.Duration) int64 {
 func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	if counts.Input == 0 {
 		counts.Input = c.sent / bytesOfToken
+	}
+	if c.embeds() {
+		return counts
 	}
 	if counts.Output == 0 || c.hungUp || c.brokeOff {
 		per := int64(bytesOfToken)

@@ -84,6 +84,38 @@ func TestSessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
 	}
 }
 
+// A server embeds texts with any model, also with the session's own. The vectors are no tokens.
+func TestEmbeddingsCountTowardTheLimits(t *testing.T) {
+	vectors := strings.Repeat("0.125,", 5000) + "0.5"
+	for path, c := range map[string]struct{ request, answer string }{
+		"/openai/v1/embeddings":                      {`{"model":"m","input":"x"}`, `{"data":[{"embedding":[` + vectors + `]}],"usage":{"prompt_tokens":40,"total_tokens":40}}`},
+		"/openai/v1/embeddings?":                     {`{"model":"m","input":"` + strings.Repeat("x", 140) + `"}`, `{"data":[{"embedding":[` + vectors + `]}]}`},
+		"/ollama/api/embed":                          {`{"model":"m","input":"x"}`, `{"embeddings":[[` + vectors + `]],"prompt_eval_count":40}`},
+		"/ollama/api/embeddings":                     {`{"model":"m","prompt":"x"}`, `{"embedding":[` + vectors + `],"prompt_eval_count":40}`},
+		"/gemini/v1beta/models/m:embedContent":       {`{"content":{"parts":[{"text":"x"}]}}`, `{"embedding":{"values":[` + vectors + `]},"usageMetadata":{"promptTokenCount":40}}`},
+		"/gemini/v1beta/models/m:batchEmbedContents": {`{"requests":[]}`, `{"embeddings":[],"usageMetadata":{"promptTokenCount":40}}`},
+	} {
+		b := newBench(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.answer) }, func(c *Config) { c.TokenLimit = 100 })
+		for i, status := range []int{200, 200, 200, 403} {
+			b.events = nil
+			answer := b.send(t, "POST", path, c.request)
+			body := text(t, answer)
+			if event := b.last(t); answer.StatusCode != status || (event.Limit == TokenLimit) != (status == 403) || event.Generates {
+				t.Errorf("%s, request %d: %d %.200s %+v", path, i, answer.StatusCode, body, event)
+			}
+		}
+		limited := newBench(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.answer) }, func(config *Config) { config.Price, config.CostLimit = testPrice, 40*2/1e6 })
+		for i, status := range []int{200, 403} {
+			limited.events = nil
+			answer := limited.send(t, "POST", path, c.request)
+			body := text(t, answer)
+			if event := limited.last(t); answer.StatusCode != status || (event.Cost > 0) != (status == 200 && event.InputTokens > 0) {
+				t.Errorf("%s, request %d with a limit of cost: %d %.200s %+v", path, i, answer.StatusCode, body, event)
+			}
+		}
+	}
+}
+
 // An agent that disconnects before the count arrives does not evade the limit.
 func TestUnreadAnswerCountsTowardTheLimit(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {

@@ -37,7 +37,7 @@ type reservation struct {
 // reserveBudget waits until the call has its part of the session's budgets. It returns the
 // reason why the request is refused, or errGone. size is the number of bytes that it sends.
 func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*problem, error) {
-	if !c.event.Generates || g.tokenLimit <= 0 && g.costLimit <= 0 {
+	if !c.spends() || g.tokenLimit <= 0 && g.costLimit <= 0 {
 		return nil, nil
 	}
 	p, _ := g.priceOf(c)
@@ -69,6 +69,9 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 
 // mostOutput returns how many tokens an answer can have at most.
 func (c *call) mostOutput() int64 {
+	if c.embeds() {
+		return 0
+	}
 	if c.output > 0 {
 		return min(c.output, mostReserved)
 	}
