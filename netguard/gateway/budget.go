@@ -124,8 +124,7 @@ const bytesOfToken, bytesOfEvent, tokensPerSecond = 4, 64, 100
 // when the model has written all of it.
 func (c *call) abandoned(asked time.Duration) usage.Counts {
 	counts := usage.Counts{Input: c.sent / bytesOfToken}
-	streams := c.streams || strings.HasSuffix(c.path, ":streamGenerateContent") || c.event.Dialect == schema.Ollama // by default
-	if !streams {
+	if !c.streams && !strings.HasSuffix(c.path, ":streamGenerateContent") {
 		counts.Output = c.written(asked)
 	}
 	return counts

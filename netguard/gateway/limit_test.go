@@ -194,7 +194,6 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 		output  int64 // the request's own limit
 		streams bool
 		path    string
-		dialect schema.Dialect
 		broken  bool
 		want    int64 // tokens, with the 100 of the input
 	}{
@@ -202,14 +201,13 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 		"with a limit":          {ago: time.Minute, output: 50, want: 150},
 		"for hours":             {ago: 24 * time.Hour, want: 100 + longestOutput},
 		"a stream":              {ago: time.Minute, streams: true, want: 100},
-		"a stream of Gemini's":  {ago: time.Minute, path: "/v1beta/models/g:streamGenerateContent", dialect: schema.Gemini, want: 100},
-		"a stream of Ollama's":  {ago: time.Minute, path: "/api/chat", dialect: schema.Ollama, want: 100},
+		"a stream of Gemini's":  {ago: time.Minute, path: "/v1beta/models/g:streamGenerateContent", want: 100},
 		"dropped by the server": {ago: time.Minute, broken: true, want: 6100},
 		"not sent":              {},
 	} {
 		g := &Gateway{ledger: newLedger()}
 		one := &call{usage: usage.New(schema.OpenAI, schema.ChatCompletions), body: &outgoingBody{}, sent: 400, output: c.output, streams: c.streams, path: c.path}
-		one.event = Event{Generates: true, Dialect: c.dialect, Status: 499, Outcome: GivenUp}
+		one.event = Event{Generates: true, Status: 499, Outcome: GivenUp}
 		if c.ago > 0 {
 			one.body.read = time.Now().Add(-c.ago)
 		}

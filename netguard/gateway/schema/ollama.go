@@ -16,7 +16,7 @@ func ollamaOptions() fields {
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 func ollamaAnswer() fields {
 	return fields{
-		"model": modelName{}, "stream": scalar{}, "think": scalar{}, "format": either{text: scalar{}, object: jsonSchema{}},
+		"model": modelName{}, "stream": streamSwitch{}, "think": scalar{}, "format": either{text: scalar{}, object: jsonSchema{}},
 		"options": ollamaOptions(), "logprobs": scalar{}, "top_logprobs": scalar{}, "truncate": scalar{}, "shift": scalar{},
 	}
 }

@@ -20,7 +20,7 @@ func responsesRequest(stored bool) rule {
 		"reasoning":          reasoning(),
 		"text":               fields{"verbosity": scalar{}, "format": typed(namedSchema())},
 		"include":            list{scalar{}},
-		"stream":             scalar{},
+		"stream":             streamSwitch{},
 		"stream_options":     fields{"include_obfuscation": scalar{}, "reasoning_summary_delivery": scalar{}},
 		"context_management": list{typed(fields{"compact_threshold": scalar{}})},
 		"prompt_cache_key":   scalar{}, "prompt_cache_retention": scalar{}, "safety_identifier": scalar{}, "service_tier": serviceTier{}, "user": scalar{},

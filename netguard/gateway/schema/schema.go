@@ -186,6 +186,7 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 		table = vertexRequest(endpoint == Messages)
 	}
 	w := newWalk(body, policy)
+	w.streams = endpoint == OllamaChat || endpoint == OllamaGenerate // by default
 	w.camel = endpoint >= GenerateContent && endpoint <= BatchEmbedContents
 	if w.dec.PeekKind() != '{' {
 		if _, err := w.dec.ReadToken(); err != nil {

@@ -256,6 +256,19 @@ func TestAChatIsNotStoredByAServerThatStoresByDefault(t *testing.T) {
 	}
 }
 
+func TestWhetherAnAnswerIsStreamedIsKnownInEveryAPI(t *testing.T) {
+	for endpoint, byDefault := range map[Endpoint]bool{
+		ChatCompletions: false, Completions: false, Responses: false, Messages: false, OllamaChat: true, OllamaGenerate: true,
+	} {
+		for stream, want := range map[string]bool{"": byDefault, `,"stream":null`: byDefault, `,"stream":true`: true, `,"stream":false`: false} {
+			result, err := Filter(endpoint, []byte(`{"model":"m"`+stream+`}`), policyOfTests())
+			if err != nil || result.Streams != want {
+				t.Errorf("%d with %q: %t, %v", endpoint, stream, result.Streams, err)
+			}
+		}
+	}
+}
+
 // Without its usage a streamed answer's tokens would be unknown.
 func TestStreamedAnswerIsAskedForItsUsage(t *testing.T) {
 	for body, want := range map[string]string{
