@@ -33,6 +33,9 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 		result, refusal = g.filter(c, body)
 	}
 	if refusal == nil && err == nil {
+		held, refusal = g.hold(held, result)
+	}
+	if refusal == nil && err == nil {
 		refusal, err = g.reserveBudget(r.Context(), c, result.Size)
 	}
 	if refusal == nil && err == nil {
@@ -42,6 +45,19 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 		release()
 	}
 	return refusal, err
+}
+
+// hold changes the memory that is reserved for a request's body to that of its filtered parts,
+// some of which may be in the body's own memory. It returns the bytes that are reserved now.
+func (g *Gateway) hold(body int64, result schema.Result) (int64, *problem) {
+	needed := result.Copied
+	if result.Copied < result.Size {
+		needed += body
+	}
+	if !g.ledger.reserve(needed - body) {
+		return body, memoryFull()
+	}
+	return needed, nil
 }
 
 // filter returns the parts of the request's body that may go upstream.

@@ -29,7 +29,7 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 			more, ok := g.grow(body, r.ContentLength)
 			if !ok {
 				_, _ = io.Copy(io.Discard, source) // a client that still writes would see its connection reset, not the answer
-				return body, &problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("the session's requests hold more than %d MiB at a time", heldLimit>>20)}, nil
+				return body, memoryFull(), nil
 			}
 			body = more
 		}
@@ -52,6 +52,10 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) (body []byte,
 			return body, &problem{status: http.StatusBadRequest, message: "the request's body is not valid HTTP"}, nil
 		}
 	}
+}
+
+func memoryFull() *problem {
+	return &problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("the session's requests hold more than %d MiB at a time", heldLimit>>20)}
 }
 
 func isTooLarge(err error) bool {

@@ -16,7 +16,7 @@ type ledger struct {
 	secret [sha256.Size]byte // for aliases
 
 	mu       sync.Mutex
-	held     int64 // bytes of bodies in memory
+	held     int64 // bytes of bodies and of their filtered parts in memory
 	uploaded int64
 	tokens   int64
 	cost     float64         // US dollars
@@ -43,7 +43,8 @@ func newLedger() *ledger {
 	return l
 }
 
-// reserve reserves n bytes of memory for a body, and reports whether they are available.
+// reserve reserves n more bytes of memory for a body, or fewer if n is negative, and reports
+// whether they are available.
 func (l *ledger) reserve(n int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -374,6 +374,51 @@ func TestManyLargeBodiesAreRejectedAndTheirMemoryIsFreed(t *testing.T) {
 	}
 }
 
+// Small parts of a body are copied. If another part is not, the body is held, too.
+func TestCopiedPartsOfABodyCountTowardItsMemory(t *testing.T) {
+	const small = 4000
+	message := `{"role":"user","content":"` + strings.Repeat("x", small) + `"}`
+	many := strings.Repeat(message+",", (24<<20)/len(message))
+	for name, c := range map[string]struct {
+		last   string
+		second int // status of a second request
+	}{
+		"only small parts":      {message, 200},
+		"one part is not small": {strings.Replace(message, "x", strings.Repeat("x", small), 1), 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reached, release := make(chan struct{}, 2), make(chan struct{})
+			b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+				reached <- struct{}{}
+				<-release
+				_, _ = io.Copy(io.Discard, r.Body)
+			}, nil)
+			body := `{"model":"m","messages":[` + many + c.last + `]}`
+			statuses := make(chan int, 2)
+			var wait sync.WaitGroup
+			send := func() {
+				wait.Go(func() { statuses <- b.send(t, "POST", chat, body).StatusCode })
+			}
+			send()
+			<-reached
+			send()
+			second := 200
+			select {
+			case second = <-statuses:
+			case <-reached:
+			}
+			close(release)
+			wait.Wait()
+			if status := <-statuses; status != 200 || second != c.second {
+				t.Errorf("the first request got %d, the second %d", status, second)
+			}
+			if status := b.send(t, "POST", chat, body).StatusCode; status != 200 {
+				t.Errorf("after all have ended: %d", status)
+			}
+		})
+	}
+}
+
 func TestRejectedBodiesAreNotKept(t *testing.T) {
 	b := newBench(t, echo, nil)
 	for range 20 { // together more than may be held

@@ -15,6 +15,7 @@ func bodies() []control {
 		{name: "a refused value is refused", file: folder + "rule.go", text: "	return false, refusal\n", off: "	return false, nil\n", tests: rebuilt},
 		{name: "a closed server tool is refused", file: folder + "tool.go", text: "	if w.policy.opens(s.kind) {", off: "	if true {", tests: rebuilt},
 		{name: "a server that runs each shell gets none", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case ok && environment != "local":`, tests: "TestAShellToolRunsWhereTheSettingsAllow"},
+		{name: "copied parts of a body count", file: "netguard/gateway/admit.go", text: `if result.Copied < result.Size {`, off: `if false {`, tests: "TestCopiedPartsOfABodyCountTowardItsMemory"},
 		{name: "embeddings use the budgets", file: "netguard/gateway/call.go", text: `c.event.Generates || c.embeds()`, off: `c.event.Generates`, tests: "TestEmbeddingsCountTowardTheLimits"},
 		{name: "a chat is not stored", file: folder + "streaming.go", text: `if s.stored && w.policy.StoresChats {`, off: `if false {`, tests: "TestAChatIsNotStoredByAServerThatStoresByDefault"},
 		{name: "a shell in a container is closed", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case w.policy.HostsShells && ok && environment != "":`, tests: rebuilt},

@@ -5,6 +5,8 @@ type output struct {
 	full [][]byte
 	last []byte
 	size int64
+	// referred is the part of size that is in the memory of the old body.
+	referred int64
 }
 
 const (
@@ -30,6 +32,7 @@ func (o *output) refer(part []byte) {
 	o.close()
 	o.full = append(o.full, part)
 	o.size += int64(len(part))
+	o.referred += int64(len(part))
 }
 
 func (o *output) close() {
@@ -46,11 +49,11 @@ func (o *output) pieces() [][]byte {
 
 // mark is a place in the output to go back to.
 type mark struct {
-	full, last int
-	size       int64
+	full, last     int
+	size, referred int64
 }
 
-func (o *output) mark() mark { return mark{len(o.full), len(o.last), o.size} }
+func (o *output) mark() mark { return mark{len(o.full), len(o.last), o.size, o.referred} }
 
 // back drops everything written since m.
 func (o *output) back(m mark) {
@@ -61,5 +64,5 @@ func (o *output) back(m mark) {
 		}
 		o.full = o.full[:m.full]
 	}
-	o.last, o.size = o.last[:m.last], m.size
+	o.last, o.size, o.referred = o.last[:m.last], m.size, m.referred
 }

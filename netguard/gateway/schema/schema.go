@@ -132,6 +132,7 @@ func (p Policy) opens(tool netguard.ServerTool) bool { return slices.Contains(p.
 type Result struct {
 	Body    [][]byte // the new body in pieces, some of them parts of the old one's memory
 	Size    int64    // bytes of all pieces
+	Copied  int64    // the part of Size that is not in the old body's memory
 	Model   string   // the model in the body, as it goes upstream; empty when it names none
 	Streams bool     // the answer will be streamed
 	// MaxOutput is how many tokens all choices of the answer together have at most, as far
@@ -203,5 +204,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Copied: w.out.size - w.out.referred, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, LeftOut: w.leftOut}, nil
 }
