@@ -112,7 +112,7 @@ func (k *KnownHosts) load() (ssh.HostKeyCallback, error) {
 			return nil, fmt.Errorf("your known_hosts cannot be read: %w", err)
 		}
 	}
-	check, err := knownhosts.New(files...)
+	check, err := readKnown(files)
 	if err != nil {
 		return nil, fmt.Errorf("your known_hosts cannot be read: %w", err)
 	}

@@ -206,14 +206,17 @@ func TestAServerThatIsNotKnownIsCutOffBeforeAuthentication(t *testing.T) {
 		host  string
 		want  string
 	}{
-		"empty":        {nil, host, "connect to it yourself once, with: ssh git.example.org"},
-		"changed":      {[]string{public(other, "git.example.org")}, host, "has changed"},
-		"another host": {[]string{public(key, "www.example.org")}, host, "is not in your known_hosts"},
-		"another port": {[]string{public(key, "git.example.org")}, "git.example.org:2222", "ssh -p 2222 git.example.org"},
-		"another type": {[]string{public(kind, "git.example.org")}, host, "HostKeyAlgorithms=ssh-ed25519"},
-		"revoked":      {[]string{public(key, "git.example.org"), "@revoked * " + strings.SplitN(public(key, "x"), " ", 2)[1]}, host, "is revoked"},
-		"negated":      {[]string{public(key, "*.example.org,!git.example.org")}, host, "not in your known_hosts"},
-		"malformed":    {[]string{public(key, "git.example.org"), "git.example.org ssh-ed25519 !!!"}, host, "cannot be read"},
+		"empty":                             {nil, host, "connect to it yourself once, with: ssh git.example.org"},
+		"changed":                           {[]string{public(other, "git.example.org")}, host, "has changed"},
+		"another host":                      {[]string{public(key, "www.example.org")}, host, "is not in your known_hosts"},
+		"another port":                      {[]string{public(key, "git.example.org")}, "git.example.org:2222", "ssh -p 2222 git.example.org"},
+		"another type":                      {[]string{public(kind, "git.example.org")}, host, "HostKeyAlgorithms=ssh-ed25519"},
+		"revoked":                           {[]string{public(key, "git.example.org"), "@revoked * " + strings.SplitN(public(key, "x"), " ", 2)[1]}, host, "is revoked"},
+		"negated":                           {[]string{public(key, "*.example.org,!git.example.org")}, host, "not in your known_hosts"},
+		"a revoked key that cannot be read": {[]string{public(key, "git.example.org"), "@revoked * ssh-ed25519 !!!"}, host, "cannot be read"},
+		"an authority that cannot be read":  {[]string{public(key, "git.example.org"), "@cert-authority * ssh-unknown AAAA"}, host, "known_hosts:2: "},
+		"revoked after a line that cannot be read": {[]string{"git.example.org ssh-ed25519 !!!", public(key, "git.example.org"), "@revoked * " + strings.SplitN(public(key, "x"), " ", 2)[1]}, host, "is revoked"},
+		"only a line that cannot be read":          {[]string{"git.example.org ssh-unknown " + strings.SplitN(public(key, "x"), " ", 3)[2]}, host, "not in your known_hosts"},
 	} {
 		server, attempts := serve(t, []ssh.Signer{key})
 		address, refusals := relay(t, known(t, c.lines...), egresstest.Destination(t, c.host), server)
@@ -274,6 +277,30 @@ func TestAKeyIsKnownAsSoonAsTheUserAddsIt(t *testing.T) {
 	}
 	if err := connect(address, ssh.ClientConfig{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// OpenSSH skips these lines, too, so the user can connect and would not find out which line it is.
+func TestLinesThatCannotBeReadAreSkipped(t *testing.T) {
+	key, other := newKey(t, ssh.KeyAlgoED25519), newKey(t, ssh.KeyAlgoED25519)
+	public := knownhosts.Line([]string{"git.example.org"}, key.PublicKey())
+	for name, line := range map[string]string{
+		"SSH-1":             "www.example.org 1024 35 1234567890",
+		"another kind":      "www.example.org ssh-unknown " + strings.SplitN(public, " ", 3)[2],
+		"an unknown marker": "@unknown " + public,
+		"no base64":         "www.example.org ssh-ed25519 !!!",
+		"one word":          "www.example.org",
+	} {
+		k := known(t, "# a comment", line, "", public)
+		if err := k.Check(egresstest.Destination(t, host), key.PublicKey()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := k.Check(egresstest.Destination(t, host), other.PublicKey()); err == nil || !strings.Contains(err.Error(), "has changed") || !strings.HasSuffix(err.Error(), k.files[0]+":4") {
+			t.Errorf("%s: another key: %v", name, err)
+		}
+		if lines, err := k.Lines(egresstest.Destination(t, host)); err != nil || len(lines) != 1 {
+			t.Errorf("%s: %q, %v", name, lines, err)
+		}
 	}
 }
 
