@@ -102,8 +102,11 @@ var unitVariables = []string{
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
 }
 
+// proxyVariables are further such variables. A proxy's URL can have a password.
+var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+
 // unitEnvironment returns the lines of a unit that set the variables, with the settings among them, their names,
-// and the names of aibox's variables that are left out because their values may be secret.
+// and the names of those and of aibox's variables that are left out because their values may be secret.
 func (o *serveOptions) unitEnvironment() (lines string, names, left []string, err error) {
 	own, err := o.app.UserSettings() // refuses a variable that is no setting
 	if err != nil {
@@ -113,6 +116,13 @@ func (o *serveOptions) unitEnvironment() (lines string, names, left []string, er
 	for _, setting := range own.All() {
 		if setting.Field.Type != spec.Secret {
 			kept = append(kept, setting.Variable())
+		}
+	}
+	for _, name := range proxyVariables {
+		if strings.Contains(os.Getenv(name), "@") { // a user, and often a password
+			left = append(left, name)
+		} else {
+			kept = append(kept, name)
 		}
 	}
 	for _, name := range kept {

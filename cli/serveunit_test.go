@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range unitVariables {
+	for _, name := range slices.Concat(unitVariables, proxyVariables) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -21,6 +22,9 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	t.Setenv("AIBOX_INFERENCE_KEY", "sk-a-secret-of-mine")
 	t.Setenv("AIBOX_DENY", "evil.example.org")
 	t.Setenv("AIBOX_ALLOW", "")
+	t.Setenv("HTTPS_PROXY", "http://proxy.example.com:3128")
+	t.Setenv("no_proxy", "localhost,.example.org")
+	t.Setenv("http_proxy", "http://ann:a-secret-of-hers@proxy.example.com:3128")
 	a, out, errOut := testApp(t)
 	a.rootful, a.rootfulGiven = true, true
 	o := serveOptions{cli: a, listen: []string{"127.0.0.1:7000"}, hosts: []string{"a b"}, warm: []string{"$HOME%h=2"}}
@@ -28,7 +32,7 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(home, "systemd/user/aibox.service")
-	if strings.TrimSpace(out.String()) != file || !strings.Contains(errOut.String(), "DOCKER_HOST, XDG_CONFIG_HOME, OTEL_SERVICE_NAME, AIBOX_ALLOW, AIBOX_DENY\n") {
+	if strings.TrimSpace(out.String()) != file || !strings.Contains(errOut.String(), "DOCKER_HOST, XDG_CONFIG_HOME, OTEL_SERVICE_NAME, AIBOX_ALLOW, AIBOX_DENY, HTTPS_PROXY, no_proxy\n") {
 		t.Errorf("it prints %q and %q", out, errOut)
 	}
 	data, err := os.ReadFile(file)
@@ -40,6 +44,8 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
 		`Environment="XDG_CONFIG_HOME=` + home + `"` + "\n",
 		`Environment="AIBOX_ALLOW="` + "\n",
+		`Environment="HTTPS_PROXY=http://proxy.example.com:3128"` + "\n",
+		`Environment="no_proxy=localhost,.example.org"` + "\n",
 		`Environment="AIBOX_DENY=evil.example.org"` + "\n",
 		`Environment="OTEL_SERVICE_NAME=50%% of \"us\" $HOME \\ "` + "\n",
 	} {
@@ -47,13 +53,13 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, data)
 		}
 	}
-	if want := "may be secret: AIBOX_INFERENCE_KEY\n"; !strings.Contains(errOut.String(), want) {
+	if want := "may be secret: AIBOX_INFERENCE_KEY, http_proxy\n"; !strings.Contains(errOut.String(), want) {
 		t.Errorf("%q is missing in %q", want, errOut)
 	}
 	if want := "enable --now " + shellquote.Quote(file) + "`"; !strings.Contains(errOut.String(), want) { // systemd need not have this XDG_CONFIG_HOME
 		t.Errorf("%q is missing in %q", want, errOut)
 	}
-	if strings.Contains(string(data), "sk-a-secret") {
+	if strings.Contains(string(data), "a-secret-of") {
 		t.Errorf("the unit has a secret:\n%s", data)
 	}
 }
