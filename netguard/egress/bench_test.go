@@ -3,6 +3,9 @@ package egress
 import (
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"testing"
 
 	"aibox/netguard/egress/egresstest"
@@ -100,6 +103,40 @@ func BenchmarkTunnel(b *testing.B) {
 			b.Fatal(err)
 		}
 		conn.Close()
+	}
+}
+
+// BenchmarkForward reads responses of plain HTTP with and without a length.
+func BenchmarkForward(b *testing.B) {
+	body := make([]byte, 1<<20)
+	for name, handler := range map[string]http.HandlerFunc{
+		"short": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body[:100]) },
+		"length": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			_, _ = w.Write(body)
+		},
+		"chunked": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			w := newWorld(b, egresstest.Allowlist(b, "good.example.org:80"), func(c *Config) { c.Record = nil })
+			w.Route("good.example.org", 80, server.Listener.Addr().String())
+			client := w.client()
+			b.ReportAllocs()
+			for b.Loop() {
+				response, err := client.Get("http://good.example.org/")
+				if err != nil {
+					b.Fatal(err)
+				}
+				n, err := io.Copy(io.Discard, response.Body)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(n)
+				response.Body.Close()
+			}
+		})
 	}
 }
 

@@ -27,6 +27,8 @@ import (
 type http2Tunnel struct {
 	*tunnel
 
+	log *log.Logger // discards what the libraries print
+
 	mu       sync.Mutex
 	closed   bool           // no more handlers may start
 	handlers sync.WaitGroup // the library does not wait for them
@@ -45,11 +47,11 @@ func (t *tunnel) serveHTTP2(ctx context.Context, conn *tls.Conn) {
 	_ = conn.SetDeadline(time.Time{})
 	ctx = context.WithValue(ctx, tunnelKey{}, t)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	h := &http2Tunnel{tunnel: t}
+	h := &http2Tunnel{tunnel: t, log: log.New(io.Discard, "", 0)}
 	reads := &endingReads{Conn: conn}
 	defer reads.end()
 	base := &http.Server{ //nolint:gosec // the handlers' times are limited by the flow
-		MaxHeaderBytes: maxHead, IdleTimeout: t.proxy.limits.KeepAlive, ErrorLog: log.New(io.Discard, "", 0),
+		MaxHeaderBytes: maxHead, IdleTimeout: t.proxy.limits.KeepAlive, ErrorLog: h.log,
 		HTTP2: receivebuffer.Config(requestBuffer, maxStreams),
 	}
 	base.HTTP2.MaxConcurrentStreams = min(t.proxy.limits.PerHost, maxStreams)
@@ -134,7 +136,8 @@ func (t *http2Tunnel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Rewrite:       func(request *httputil.ProxyRequest) { f.rewrite(request) },
 		Transport:     flowTransport{f},
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),
+		BufferPool:    pieceBuffers{},
+		ErrorLog:      t.log,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if failed = cause(ctx); failed == nil {
 				failed = unreachable(err)

@@ -98,6 +98,16 @@ const pieceSize = 32 << 10
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
+// pieceBuffers are the pieces of the pool for httputil.
+type pieceBuffers struct{}
+
+func (pieceBuffers) Get() []byte {
+	piece, _ := pieces.Get().(*[pieceSize]byte)
+	return piece[:]
+}
+
+func (pieceBuffers) Put(buffer []byte) { pieces.Put((*[pieceSize]byte)(buffer)) }
+
 // sendBuffered sends what was already read from a connection, and returns the reader of the
 // rest.
 func (p *pump) sendBuffered(from io.Reader) (io.Reader, *refusal) {

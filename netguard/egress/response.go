@@ -88,13 +88,13 @@ func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, c
 		return w.Flush()
 	}
 	if !chunked {
-		if _, err := io.Copy(&flushWriter{w, w}, response.Body); err != nil {
+		if err := copyPieces(&flushWriter{w, w}, response.Body); err != nil {
 			return err
 		}
 		return w.Flush()
 	}
 	chunks := httputil.NewChunkedWriter(w)
-	if _, err := io.Copy(&flushWriter{chunks, w}, response.Body); err != nil {
+	if err := copyPieces(&flushWriter{chunks, w}, response.Body); err != nil {
 		return err
 	}
 	_ = chunks.Close()
@@ -102,6 +102,14 @@ func (e *exchange) sendBody(w *bufio.Writer, response *http.Response, hasBody, c
 	_ = response.Trailer.Write(w)
 	_, _ = io.WriteString(w, "\r\n")
 	return w.Flush()
+}
+
+// copyPieces is io.Copy with a piece of the pool.
+func copyPieces(to io.Writer, from io.Reader) error {
+	piece, _ := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(piece)
+	_, err := io.CopyBuffer(to, from, piece[:])
+	return err
 }
 
 // flushWriter sends each piece at once, so that streams of events are not delayed.
