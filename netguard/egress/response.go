@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -25,10 +26,19 @@ func checkStatus(response *http.Response) *refusal {
 	return forbid("bad-response", "the server answered with a status that HTTP does not have").withStatus(http.StatusBadGateway)
 }
 
+// writers are the reused buffers of responses, each with room for a piece of the body and its frame,
+// so that a piece is one write.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, pieceSize+8<<10) }}
+
 // respond sends the response to the client.
 func (e *exchange) respond(response *http.Response, body *requestBody) error {
 	e.begun = true
-	w := bufio.NewWriterSize(&deadlineWriter{e}, 4<<10)
+	w, _ := writers.Get().(*bufio.Writer)
+	w.Reset(&deadlineWriter{e})
+	defer func() {
+		w.Reset(nil)
+		writers.Put(w)
+	}()
 	modern := e.request.ProtoAtLeast(1, 1)
 	removeFraming(response.Trailer) // those announced
 	trailers := slices.Sorted(maps.Keys(response.Trailer))

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // answeringWorld has a server behind good.example.org:80 that answers each request for a path
@@ -108,5 +110,37 @@ func TestARefusalIsReadWhileItsRequestIsSent(t *testing.T) {
 			t.Errorf("%s %s %v", response.Status, body, err)
 		}
 		_ = conn.Close()
+	}
+}
+
+// countedWrites is a connection that counts its writes.
+type countedWrites struct {
+	net.Conn
+	writes int
+}
+
+func (c *countedWrites) Write(p []byte) (int, error) {
+	c.writes++
+	return len(p), nil
+}
+
+func (*countedWrites) SetWriteDeadline(time.Time) error { return nil }
+
+func TestEachPieceOfAResponseIsOneWrite(t *testing.T) {
+	const parts = 3
+	body := strings.Repeat("x", parts*pieceSize)
+	for name, c := range map[string]struct {
+		length int64
+		writes int
+	}{
+		"chunked":       {-1, 1 + parts + 1},       // the head at once, and the last chunk
+		"with a length": {int64(len(body)), parts}, // the head with the first one
+	} {
+		conn := &countedWrites{}
+		e := &exchange{proxy: New(Config{}), stream: &stream{conn: conn}, flow: &flow{}, request: httptest.NewRequest(http.MethodGet, "http://good.example.org/", nil)}
+		response := &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: c.length, Body: io.NopCloser(struct{ io.Reader }{strings.NewReader(body)})}
+		if err := e.respond(response, nil); err != nil || conn.writes != c.writes {
+			t.Errorf("%s: %d writes, %v", name, conn.writes, err)
+		}
 	}
 }
