@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/netguard"
@@ -475,4 +477,38 @@ func TestAFloodOfNamesIsCounted(t *testing.T) {
 	if got := len(w.proxy.recorder.like); got > maxLike {
 		t.Errorf("%d kinds are remembered", got)
 	}
+}
+
+// deadlines is a connection that records the deadlines of its writes.
+type deadlines struct {
+	net.Conn
+	set []time.Time
+}
+
+func (*deadlines) Write(p []byte) (int, error) { return len(p), nil }
+
+func (c *deadlines) SetWriteDeadline(to time.Time) error {
+	c.set = append(c.set, to)
+	return nil
+}
+
+func TestTheDeadlineOfWritesIsRenewedOnlyAfterAPartOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deadlines{}
+		r := &relay{proxy: New(Config{}), flow: &flow{}}
+		p, idle := r.pump(conn, up), r.proxy.limits.Idle
+		var want []time.Time
+		for range 3 {
+			want = append(want, time.Now().Add(idle))
+			for range 100 {
+				if problem := p.send([]byte("x")); problem != nil {
+					t.Fatal(problem)
+				}
+			}
+			time.Sleep(idle/8 + time.Second)
+		}
+		if !slices.Equal(conn.set, want) {
+			t.Errorf("the deadlines are %v, not %v", conn.set, want)
+		}
+	})
 }

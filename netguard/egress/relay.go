@@ -92,6 +92,8 @@ type pump struct {
 	direction direction
 	passed    *atomic.Int64
 	extended  time.Time // when the deadline of the next read was set
+	// extendedWrite is when the deadline of the next write was set.
+	extendedWrite time.Time
 }
 
 const pieceSize = 32 << 10
@@ -211,8 +213,12 @@ func (p *pump) count(n int64) {
 
 // extendWrite sets the deadline of the next write.
 func (p *pump) extendWrite() {
-	if conn, ok := p.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = conn.SetWriteDeadline(time.Now().Add(p.relay.proxy.limits.Idle))
+	limit := p.relay.proxy.limits.Idle
+	if now := time.Now(); now.Sub(p.extendedWrite) > limit/8 {
+		p.extendedWrite = now
+		if conn, ok := p.to.(interface{ SetWriteDeadline(time.Time) error }); ok {
+			_ = conn.SetWriteDeadline(now.Add(limit))
+		}
 	}
 }
 
