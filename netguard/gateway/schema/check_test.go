@@ -38,7 +38,7 @@ func (c *checker) value(r rule, value any, place string) {
 	case streaming:
 		c.object(r.object, value, place)
 	case streamOptions:
-		c.object(object{fields: streamFields()}, value, place)
+		c.object(object{fields: r.fields}, value, place)
 	case list:
 		array, ok := value.([]any)
 		if !ok {

@@ -6,7 +6,7 @@ import "aibox/netguard"
 // OpenRouter, vLLM and others add. An answer is never stored.
 // https://platform.openai.com/docs/api-reference/chat/create
 func chatRequest() rule {
-	return streaming{stored: true, object: object{need: []string{"model"}, fields: sampling().with(fields{
+	return streaming{object{need: []string{"model"}, force: map[string]string{"store": "false"}, fields: sampling().with(fields{
 		"model":    modelName{},
 		"messages": list{chatMessage()},
 
@@ -53,7 +53,7 @@ func sampling() fields {
 		"typical_p": scalar{}, "n": choiceCount{}, "seed": scalar{}, "stop": scalars(), "stop_token_ids": scalars(),
 		"frequency_penalty": scalar{}, "presence_penalty": scalar{}, "repetition_penalty": scalar{}, "repeat_penalty": scalar{}, "repeat_last_n": scalar{},
 		"logit_bias": anything{}, "logprobs": scalar{}, "top_logprobs": scalar{}, "ignore_eos": scalar{}, "min_tokens": scalar{},
-		"stream": streamSwitch{}, "stream_options": streamOptions{},
+		"stream": streamSwitch{}, "stream_options": newStreamOptions(),
 		"user": scalar{},
 	}
 }
@@ -172,7 +172,7 @@ func inline() either {
 // completionRequest is POST /v1/completions.
 // https://platform.openai.com/docs/api-reference/completions/create
 func completionRequest() rule {
-	return streaming{object: object{need: []string{"model"}, fields: sampling().with(fields{
+	return streaming{object{need: []string{"model"}, fields: sampling().with(fields{
 		"model":   modelName{},
 		"prompt":  either{text: scalar{}, list: list{either{text: scalar{}, list: list{scalar{}}}}},
 		"suffix":  scalar{},

@@ -57,7 +57,7 @@ func responseTool() tagged {
 		"function":    responseFunction(),
 		"custom":      responseCustomTool(),
 		"local_shell": typed(fields{}),
-		"shell":       shellTool{},
+		"shell":       newShellTool(),
 		"apply_patch": typed(fields{}),
 		"tool_search": typed(fields{"execution": scalar{}, "description": scalar{}, "parameters": jsonSchema{}}),
 		"namespace": typed(fields{"name": scalar{}, "description": scalar{}, "tools": list{tagged{key: "type", of: map[string]rule{
@@ -87,19 +87,26 @@ func responseTool() tagged {
 // chooses. A closed tool is written as the agent's own, so that a server which has another default
 // does not choose. Some servers have only containers of their own.
 // https://developers.openai.com/api/docs/guides/tools-shell
-type shellTool struct{}
+type shellTool struct{ open, closed rule }
 
-func (shellTool) apply(w *walk) (bool, error) {
+func newShellTool() shellTool {
+	return shellTool{
+		open: typed(fields{"environment": tagged{key: "type", of: map[string]rule{
+			"local": typed(fields{}), "container_auto": typed(fields{"memory_limit": scalar{}}),
+		}}}),
+		closed: object{fields: typed(fields{}), force: map[string]string{"environment": `{"type":"local"}`}},
+	}
+}
+
+func (s shellTool) apply(w *walk) (bool, error) {
 	environment, ok := w.tag("environment", "type")
 	switch {
 	case w.policy.opens(netguard.CodeExecution):
-		return typed(fields{"environment": tagged{key: "type", of: map[string]rule{
-			"local": typed(fields{}), "container_auto": typed(fields{"memory_limit": scalar{}}),
-		}}}).apply(w)
+		return s.open.apply(w)
 	case w.policy.HostsShells, ok && environment != "local":
 		return offeredTool{kind: netguard.CodeExecution}.apply(w)
 	default:
-		return object{fields: typed(fields{}), force: map[string]string{"environment": `{"type":"local"}`}}.apply(w)
+		return s.closed.apply(w)
 	}
 }
 

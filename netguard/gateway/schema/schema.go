@@ -41,11 +41,14 @@ const (
 	OllamaEmbed                            // Ollama: /api/embed
 	OllamaEmbeddings                       // Ollama: /api/embeddings
 	OllamaShow                             // Ollama: /api/show
+
+	vertexMessages      // Messages at Vertex AI
+	vertexCountMessages // CountMessages at Vertex AI
 )
 
 // tables are the rules that table has made. A package variable for each rule would delay the
 // start of every command.
-var tables [OllamaShow + 1]struct {
+var tables [vertexCountMessages + 1]struct {
 	once sync.Once
 	rule rule
 }
@@ -90,6 +93,8 @@ func (e Endpoint) makeTable() rule {
 		return ollamaEmbedRequest()
 	case OllamaShow:
 		return ollamaShowRequest()
+	case vertexMessages, vertexCountMessages:
+		return vertexRequest(e == vertexMessages)
 	default:
 		return nil
 	}
@@ -179,12 +184,16 @@ func forbidden(format string, args ...any) error {
 // keeps a reference to body, which must not change until the result is sent. A request that
 // is refused gives a *Refusal.
 func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
-	table := endpoint.table()
+	listed := endpoint
+	switch {
+	case policy.ModelInPath && endpoint == Messages:
+		listed = vertexMessages
+	case policy.ModelInPath && endpoint == CountMessages:
+		listed = vertexCountMessages
+	}
+	table := listed.table()
 	if table == nil {
 		return Result{}, forbidden("aibox has no list of what this call may hold")
-	}
-	if policy.ModelInPath && (endpoint == Messages || endpoint == CountMessages) {
-		table = vertexRequest(endpoint == Messages)
 	}
 	w := newWalk(body, policy)
 	w.streams = endpoint == OllamaChat || endpoint == OllamaGenerate // by default

@@ -233,6 +233,18 @@ func TestNoModelBelongsToASessionWithoutAPolicy(t *testing.T) {
 	}
 }
 
+// The tables of a call have hundreds of rules, many more than a short request needs memory for.
+func TestNoTableIsMadeForARequest(t *testing.T) {
+	policy := policyOfTests()
+	policy.ModelInPath, policy.StoresChats, policy.StreamUsage = true, true, true
+	for endpoint := ChatCompletions; endpoint <= OllamaShow; endpoint++ {
+		body := []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+		if allocs := testing.AllocsPerRun(10, func() { _, _ = Filter(endpoint, body, policy) }); allocs > 200 {
+			t.Errorf("%d: %v allocations", endpoint, allocs)
+		}
+	}
+}
+
 func TestAChatIsNotStoredByAServerThatStoresByDefault(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"model":"m"}`:                              `{"model":"m","store":false}`,

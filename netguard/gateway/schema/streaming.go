@@ -3,14 +3,11 @@ package schema
 // streaming passes an object and ensures that a streamed answer ends with its usage, since
 // its tokens would be unknown otherwise.
 // https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options
-type streaming struct {
-	object
-	stored bool // some servers store the answers, unless the request has "store":false
-}
+type streaming struct{ object }
 
 func (s streaming) apply(w *walk) (bool, error) {
-	if s.stored && w.policy.StoresChats {
-		s.object.force = map[string]string{"store": "false"}
+	if !w.policy.StoresChats {
+		s.object.force = nil
 	}
 	s.object.last = func() []byte {
 		if !w.policy.StreamUsage || !w.streams || w.hasStreamOptions {
@@ -30,18 +27,20 @@ func (streamSwitch) apply(w *walk) (bool, error) {
 }
 
 // streamOptions passes the options for a streamed answer.
-type streamOptions struct{}
+type streamOptions struct{ object }
 
-func (streamOptions) apply(w *walk) (bool, error) {
-	options := object{fields: streamFields()}
-	if w.policy.StreamUsage {
-		options.force = map[string]string{"include_usage": "true"}
-	}
-	ok, err := options.apply(w)
-	w.hasStreamOptions = ok
-	return ok, err
+func newStreamOptions() streamOptions {
+	return streamOptions{object{
+		fields: fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}},
+		force:  map[string]string{"include_usage": "true"},
+	}}
 }
 
-func streamFields() fields {
-	return fields{"include_usage": scalar{}, "include_obfuscation": scalar{}, "continuous_usage_stats": scalar{}}
+func (s streamOptions) apply(w *walk) (bool, error) {
+	if !w.policy.StreamUsage {
+		s.object.force = nil
+	}
+	ok, err := s.object.apply(w)
+	w.hasStreamOptions = ok
+	return ok, err
 }
