@@ -39,7 +39,7 @@ func (o object) apply(w *walk) (bool, error) {
 		return false, err
 	}
 	w.out.write([]byte{'{'})
-	var passed []string
+	passed := make([]string, 0, 8)
 	had := false
 	for ; w.dec.PeekKind() == '"'; had = true {
 		name, err := w.member(o, passed)
@@ -105,11 +105,11 @@ func (w *walk) member(o object, passed []string) (string, error) {
 	if len(passed) > 0 {
 		w.out.write([]byte{','})
 	}
-	quoted, err := jsontext.AppendQuote(nil, name)
-	if err != nil {
+	if w.scratch, err = jsontext.AppendQuote(w.scratch[:0], name); err != nil {
 		return "", malformed(err)
 	}
-	w.out.write(append(quoted, ':'))
+	w.scratch = append(w.scratch, ':')
+	w.out.write(w.scratch)
 	kept, err := w.nullOr(r)
 	if err != nil {
 		return "", err

@@ -245,6 +245,19 @@ func TestNoTableIsMadeForARequest(t *testing.T) {
 	}
 }
 
+// A long conversation has the same names in each message.
+func TestNamesOfMembersAreNotCopiedForEachMessage(t *testing.T) {
+	body := []byte(`{"model":"m","messages":[` + strings.Repeat(`{"role":"user","na\u006de":"x","content":"hi"},`, 1999) + `{"role":"user","content":"hi"}]}`)
+	policy := policyOfTests()
+	result, err := Filter(ChatCompletions, body, policy)
+	if got := bytes.Join(result.Body, nil); err != nil || !bytes.Equal(got, bytes.ReplaceAll(body, []byte(`\u006d`), []byte("m"))) {
+		t.Errorf("it became %.200s, %v", got, err)
+	}
+	if allocs := testing.AllocsPerRun(3, func() { _, _ = Filter(ChatCompletions, body, policy) }); allocs > 4*2000 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
 func TestAChatIsNotStoredByAServerThatStoresByDefault(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"model":"m"}`:                              `{"model":"m","store":false}`,

@@ -18,6 +18,7 @@ const (
 	depthLimit   = 100    // levels of arrays and objects
 	memberLimit  = 10_000 // members of one object
 	nameLimit    = 256    // bytes of a member's name that a table can know
+	namesLimit   = 256    // different names that are kept while a body is read
 	leftOutLimit = 64
 	placeLimit   = 128
 )
@@ -35,6 +36,8 @@ type walk struct {
 	model   string
 	leftOut []string
 	offers  []netguard.ServerTool // tools that were left out, of the list that is being read
+	names   map[string]string     // the names that were read, so that most are not copied again
+	scratch []byte                // reused for names
 
 	streams          bool // the answer will be streamed
 	hasStreamOptions bool // stream_options passed
@@ -50,6 +53,7 @@ func newWalk(body []byte, policy Policy) *walk {
 		body:   body,
 		dec:    jsontext.NewDecoder(bytes.NewBuffer(body)),
 		ahead:  new(jsontext.Decoder),
+		names:  map[string]string{},
 		policy: policy,
 	}
 }
@@ -91,16 +95,21 @@ func (w *walk) open() error {
 
 // name reads the next member's name.
 func (w *walk) name() (string, error) {
-	token, err := w.dec.ReadToken()
+	raw, err := w.dec.ReadValue()
 	if err != nil {
 		return "", malformed(err)
 	}
 	if _, n := w.dec.StackIndex(w.dec.StackDepth()); n > 2*memberLimit {
 		return "", &Refusal{Malformed, "an object of the request has too many members"}
 	}
-	name := token.String()
-	if len(name) > nameLimit {
-		name = name[:nameLimit] // no table has a name that long
+	w.scratch, _ = jsontext.AppendUnquote(w.scratch[:0], raw) // the decoder has found it valid
+	text := w.scratch[:min(len(w.scratch), nameLimit)]        // no table has a name that long
+	name, known := w.names[string(text)]
+	if !known {
+		name = string(text)
+		if len(w.names) < namesLimit {
+			w.names[name] = name
+		}
 	}
 	return name, nil
 }
