@@ -205,6 +205,8 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 	var started struct {
 		Agent      string `json:"agent"`
 		Repository string `json:"repository"`
+		Resumes    ID     `json:"resumes"`
+		Forks      ID     `json:"forks"`
 		Network    string `json:"network"`
 		Inference  string `json:"inference"`
 		Image      string `json:"image"`
@@ -212,7 +214,15 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 		Sandbox *SandboxSpec `json:"sandbox"`
 	}
 	_ = json.Unmarshal(h.started.Data, &started) // the zero value is used after an error
-	spec := Spec{ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository, Sandbox: started.Sandbox}
+	spec := Spec{
+		ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository, Sandbox: started.Sandbox,
+		Resumes: started.Resumes, Forks: started.Forks,
+	}
+	if spec.Resumes == "" && state.Workspace != nil && state.Workspace.Session != string(id) {
+		if spec.Resumes, err = s.continuedBy(id); err != nil {
+			return "", err
+		}
+	}
 	spec.Run = config.Run{Network: started.Network, Inference: started.Inference, Image: started.Image}
 	if spec.Sandbox != nil && h.claimed != nil {
 		spec.Sandbox.Tenant, spec.Sandbox.Template, spec.Sandbox.Name = h.claimed.Tenant, h.claimed.Template, h.claimed.Name
@@ -228,6 +238,19 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 		spec.Network = netguard.None.String()
 	}
 	return note + "; the task and the settings of the session are lost", s.WriteSpec(id, spec)
+}
+
+// continuedBy finds the session that the given one continues, in the records and logs of the others.
+// It is empty if there is none.
+func (s Store) continuedBy(by ID) (ID, error) {
+	ids, err := s.IDs()
+	for _, id := range ids {
+		state, stateErr := s.loadState(id)
+		if stateErr == nil && state.ContinuedBy == by || s.History(id).ContinuedBy == by {
+			return id, nil
+		}
+	}
+	return "", err
 }
 
 // setAside renames a damaged file and returns its new name.

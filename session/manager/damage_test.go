@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"aibox/audit"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/workspace"
 )
 
 // torn are contents of a state or spec that a crash or a failing disk can leave.
@@ -566,5 +568,53 @@ func TestASessionIsNotContinuedByOneThatNeverStarted(t *testing.T) {
 	}
 	if by := d.loaded("00001-shell").State.ContinuedBy; by != "" {
 		t.Errorf("it was continued by %q", by)
+	}
+}
+
+// The workspace of a session that resumes another is that of the other one, with all of its saved
+// states.
+func TestAStartThatResumesASessionAndLostItsSpecReturnsTheWorkspace(t *testing.T) {
+	for name, c := range map[string]struct {
+		started map[string]any
+		stored  bool // that the other session is continued
+	}{
+		"the log names the session":            {map[string]any{"agent": "shell", "resumes": "00001-shell"}, true},
+		"only the other session names this":    {map[string]any{"agent": "shell"}, true},
+		"killed before the other named this":   {map[string]any{"agent": "shell", "resumes": "00001-shell"}, false},
+		"neither says that they belong to one": {map[string]any{"agent": "shell"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.ended("00001-shell", "one.txt")
+			d.must(os.Mkdir(d.store.Dir("00002-shell"), 0o700))
+			d.must(d.append("00002-shell", audit.SessionStarted, c.started))
+			killed := errors.New("killed")
+			_, err := d.TakeOver(t.Context(), "00001-shell", "00002-shell", func(ws *workspace.Workspace) error {
+				d.must(d.store.WriteState("00002-shell", session.State{Phase: session.Preparing, Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+				if !c.stored {
+					return killed
+				}
+				return nil
+			})
+			if c.stored == (err != nil) || err != nil && !errors.Is(err, killed) {
+				t.Fatal(err)
+			}
+			saved := d.saved("00001-shell")
+			d.write(filepath.Join(d.store.Dir("00002-shell"), session.SpecFile), "{")
+			repaired, err := d.Repair(t.Context())
+			d.must(err)
+			if len(repaired) != 1 || repaired[0].Kept {
+				t.Errorf("repaired is %+v", repaired)
+			}
+			if got := d.files("00001-shell"); got != "one.txt" {
+				t.Errorf("it changed %q", got)
+			}
+			if got := d.saved("00001-shell"); got != saved || got == "" {
+				t.Errorf("saved is %q, and was %q", got, saved)
+			}
+			if by := d.loaded("00001-shell").State.ContinuedBy; by != "" {
+				t.Errorf("it is continued by %q", by)
+			}
+		})
 	}
 }

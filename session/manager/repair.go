@@ -359,7 +359,7 @@ func (s *repairs) undoWorkspace(ctx context.Context, record *session.Session) er
 	switch ws := record.State.Workspace; {
 	case record.Resumes != "":
 		return s.ReturnWorkspace(ctx, record.Resumes, record.ID)
-	case ws != nil:
+	case ws != nil && ws.Session == string(record.ID): // otherwise it holds the work of another session
 		return workspace.Undo(ctx, ws)
 	default:
 		return nil
