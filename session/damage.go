@@ -12,9 +12,11 @@ import (
 
 	"aibox/audit"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/lazyregexp"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/runtime/limit"
 	"aibox/session/control"
 )
 
@@ -205,6 +207,7 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 	var started struct {
 		Agent      string `json:"agent"`
 		Repository string `json:"repository"`
+		Tenant     Tenant `json:"tenant"`
 		Resumes    ID     `json:"resumes"`
 		Forks      ID     `json:"forks"`
 		Network    string `json:"network"`
@@ -216,14 +219,17 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 	_ = json.Unmarshal(h.started.Data, &started) // the zero value is used after an error
 	spec := Spec{
 		ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository, Sandbox: started.Sandbox,
-		Resumes: started.Resumes, Forks: started.Forks,
+		Tenant: started.Tenant, Resumes: started.Resumes, Forks: started.Forks, Run: restoredRun(), DefaultMemory: true, Restored: true,
 	}
 	if spec.Resumes == "" && state.Workspace != nil && state.Workspace.Session != string(id) {
 		if spec.Resumes, err = s.continuedBy(id); err != nil {
 			return "", err
 		}
 	}
-	spec.Run = config.Run{Network: started.Network, Inference: started.Inference, Image: started.Image}
+	spec.Network, spec.Inference, spec.Image = started.Network, started.Inference, started.Image
+	if ws := state.Workspace; ws != nil {
+		spec.Hide, spec.ReadOnly = ws.Hide, ws.ReadOnly
+	}
 	if spec.Sandbox != nil && h.claimed != nil {
 		spec.Sandbox.Tenant, spec.Sandbox.Template, spec.Sandbox.Name = h.claimed.Tenant, h.claimed.Template, h.claimed.Name
 		spec.Sandbox.Warm, spec.Sandbox.Claimed = nil, true
@@ -238,6 +244,18 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 		spec.Network = netguard.None.String()
 	}
 	return note + "; the task and the settings of the session are lost", s.WriteSpec(id, spec)
+}
+
+// restoredGrowth limits how much the workspace of a restored session grows: the most that the
+// setting's default allows.
+const restoredGrowth amount.MiB = 10 << 10
+
+// restoredRun returns settings with the default limits. Zeros would mean that there are none.
+func restoredRun() config.Run {
+	run, machine := config.Defaults().Run, limit.ThisMachine().Default()
+	run.Memory, run.Disk = amount.MiB(machine.Memory>>20), restoredGrowth
+	run.CPUs, _ = amount.DecimalOf(machine.CPUs) // a whole number
+	return run
 }
 
 // continuedBy finds the session that the given one continues, in the records and logs of the others.

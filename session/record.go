@@ -89,6 +89,9 @@ type Spec struct {
 	NoFeedback bool         `json:"no_feedback,omitempty"` // leave a resumed session's feedback out of the prompt
 	Feedback   string       `json:"feedback,omitempty"`    // the feedback in a resumed session's prompt
 
+	// Restored reports that the record was lost and restored with the default limits.
+	Restored bool `json:"restored,omitempty"`
+
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
 

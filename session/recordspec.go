@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"aibox/agents/spec"
+	"aibox/netguard"
 )
 
 // decodeSpec reads a spec, unless a newer version of aibox wrote it. A setting that did not
@@ -40,8 +41,23 @@ func decodeSpec(data []byte) (Spec, error) {
 }
 
 // Inherits reports whether a new session may take over the setting, which means that the
-// record holds it.
-func (spec *Spec) Inherits(key string) bool { return !slices.Contains(spec.unrecorded, key) }
+// record holds it. A restored record holds few of them. It does not say which hosts were
+// denied, so the policy public is not inherited from it.
+func (spec *Spec) Inherits(key string) bool {
+	if !spec.Restored {
+		return !slices.Contains(spec.unrecorded, key)
+	}
+	switch key {
+	case "network":
+		return spec.Mode() != netguard.Public
+	case "inference":
+		return spec.Inference != ""
+	case "image":
+		return spec.Image != ""
+	default:
+		return key == "hide" || key == "read-only"
+	}
+}
 
 // Continues returns the session whose work and conversation this one continues: the one
 // that it resumes or forks. It is empty if there is none.

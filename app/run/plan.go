@@ -113,7 +113,7 @@ func (s *resolution) settings() error {
 // hasDefaultMemory reports whether the memory limit is the built-in one, also if the session
 // inherits it.
 func (s *resolution) hasDefaultMemory(resolved *config.Resolved) bool {
-	if s.resumed != nil && !s.request.Settings.Has("memory") {
+	if s.resumed != nil && s.isInherited("memory") && !s.request.Settings.Has("memory") {
 		return s.resumed.DefaultMemory
 	}
 	setting, err := resolved.Find("memory")
@@ -158,7 +158,7 @@ func (s *resolution) repositorySettings(resolved *config.Resolved) string {
 	var parts []string
 	for _, setting := range resolved.OfRepository() {
 		agent, ofAgent := strings.CutPrefix(setting.Key, "agents.")
-		if s.resumed != nil && isInherited(setting.Key) || ofAgent && !strings.HasPrefix(agent, s.plan.Launch.Spec.Agent+".") {
+		if s.resumed != nil && s.isInherited(setting.Key) || ofAgent && !strings.HasPrefix(agent, s.plan.Launch.Spec.Agent+".") {
 			continue
 		}
 		value := setting.Text()

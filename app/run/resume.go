@@ -78,7 +78,7 @@ func (s *resolution) resume() error {
 
 // inherited returns the settings of the request, which take precedence, and those of the
 // resumed session. Settings that are not in its record have their default, as in the
-// session.
+// session. Those that a restored record has lost are the user's current ones.
 func (s *resolution) inherited() config.RunOverrides {
 	values := recordedSettings(s.resumed.Spec)
 	values.Hide, values.ReadOnly = nil, nil
@@ -88,7 +88,7 @@ func (s *resolution) inherited() config.RunOverrides {
 	defaults := config.Defaults().Run
 	all := s.request.Settings.Clone()
 	for _, field := range config.RunFields() {
-		if field.Inherit != spec.Always || all.Has(field.Key) {
+		if !s.isInherited(field.Key) || all.Has(field.Key) {
 			continue
 		}
 		from := &values
@@ -100,8 +100,9 @@ func (s *resolution) inherited() config.RunOverrides {
 	return all
 }
 
-// isInherited reports whether a resumed session keeps the setting.
-func isInherited(key string) bool {
+// isInherited reports whether the session keeps the setting of the one that it resumes or forks.
+func (s *resolution) isInherited(key string) bool {
 	field, err := spec.Find(config.RunFields(), key)
-	return err == nil && field.Inherit == spec.Always
+	lost := s.resumed.Restored && !s.resumed.Inherits(key)
+	return err == nil && field.Inherit == spec.Always && !lost
 }

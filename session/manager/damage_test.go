@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/audit"
+	"aibox/config"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/workspace"
@@ -103,6 +104,30 @@ func TestADamagedRecordIsRestoredAndItsWorkIsKept(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A zero would mean no limit, for verifications, too.
+func TestARestoredSpecHasTheDefaultLimits(t *testing.T) {
+	d := newFixture(t)
+	ws := d.prepared("00001-shell")
+	d.must(d.append("00001-shell", audit.SessionStarted, map[string]any{"agent": "shell", "tenant": "acme", "forks": "00000-shell", "network": "public"}))
+	d.must(d.append("00001-shell", audit.AgentStarted, nil))
+	d.must(d.store.WriteState("00001-shell", session.State{Phase: session.Running, Started: session.Now(), Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	d.write(filepath.Join(d.store.Dir("00001-shell"), session.SpecFile), "{")
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	record := d.loaded("00001-shell")
+	if record.Tenant != "acme" || record.Forks != "00000-shell" || record.Network != "public" || len(record.Hide) == 0 || !slices.Equal(record.Hide, ws.Hide) {
+		t.Errorf("it is %+v", record.Spec)
+	}
+	for _, run := range []config.Run{record.Run, record.WithoutNetwork()} {
+		if run.Memory <= 0 || run.CPUs <= 0 || run.Pids <= 0 || run.Disk <= 0 || run.StateSize <= 0 || run.MaxOutput <= 0 {
+			t.Errorf("a limit is missing: %+v", run)
+		}
+	}
+	if record.Timeout <= 0 || record.IdleTimeout <= 0 || record.MaxUpload <= 0 || record.EgressUpload <= 0 || record.EgressDownload <= 0 || record.ModelTimeout <= 0 {
+		t.Errorf("a limit is missing: %+v", record.Run)
 	}
 }
 

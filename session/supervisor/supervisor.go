@@ -331,6 +331,9 @@ func startedEvent(spec session.Spec) map[string]any {
 		"session": spec.ID, "agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
 		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
 	}
+	if spec.Tenant != "" {
+		event["tenant"] = spec.Tenant
+	}
 	if spec.Resumes != "" {
 		event["resumes"] = spec.Resumes
 	}
