@@ -164,6 +164,27 @@ func TestARepairNotifiesOfASessionWhoseSupervisorDied(t *testing.T) {
 	}
 }
 
+// Two processes that append to a log at once break its hash chain.
+func TestAFailureOfTheNotifyCommandIsLoggedOnlyWithTheSessionsLock(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		d := newFixture(t)
+		d.died("00001-a", session.Running, nil)
+		d.settings = Settings{Notifications: Notifications{On: []string{string(NotifyFailed)}, Command: NewNotifyCommand("false"), Desktop: func(context.Context, string, string) error {
+			if used {
+				held, err := d.store.Lock("00001-a")
+				d.must(err)
+				t.Cleanup(func() { _ = held.Close() })
+			}
+			return nil
+		}}}
+		_, err := d.Repair(t.Context())
+		d.must(err)
+		if types, _ := d.logged("00001-a"); slices.Contains(types, audit.NoticeGiven) == used {
+			t.Errorf("another process uses it: %v; the log has %v", used, types)
+		}
+	}
+}
+
 // The supervisor could not undo the start, so it left the end of the session to the next repair.
 func TestARepairOfAQueuedSessionKeepsTheReasonOfItsFailedStart(t *testing.T) {
 	d := newFixture(t)

@@ -107,7 +107,7 @@ func (s *repairs) EndDead(ctx context.Context, id session.ID) error {
 }
 
 // notify notifies the user of the end of a session whose supervisor could not do so. A
-// failure of the user's command is logged.
+// failure of the user's command is logged, unless another process uses the session.
 func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
 	if repaired.Ended || !repaired.Kept && !repaired.Queued {
 		return
@@ -122,9 +122,16 @@ func (s *repairs) notify(ctx context.Context, repaired *Repaired) {
 	if !ok || !wanted {
 		return
 	}
-	if _, err := how.Send(ctx, message); err != nil {
-		_ = s.append(record.ID, audit.NoticeGiven, map[string]string{"text": NotifyFailure(err)})
+	_, failure := how.Send(ctx, message)
+	if failure == nil {
+		return
 	}
+	held, err := s.store.Lock(record.ID)
+	if err != nil { // while another process uses the session, it may be appending to the log
+		return
+	}
+	defer held.Close()
+	_ = s.append(record.ID, audit.NoticeGiven, map[string]string{"text": NotifyFailure(failure)})
 }
 
 // diedFault is the cause of the end of a session whose supervisor died.
