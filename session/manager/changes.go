@@ -134,6 +134,9 @@ func (s *changeSets) withRecord(ctx context.Context, id session.ID, use func(*se
 		return s.UnresponsiveFault(id)
 	}
 	if errors.Is(err, session.ErrLocked) {
+		if s.store.Ended(id) {
+			return inUse(id)
+		}
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/session"
@@ -23,6 +24,23 @@ func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 	_, err = d.Comment(ctx, "00001-a", feedback.Comment{Text: "x"})
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) >= cleanupTimeout {
 		t.Errorf("it ends after %v with %v", time.Since(begin), err)
+	}
+}
+
+// A verification holds the lock for minutes.
+func TestASessionThatAnotherCommandUsesIsNotCalledRunning(t *testing.T) {
+	d := newFixture(t)
+	d.worked("00001-a", session.Ended)
+	d.worked("00002-a", session.Running)
+	for id, want := range map[session.ID]string{"00001-a": "another aibox command is using 00001-a", "00002-a": "00002-a is still running"} {
+		held, err := d.store.Lock(id)
+		d.must(err)
+		synctest.Test(t, func(t *testing.T) {
+			if _, err := d.Discard(t.Context(), id); err == nil || err.Error() != want {
+				t.Errorf("%s: it says %v", id, err)
+			}
+		})
+		d.must(held.Close())
 	}
 }
 
