@@ -2,8 +2,6 @@ package auditlog
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"sync"
 
@@ -15,7 +13,7 @@ import (
 // FollowAudit visits new events of the sessions for which want returns true, from the
 // numbers in from on, until ctx ends or visit fails. It includes sessions that start later,
 // and events after the end of a session. visit is called by one goroutine at a time; its
-// error is returned. Sessions with damaged logs are skipped.
+// error is returned. Sessions with damaged logs or unreadable records are skipped.
 func (s *Logs) FollowAudit(ctx context.Context, from map[session.ID]int, want func(session.ID) bool, visit func(Event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -126,7 +124,7 @@ func (f *auditFollow) event(id session.ID, e audit.Event, at *logPosition) error
 
 // check returns an error that concerns more than one session, which ends FollowAudit.
 func (f *auditFollow) check(err error) {
-	if err != nil && !errors.Is(err, audit.ErrBroken) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !ofOneSession(err) {
 		f.fail(err)
 	}
 }

@@ -50,6 +50,13 @@ func New(supervisors *client.Client, store session.Store) *Logs {
 	return &Logs{client: supervisors, store: store}
 }
 
+// ofOneSession reports whether err is about a single session, which the views of all sessions skip: a
+// damaged log, or a record that is damaged, gone or written by a newer version.
+func ofOneSession(err error) bool {
+	var damage *session.DamagedError
+	return errors.Is(err, audit.ErrBroken) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, session.ErrNewer) || errors.As(err, &damage)
+}
+
 // archive returns the folder with the logs of removed sessions.
 func archive(store session.Store) string { return filepath.Join(store.Dirs().State, "audit") }
 

@@ -3,8 +3,6 @@ package auditlog
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -127,7 +125,7 @@ type Traffic struct {
 // WatchTraffic visits the network accesses of all sessions until ctx ends or visit fails:
 // the past and future ones of running sessions, and those of ended sessions, newest
 // session first, until about history accesses were visited. visit is called by one
-// goroutine at a time; its error is returned. Sessions with damaged logs are skipped.
+// goroutine at a time; its error is returned. Sessions with damaged logs or unreadable records are skipped.
 func (s *Logs) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	changed, err := s.client.Changed(ctx)
@@ -236,7 +234,7 @@ func (w *trafficWatch) visitSession(ctx context.Context, id session.ID, at *posi
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, audit.ErrBroken) && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !ofOneSession(err) {
 		w.fail(err)
 	}
 }

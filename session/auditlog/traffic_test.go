@@ -1,9 +1,11 @@
 package auditlog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -116,6 +118,51 @@ func TestTheTrafficHistoryIsLimited(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || len(targets) != 2 {
 		t.Errorf("%v, %v", targets, err)
+	}
+}
+
+// A session of a newer version, or one with a damaged record, ended the view of all sessions.
+func TestASessionWithAnUnreadableRecordEndsNoViewOfAllSessions(t *testing.T) {
+	for name, state := range map[string]string{"of a newer version": `{"phase": "ended", "format": 99}`, "damaged": `{"phase": "ended", "result": 1}`} {
+		t.Run(name, func(t *testing.T) {
+			store := sessiontest.Store(t)
+			logs := New(client.New(store), store)
+			read := past(t, store, "read.example")
+			unreadable, last := past(t, store, "unreadable.example"), past(t, store, "last.example")
+			indented := new(bytes.Buffer)
+			if err := errors.Join(json.Indent(indented, []byte(state), "", "  "), os.WriteFile(filepath.Join(store.Dir(unreadable), session.StateFile), append(indented.Bytes(), '\n'), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Load(unreadable); err == nil {
+				t.Fatal("it can be read")
+			}
+			enough := errors.New("enough")
+			err := logs.WatchTraffic(t.Context(), 10, func(n Traffic) error {
+				if n.Session == read && n.Live != nil {
+					return enough
+				}
+				return nil
+			})
+			if !errors.Is(err, enough) {
+				t.Errorf("the traffic ends with %v", err)
+			}
+			held, err := store.Lock(unreadable) // as if it ran
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = logs.FollowAudit(t.Context(), nil, func(session.ID) bool { return true }, func(e Event) error {
+				switch {
+				case e.Session == last: // visited after the other is followed
+					return errors.Join((Command{}).Append(store, read, audit.StopRequested, nil), held.Close())
+				case e.Type == audit.StopRequested:
+					return enough
+				}
+				return nil
+			})
+			if !errors.Is(err, enough) {
+				t.Errorf("the log ends with %v", err)
+			}
+		})
 	}
 }
 
