@@ -59,13 +59,16 @@ func (s *changeSets) changes(ctx context.Context, record *session.Session) (*rev
 		return nil, err
 	}
 	set, err := s.compute(ctx, record)
+	if err == nil {
+		err = s.store.WriteChanges(record.ID, set)
+	}
+	if err == nil {
+		err = s.storeComputed(record, set)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.storeFailure(ctx, record, was, err))
 	}
-	if err := s.store.WriteChanges(record.ID, set); err != nil {
-		return nil, err
-	}
-	return set, s.storeComputed(record, set)
+	return set, nil
 }
 
 // assess finds the risks in a stored change set. If that fails, a note says why: without its risks,

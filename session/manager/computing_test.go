@@ -117,6 +117,30 @@ func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	}
 }
 
+// The reason decides whether the changes are computed again once there is room.
+func TestChangesThatCannotBeStoredAreUnknownForThatReason(t *testing.T) {
+	for name, file := range map[string]string{"the changes": "changes.json", "the decisions": decisionsFile} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			d.died("00001-a", session.Computing, &session.Result{Changes: session.Changes{Unknown: session.NotComputedYet}})
+			_, err := d.Repair(t.Context())
+			d.must(err)
+			full := filepath.Join(d.store.Dir("00001-a"), file)
+			d.write(filepath.Join(full, "x"), "") // a folder in place of the file fails like a full disk
+			if _, err := d.Changes(t.Context(), "00001-a"); err == nil {
+				t.Fatal("they are stored")
+			}
+			if changes := d.loaded("00001-a").State.Result.Changes; !strings.Contains(changes.Unknown, file) || changes.Tries != 2 {
+				t.Errorf("the changes are %+v", changes)
+			}
+			d.must(os.RemoveAll(full))
+			if got := d.files("00001-a"); got != "made.txt" {
+				t.Errorf("it changed %q", got)
+			}
+		})
+	}
+}
+
 func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
