@@ -44,7 +44,7 @@ func (s *handovers) Fork(ctx context.Context, from, to session.ID, observer work
 		if err != nil {
 			return err
 		}
-		if err := s.inherit(from, to); err != nil {
+		if err := s.inherit(from, to, true); err != nil {
 			return err
 		}
 		ws, err = workspace.Fork(ctx, workspace.ForkRequest{Of: old.State.Workspace, Session: string(to), Dirs: s.deps.Dirs, Observer: observer})

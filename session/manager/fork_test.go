@@ -108,6 +108,30 @@ func TestAForkHasTheWorkAndTheConversationAndLeavesTheOriginal(t *testing.T) {
 	}
 }
 
+func TestAnAcceptedForkLeavesTheBranchOfTheOriginal(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "first.txt")
+	all := accept.Options{Choice: review.Choice{All: true}, Message: "Work"}
+	first, err := d.Accept(t.Context(), "00001-a", all)
+	d.must(err)
+	d.forked("00001-a", "00002-a", "second.txt")
+	d.forked("00001-a", "00003-a", "third.txt")
+	for id, want := range map[session.ID]string{"00002-a": "first.txt second.txt", "00003-a": "first.txt third.txt"} {
+		forked, err := d.Accept(t.Context(), id, all)
+		d.must(err)
+		got := strings.Join(strings.Fields(d.git("diff", "--name-only", "main", "aibox/"+string(id))), " ")
+		if forked.Branch != "aibox/"+string(id) || got != want {
+			t.Errorf("%s: the branch %s has %q", id, forked.Branch, got)
+		}
+	}
+	d.write(filepath.Join(ws.Path, "more.txt"), "more\n")
+	more, err := d.Accept(t.Context(), "00001-a", all)
+	d.must(err)
+	if more.Branch != first.Branch || d.git("rev-parse", "aibox/00001-a^") != first.Commit {
+		t.Errorf("the original goes to %s, and its branch was moved to %s", more.Branch, d.git("log", "--format=%s %h", "aibox/00001-a"))
+	}
+}
+
 func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "first.txt")

@@ -66,7 +66,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to session.ID, save func
 		if err := s.storeContinuation(old, to, audit.SessionContinued, to); err != nil {
 			return err
 		}
-		if err := s.inherit(from, to); err != nil {
+		if err := s.inherit(from, to, false); err != nil {
 			return err
 		}
 		return agentstate.Move(s.store.Dir(from), s.store.Dir(to))
