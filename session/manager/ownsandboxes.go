@@ -3,20 +3,30 @@ package manager
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"aibox/session"
 )
 
 // endOwnSandboxes ends the sandboxes that the agent of a dead session created. They
-// normally end by themselves when its supervisor dies.
+// normally end by themselves when its supervisor dies, so sandboxes with unreadable records,
+// which may be anyone's, do not keep the session from ending.
 func (s *repairs) endOwnSandboxes(ctx context.Context, parent *session.Session) error {
 	if parent.OwnSandboxes() == 0 {
 		return nil
 	}
-	all, err := s.Sandboxes(session.OwnTenant(parent.ID))
-	for i := range all {
-		if all[i].State.Phase != session.Ended {
-			_, killErr := s.Kill(ctx, all[i].ID, "its session has ended")
+	ids, err := s.store.IDs()
+	for _, id := range ids {
+		if id.Agent() != session.SandboxAgent {
+			continue
+		}
+		own, loadErr := s.store.Load(id)
+		switch {
+		case errors.Is(loadErr, fs.ErrNotExist), errors.Is(loadErr, session.ErrNewer), isDamaged(loadErr):
+		case loadErr != nil:
+			err = errors.Join(err, loadErr)
+		case own.OwnedBy(session.OwnTenant(parent.ID)) && own.State.Phase != session.Ended:
+			_, killErr := s.Kill(ctx, id, "its session has ended")
 			err = errors.Join(err, killErr)
 		}
 	}
