@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"aibox/audit"
+	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
 )
@@ -21,17 +22,27 @@ const (
 	diedSupervising = "the session's supervisor died before it computed them"
 )
 
-// concludeComputing ends a session whose supervisor died while it computed the changes.
-func (s *repairs) concludeComputing(record *session.Session) error {
-	result := record.State.Result
-	result.Changes = session.Changes{Unknown: diedComputing, Tries: max(1, result.Changes.Tries)}
+// concludeComputing ends a session whose supervisor died, or was killed because the session is
+// to end, while it computed the changes. cause is the reason for the end.
+func (s *repairs) concludeComputing(record *session.Session, cause error) error {
+	result, reason := record.State.Result, diedComputing
+	if fault.KindOf(cause) == fault.Interrupted {
+		reason = session.FailureOf(cause).Message
+	}
+	result.Changes = session.Changes{Unknown: reason, Tries: max(1, result.Changes.Tries)}
+	noteUnverified(record, result)
+	record.State.Phase, record.State.Ended = session.Ended, session.Now()
+	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": reason}),
+		s.store.WriteState(record.ID, record.State),
+		s.store.RemoveLive(record.ID))
+}
+
+// noteUnverified adds a note to the result of a session with unknown changes if they should have
+// been verified.
+func noteUnverified(record *session.Session, result *session.Result) {
 	if record.Verify != "" {
 		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
 	}
-	record.State.Phase, record.State.Ended = session.Ended, session.Now()
-	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
-		s.store.WriteState(record.ID, record.State),
-		s.store.RemoveLive(record.ID))
 }
 
 // beginCompute counts an attempt to compute a session's unknown changes before it starts,

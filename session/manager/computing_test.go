@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,6 +211,35 @@ func TestAnInterruptedVerificationNamesWhatEndedIt(t *testing.T) {
 			result := d.loaded("00001-a").State.Result
 			if result.Fault == nil || result.Fault.Message != c.says || result.Fault.Kind != c.kind.String() || result.Verification.Fault.Message != c.says || result.Seconds != 12 {
 				t.Errorf("the session ended as %+v, because of %+v", result, result.Fault)
+			}
+		})
+	}
+}
+
+func TestChangesThatWereNotComputedNameWhatEndedTheSession(t *testing.T) {
+	const unverified = "not verified, because the changes were not computed"
+	for name, c := range map[string]struct {
+		phase session.Phase
+		end   func(*fixture) error
+		says  string
+	}{
+		"its supervisor died computing":  {session.Computing, func(d *fixture) error { _, err := d.Repair(t.Context()); return err }, diedComputing},
+		"the user stopped the computing": {session.Computing, func(d *fixture) error { _, err := d.Kill(t.Context(), "00001-a", "by the user"); return err }, "stopped at once: by the user"},
+		"its supervisor died":            {session.Running, func(d *fixture) error { _, err := d.Repair(t.Context()); return err }, diedSupervising},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			result := &session.Result{Changes: session.Changes{Unknown: session.NotComputedYet}}
+			if c.phase == session.Running {
+				result = nil
+			}
+			d.died("00001-a", c.phase, result)
+			spec := d.loaded("00001-a").Spec
+			spec.Verify = "make"
+			d.must(d.store.Write("00001-a", session.SpecFile, spec))
+			d.must(c.end(d))
+			if result := d.loaded("00001-a").State.Result; result.Changes.Unknown != c.says || !slices.Equal(result.Notes, []string{unverified}) {
+				t.Errorf("it ended with %+v", result)
 			}
 		})
 	}

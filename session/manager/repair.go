@@ -238,7 +238,7 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 	case record.State.Phase == session.Verifying && record.State.Result != nil:
 		return s.concludeVerifying(ctx, record, cause)
 	case record.State.Phase == session.Computing && record.State.Result != nil:
-		return s.concludeComputing(record)
+		return s.concludeComputing(record, cause)
 	default:
 		return s.conclude(record, cause)
 	}
@@ -414,6 +414,7 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 	if !record.IsSandbox() {
 		result.Changes.Unknown = diedSupervising
 	}
+	noteUnverified(record, &result)
 	record.State.Phase, record.State.Ended, record.State.Result = session.Ended, session.Now(), &result
 	return errors.Join(
 		s.append(record.ID, audit.SessionRepaired, session.FailureOf(cause)),
