@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -157,6 +158,17 @@ func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(d.store.Dir("00001-a"), "live.json")); err == nil {
 		t.Error("they stand there twice")
+	}
+}
+
+// In JSON, null means that the value is unknown.
+func TestACrashedSessionWithoutRefusalsHasAnEmptyList(t *testing.T) {
+	d := newFixture(t)
+	d.died("00001-a", session.Running, nil)
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	if data, err := json.Marshal(d.loaded("00001-a").State.Result); err != nil || !strings.Contains(string(data), `"refused":[]`) {
+		t.Errorf("the result is %s, %v", data, err)
 	}
 }
 

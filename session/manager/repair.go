@@ -409,7 +409,8 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 		result.ExitCode, result.Signal, result.Fault = end.ExitCode, end.Signal, end.Fault
 	}
 	live, known := s.store.LastLive(record.ID)
-	result.Tokens, result.Models, result.Refused, result.Egress = live.Tokens, live.Models, live.Refused, live.Egress
+	result.Tokens, result.Models, result.Egress = live.Tokens, live.Models, live.Egress
+	result.Refused = append([]session.Refusal{}, live.Refused...) // not nil: null in JSON means unknown
 	result.Tokens.Lost = !known && record.HasModel()
 	if !record.IsSandbox() {
 		result.Changes.Unknown = diedSupervising
