@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,17 +143,17 @@ func (o *recoverOptions) showDiff(ctx context.Context, state recovery.Point, asJ
 
 func (o *recoverOptions) restoreBranch(ctx context.Context, service *manager.Manager, state recovery.Point) error {
 	restored, err := service.Restore(ctx, state, o.branch)
-	if err != nil {
+	if restored == nil {
 		return err
 	}
 	if o.json {
-		return printJSON(o.out, restored)
+		return errors.Join(printJSON(o.out, restored), err)
 	}
 	fmt.Fprintln(o.out, termtext.Escape(restored.Branch))
 	fmt.Fprintf(o.err, "%s the state %s on %s is now branch %s in %s\n", o.errTerm.good("✓"), termtext.Escape(string(state.What)),
 		state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
 	o.printBranches(nil, restored)
-	return nil
+	return err
 }
 
 // restoreWorkspace restores a state as the workspace of the session that text names, or

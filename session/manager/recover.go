@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -170,7 +171,8 @@ func (s *recoveries) resolveSaved(text string, all []recovery.Point) (session.ID
 	}
 }
 
-// Restore restores saved to a branch of the user's repository.
+// Restore restores saved to a branch of the user's repository. If it cannot log that, the error
+// accompanies the result.
 func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch string) (*accept.Result, error) {
 	restored, err := accept.Restore(ctx, saved, branch)
 	if err != nil {
@@ -180,7 +182,11 @@ func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch s
 	if _, err := os.Lstat(s.store.Dir(id)); err != nil {
 		return restored, nil //nolint:nilerr // its record is gone, and with it the log
 	}
-	return restored, s.withRecord(ctx, id, func(*session.Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
+	err = s.withRecord(ctx, id, func(*session.Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
+	if err != nil {
+		err = fmt.Errorf("the branch was made, but the log of %s does not say so: %w", id, err)
+	}
+	return restored, err
 }
 
 // RestoreNewest calls RestoreWorkspace with the newest saved state of a session's work.
