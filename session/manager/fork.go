@@ -60,6 +60,20 @@ func (s *handovers) Fork(ctx context.Context, from, to session.ID, observer work
 	return ws, err
 }
 
+// UndoFork removes what Fork has copied to the session to, whose agent never started, except for the
+// workspace.
+func (s *handovers) UndoFork(ctx context.Context, to session.ID) error {
+	dir := s.store.Dir(to)
+	err := os.Remove(filepath.Join(dir, decisionsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for _, root := range agentstate.Roots(dir) {
+		err = errors.Join(err, workspace.RemoveFolder(ctx, root))
+	}
+	return err
+}
+
 // copyAgentState copies the folders with the agents' conversations. It returns which parts
 // the copy lacks.
 func (s *handovers) copyAgentState(ctx context.Context, from, to session.ID) ([]string, error) {

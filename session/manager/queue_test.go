@@ -13,7 +13,10 @@ import (
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
+	"aibox/review"
+	"aibox/review/accept"
 	"aibox/session"
+	"aibox/session/agentstate"
 	"aibox/session/queue"
 	"aibox/session/summary"
 )
@@ -108,6 +111,40 @@ func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
 	d.must(err)
 	if s := summary.Of(&found); s.Status() != summary.StatusFailed || found.Prompt != "the task" || !strings.Contains(strings.Join(found.State.Result.Fault.Hints, " "), "aibox rerun") {
 		t.Errorf("the dead one is %s: %+v", s.Status(), found.State.Result)
+	}
+}
+
+// Its record has the task, but nothing of a conversation that no agent continues.
+func TestAQueuedForkThatNeverStartedKeepsNoCopies(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	talk, err := agentstate.MakeFolder(d.store.Dir("00001-a"), "shell", "~/.talk")
+	d.must(err)
+	d.write(filepath.Join(talk, "log"), "hello\n")
+	_, err = d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}, Message: "Work"})
+	d.must(err)
+	d.forked("00001-a", "00002-a")
+	copies := append(agentstate.Roots(d.store.Dir("00002-a")), filepath.Join(d.store.Dir("00002-a"), decisionsFile))
+	there := func() (n int) {
+		for _, path := range copies {
+			if _, err := os.Lstat(path); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if there() != 2 {
+		t.Fatalf("%d of %q were copied", there(), copies)
+	}
+	ws := d.loaded("00002-a").State.Workspace
+	d.must(d.store.Write("00002-a", session.StateFile, session.State{Phase: session.Preparing, Workspace: ws, Queue: &session.Queue{Detached: true}}))
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 || !repaired[0].Queued || there() != 0 {
+		t.Errorf("repaired is %+v, and %d of %q are left", repaired, there(), copies)
+	}
+	if gone, _ := ws.Gone(); !gone || !agentstate.FolderUsed(d.store.Dir("00001-a"), "shell", "~/.talk") {
+		t.Errorf("the workspace is gone: %v", gone)
 	}
 }
 

@@ -379,6 +379,11 @@ func (s *repairs) endQueued(ctx context.Context, record *session.Session, cause 
 	if err := s.undoWorkspace(ctx, record); err != nil {
 		return err
 	}
+	if record.Forks != "" {
+		if err := s.UndoFork(ctx, record.ID); err != nil {
+			return err
+		}
+	}
 	if fault.KindOf(cause) != fault.Interrupted {
 		cause = fault.New(fault.Internal, "the session's supervisor died before the agent started")
 	}

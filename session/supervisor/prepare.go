@@ -240,6 +240,9 @@ func (s *preparation) beginWorkspace(ctx context.Context, res *resources) error 
 		res.folder, res.awaitWorkspace = ws.Path, async(func() (*workspace.Workspace, error) { s.measureWorkspace(res, ws); return ws, nil })
 		return nil
 	}
+	if s.launch.Spec.Forks != "" { // undone after the workspace, so that nothing is still being copied
+		s.onUndo(func(ctx context.Context) error { return manager.New(s.deps.Deps).UndoFork(ctx, s.id) })
+	}
 	folder := make(chan string, 1)
 	res.awaitWorkspace = async(func() (*workspace.Workspace, error) {
 		defer close(folder)

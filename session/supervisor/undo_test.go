@@ -3,10 +3,14 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"testing"
 
+	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/session"
+	"aibox/session/agentstate"
 	"aibox/workspace"
 )
 
@@ -48,5 +52,26 @@ func TestTheRecordOfAQueuedSessionHasNotEndedWhenItsStartCannotBeUndone(t *testi
 		if end := s.store.History(s.id).End; end == nil || end.Fault.Message != "the image is gone" {
 			t.Errorf("after %v logged is %+v", failed, end)
 		}
+	}
+}
+
+// A queued session keeps its record when its start fails.
+func TestAFailedForkRemovesTheConversationsThatItCopied(t *testing.T) {
+	s, _ := notified(t, "failed")
+	s.deps.Dirs, s.report = s.store.Dirs(), reporter{discard{}}
+	s.launch.Spec.Forks = "00001-shell" // removed meanwhile
+	talk, err := agentstate.MakeFolder(s.dir, "shell", "~/.talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &preparation{modelWatch: &modelWatch{run: s.run}}
+	if err := p.beginWorkspace(t.Context(), &resources{agent: &agents.Shell{}}); err == nil {
+		t.Fatal("it starts")
+	}
+	if err := s.undo.Run(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(talk); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the conversation is left: %v", err)
 	}
 }
