@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -51,8 +52,10 @@ func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.Hun
 	return all, nil
 }
 
-// RejectedHunks returns the ids of the hunks of a change set that have an unsent rejection.
-func (f Feedback) RejectedHunks(ctx context.Context, set *review.ChangeSet) ([]string, error) {
+// RejectedHunks returns the ids of the hunks of a change set that have an unsent rejection, without
+// those that are named as in review.Choice.Hunks. A hunk is also named by a part of it, which leaves
+// the rejection of the other parts, and a part by its hunk.
+func (f Feedback) RejectedHunks(ctx context.Context, set *review.ChangeSet, named ...string) ([]string, error) {
 	wanted := map[review.HunkID]bool{}
 	var paths []review.Path
 	for _, r := range f.Open().Rejected {
@@ -62,11 +65,26 @@ func (f Feedback) RejectedHunks(ctx context.Context, set *review.ChangeSet) ([]s
 	if paths = set.Changed(paths); len(paths) == 0 {
 		return nil, nil
 	}
+	isNamed := func(h review.Hunk) bool {
+		return slices.ContainsFunc(named, func(text string) bool {
+			prefix, _, _ := strings.Cut(text, ":") // lines follow
+			return strings.HasPrefix(string(h.ID), prefix)
+		})
+	}
 	var ids []string
 	err := set.Files(ctx, func(file review.FileDiff) error {
-		for h := range file.Pieces() {
-			if wanted[h.ID] {
+		for _, h := range file.Hunks {
+			parts := h.Split()
+			switch {
+			case isNamed(h):
+			case wanted[h.ID] && !slices.ContainsFunc(parts, isNamed):
 				ids = append(ids, string(h.ID))
+			default:
+				for _, part := range parts {
+					if (wanted[h.ID] || wanted[part.ID]) && !isNamed(part) {
+						ids = append(ids, string(part.ID))
+					}
+				}
 			}
 		}
 		return nil

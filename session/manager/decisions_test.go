@@ -3,8 +3,10 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/session"
+	"aibox/session/feedback"
 )
 
 func choose(files ...string) accept.Options {
@@ -238,5 +241,64 @@ func TestAnAcceptOfRejectedOrAcceptedWorkNamesTheRest(t *testing.T) {
 		if !strings.Contains(hints, hint) {
 			t.Errorf("the hints %q do not have %q", hints, hint)
 		}
+	}
+}
+
+func TestAChoiceThatNamesHunksLeavesOutOtherRejectedOnes(t *testing.T) {
+	lines := func(changed ...int) string { // two hunks: the first one has two parts
+		var text strings.Builder
+		for n := range 30 {
+			if slices.Contains(changed, n) {
+				text.WriteString("new ")
+			}
+			fmt.Fprintln(&text, n)
+		}
+		return text.String()
+	}
+	d := newFixture(t)
+	d.write(filepath.Join(d.repo, "a.txt"), lines())
+	ws := d.prepared("00001-a")
+	d.write(filepath.Join(ws.Path, "a.txt"), lines(2, 5, 25))
+	d.write(filepath.Join(ws.Path, "b.txt"), "b\n")
+	d.end("00001-a", ws)
+	set, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	var a []review.Hunk
+	var b string
+	d.must(set.Files(t.Context(), func(f review.FileDiff) error {
+		if a = append(a, f.Hunks...); f.Change.Path == "b.txt" {
+			b = string(f.Hunks[0].ID)
+		}
+		return nil
+	}))
+	parts := a[0].Split()
+	first, one, two := string(a[0].ID), string(parts[0].ID), string(parts[1].ID)
+	for _, c := range []struct {
+		rejected, hunks, except []string
+	}{
+		{[]string{first}, nil, []string{first}},
+		{[]string{first}, []string{b}, []string{first}},
+		{[]string{first}, []string{b, first[:8]}, nil},
+		{[]string{first}, []string{one}, []string{two}},
+		{[]string{first}, []string{first + ":1-2"}, nil},
+		{[]string{one}, []string{b}, []string{one}},
+		{[]string{one}, []string{two}, []string{one}},
+		{[]string{one, two}, []string{first}, nil},
+	} {
+		f := feedback.Feedback{}
+		for _, hunk := range c.rejected {
+			f.Rejected = append(f.Rejected, feedback.Rejection{Hunk: review.HunkID(hunk), Path: "a.txt"})
+		}
+		d.must(d.store.Write("00001-a", feedbackFile, f))
+		choice, err := d.WithoutRejected(t.Context(), "00001-a", set, review.Choice{Files: []string{"a.txt"}, Hunks: c.hunks})
+		if err != nil || !slices.Equal(choice.Except, c.except) || !slices.Equal(choice.Hunks, c.hunks) {
+			t.Errorf("of the rejected %q, a choice of %q leaves out %q, not %q: %v", c.rejected, c.hunks, choice.Except, c.except, err)
+		}
+	}
+	d.must(d.store.Write("00001-a", feedbackFile, feedback.Feedback{Rejected: []feedback.Rejection{{Hunk: a[0].ID, Path: "a.txt"}}}))
+	_, err = d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{Files: []string{"a.txt"}, Hunks: []string{b[:8]}}, Message: "Work"})
+	d.must(err)
+	if got := d.git("show", "aibox/00001-a:a.txt"); got != strings.TrimSpace(lines(25)) || d.git("show", "aibox/00001-a:b.txt") != "b" {
+		t.Errorf("the branch has %q", got)
 	}
 }

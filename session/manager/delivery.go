@@ -21,7 +21,7 @@ type deliveries struct {
 // AcceptSet delivers the part of set that opts choose. set holds the session's changes,
 // as returned by Changes or FinalChanges, even if the workspace has changed since.
 // Earlier accepted work is taken into account, so opts.Before stays empty. Rejected hunks
-// are left out unless the choice names hunks. It returns review.ErrNothing when the
+// are left out unless the choice names them. It returns review.ErrNothing when the
 // session has no changes or the choice selects none.
 func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	var accepted *accept.Result

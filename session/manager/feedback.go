@@ -26,17 +26,14 @@ func (s *workReader) Feedback(id session.ID) (feedback.Feedback, error) {
 	return f, err
 }
 
-// WithoutRejected returns the choice without the hunks that have an unsent rejection. A
-// choice that names hunks stays unchanged.
+// WithoutRejected returns the choice without the hunks that have an unsent rejection, except for
+// those that it names.
 func (s *workReader) WithoutRejected(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
-	if len(choice.Hunks) > 0 {
-		return choice, nil
-	}
 	f, err := s.Feedback(id)
 	if err != nil {
 		return choice, err
 	}
-	ids, err := f.RejectedHunks(ctx, set)
+	ids, err := f.RejectedHunks(ctx, set, choice.Hunks...)
 	for _, id := range ids {
 		if !slices.Contains(choice.Except, id) {
 			choice.Except = append(slices.Clip(choice.Except), id)
