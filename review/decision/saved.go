@@ -81,6 +81,39 @@ func (s *Saved) Detailed() []review.Path {
 	return paths
 }
 
+// WithoutDelivered returns the decisions that remain when taken is delivered, of the change set that
+// they belong to. Of a file that is delivered in part, what was accepted becomes undecided.
+func (s *Saved) WithoutDelivered(set *review.ChangeSet, taken *review.Selection) *Saved {
+	names, left := set.Names(), &Saved{Base: s.Base, Tree: s.Tree}
+	for _, f := range s.Files {
+		t := taken.At(f.Path)
+		if t != nil && t.Whole && t.Fits(names.At(f.Path)) || t != nil && !f.dropAccepted() {
+			continue
+		}
+		left.Files = append(left.Files, f)
+	}
+	return left
+}
+
+// dropAccepted makes what is accepted undecided. It reports whether another decision remains.
+func (s *SavedFile) dropAccepted() bool {
+	s.Hunks, s.Lines, s.Consent = maps.Clone(s.Hunks), nil, false
+	if s.Decision.accepts() {
+		s.Decision = Undecided
+	}
+	remains := s.Decision != Undecided
+	for id, to := range s.Hunks {
+		if to.accepts() {
+			s.Hunks[id] = Undecided
+		}
+		remains = remains || s.Hunks[id] != Undecided
+	}
+	return remains
+}
+
+// accepts reports whether the decision delivers something.
+func (d Decision) accepts() bool { return d == Accepted || d == Partial }
+
 func (s *SavedFile) detailed() bool { return len(s.Hunks)+len(s.Split)+len(s.Lines) > 0 }
 
 // Save returns the decisions. The draft may change afterward.

@@ -61,6 +61,9 @@ func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.C
 		if err := s.store.Write(id, decisionsFile, decisions); err != nil {
 			return err
 		}
+		if saved, err := s.Draft(id, set); err == nil && saved != nil {
+			_ = s.SaveDraft(id, saved.WithoutDelivered(set, decisions.Taken)) // the work is delivered anyway
+		}
 		return s.storeReview(record, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *session.State) {
 			if accepted.Target == accept.ToBranch {
 				st.Branch = accepted.Branch

@@ -3,9 +3,12 @@ package manager
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/session"
 )
@@ -51,5 +54,50 @@ func TestADraftIsKeptPrivateAndReadForItsChangesOnly(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("discarded work has a draft: %v", err)
+	}
+}
+
+// The next review would show what is delivered as accepted once more.
+func TestAnAcceptDropsSavedDecisionsOnlyAboutWhatItDelivers(t *testing.T) {
+	f := newFixture(t)
+	const id = session.ID("00001-a")
+	text := strings.Repeat("line\n", 30)
+	f.write(filepath.Join(f.repo, "a.txt"), text)
+	ws := f.prepared(id)
+	f.write(filepath.Join(ws.Path, "a.txt"), "first\n"+text+"last\n")
+	f.write(filepath.Join(ws.Path, "b.txt"), "b\n")
+	f.write(filepath.Join(ws.Path, "c.txt"), "c\n")
+	f.write(filepath.Join(ws.Path, "d.txt"), "d\n")
+	f.end(id, ws)
+	set, err := f.Changes(t.Context(), id)
+	f.must(err)
+	var hunks []review.Hunk
+	f.must(set.Files(t.Context(), func(file review.FileDiff) error {
+		hunks = file.Hunks
+		return nil
+	}, "a.txt"))
+	taken, rejected := hunks[0].ID, hunks[1].ID
+	f.must(f.SaveDraft(id, &decision.Saved{Base: set.BaseTree, Tree: set.Tree, Files: []decision.SavedFile{
+		{Path: "a.txt", Decision: decision.Accepted, Hunks: map[review.HunkID]decision.Decision{rejected: decision.Rejected}, Notes: map[review.HunkID]string{rejected: "no"}},
+		{Path: "b.txt", Decision: decision.Accepted},
+		{Path: "c.txt", Decision: decision.Accepted},
+		{Path: "d.txt", Decision: decision.Rejected},
+	}}))
+	_, err = f.Accept(t.Context(), id, accept.Options{Choice: review.Choice{Files: []string{"b.txt"}, Hunks: []string{string(taken)}}, Message: "Work"})
+	f.must(err)
+	saved, err := f.Draft(id, set)
+	f.must(err)
+	want := []decision.SavedFile{
+		{Path: "a.txt", Hunks: map[review.HunkID]decision.Decision{rejected: decision.Rejected}, Notes: map[review.HunkID]string{rejected: "no"}},
+		{Path: "c.txt", Decision: decision.Accepted},
+		{Path: "d.txt", Decision: decision.Rejected},
+	}
+	if !reflect.DeepEqual(saved.All(), want) {
+		t.Errorf("left is %+v", saved.All())
+	}
+	_, err = f.Accept(t.Context(), id, everything)
+	f.must(err)
+	if _, err := os.Stat(filepath.Join(f.store.Dir(id), draftFile)); !os.IsNotExist(err) {
+		t.Errorf("delivered work has a draft: %v", err)
 	}
 }
