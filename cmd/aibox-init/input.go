@@ -27,7 +27,7 @@ type input struct {
 	wake   sync.Cond
 	queue  []byte
 	spare  []byte // memory of written bytes, to be used by the queue again; nil while it is being written
-	ended  bool   // no more input will arrive
+	ended  bool   // the input is over: further input is dropped
 	closed bool   // the program is gone: further input is dropped
 }
 
@@ -42,13 +42,11 @@ func newInput(acknowledge func(n int) error) *input {
 func (in *input) add(p []byte) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.ended {
-		return fmt.Errorf("%w: input after its end", lifeline.ErrProtocol)
-	}
 	if len(in.queue)+len(p) > maxQueued {
 		return fmt.Errorf("%w: more input than its window allows", lifeline.ErrProtocol)
 	}
-	if in.closed {
+	// One client can end the input of a program to which another one still sends.
+	if in.closed || in.ended {
 		go in.acknowledge(len(p))
 		return nil
 	}

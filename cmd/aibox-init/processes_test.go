@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -319,6 +320,27 @@ func TestProcessOnATerminalHasItsSizeAndAcceptsInput(t *testing.T) {
 	b.receive(func() bool { return run.exit != nil })
 	if !strings.Contains(run.stdout.String(), "end") {
 		t.Errorf("%q", run.stdout.String())
+	}
+}
+
+// One client can end the input of a process to which another one still sends, also after a restore,
+// which the supervisor does not know.
+func TestInputAfterItsEndIsDroppedAndAcknowledged(t *testing.T) {
+	b := newBesides(t)
+	run := b.run(lifeline.Process{Argv: []string{"sleep", "1000"}, Stdin: true})
+	b.receive(func() bool { return run.pid > 0 })
+	if err := run.flow.End(); err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		// It is more than can be in transit without acknowledgment.
+		err := run.flow.Send(t.Context(), lifeline.StreamStdin, make([]byte, 2<<20))
+		sent <- errors.Join(err, b.SignalProcess(run.flow.ID, int(unix.SIGTERM)))
+	}()
+	b.receive(func() bool { return run.exit != nil })
+	if err := <-sent; err != nil || run.exit.Signal != int(unix.SIGTERM) {
+		t.Errorf("%+v, %v", run.exit, err)
 	}
 }
 

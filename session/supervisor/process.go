@@ -41,6 +41,7 @@ type running struct {
 	information process.Info
 	ran         bool          // it was reported to run
 	expired     bool          // its time limit is over
+	inputEnded  bool          // a client has ended its input
 	began       time.Duration // when it began to run, on the clock
 	once        sync.Once     // for closing started
 }
@@ -367,7 +368,8 @@ func (p *running) end(exit process.Exit) {
 	}
 }
 
-// input sends input until in ends.
+// input sends input until in ends. If end is set, that is the end of the process's input, after
+// which it takes no more from any client.
 func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 	if !p.request.Stdin && !p.request.TTY && (p.request.Copy == nil || !p.request.Copy.Into) {
 		return fault.New(fault.Usage, "process %d was started without an input", p.information.ID)
@@ -376,12 +378,15 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 	for {
 		n, err := in.Read(buf)
 		full := n == len(buf)
+		if n > 0 && p.hasInputEnded() {
+			return fault.New(fault.Conflict, "the input of process %d has ended", p.information.ID)
+		}
 		if n > 0 && p.flow.Send(ctx, lifeline.StreamStdin, buf[:n]) != nil {
 			return fault.New(fault.Conflict, "process %d has ended", p.information.ID)
 		}
 		switch {
 		case errors.Is(err, io.EOF) && end:
-			return p.flow.End()
+			return p.endInput()
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && p.hasEnded():
@@ -397,8 +402,26 @@ func (p *running) input(ctx context.Context, in io.Reader, end bool) error {
 // inputSize is the maximum number of bytes of input that are sent to init at once.
 const inputSize = 4 * lifeline.MaxData
 
-// Stdin sends input of the terminal.
+// endInput ends the input of the process.
+func (p *running) endInput() error {
+	p.mu.Lock()
+	p.inputEnded = true
+	p.mu.Unlock()
+	return p.flow.End()
+}
+
+func (p *running) hasInputEnded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inputEnded
+}
+
+// Stdin sends input of the terminal. It drops input after the end of the process's input: the
+// viewer still shows the output.
 func (p *running) Stdin(ctx context.Context, keys []byte) error {
+	if p.hasInputEnded() {
+		return nil
+	}
 	return p.flow.Send(ctx, lifeline.StreamStdin, keys)
 }
 

@@ -172,6 +172,38 @@ func TestProcessesOfTheRealInitAreRecordedAndLogged(t *testing.T) {
 	}
 }
 
+// One client can end the input of a process to which another one still sends.
+func TestInputAfterItsEndIsRefusedAndHarmsNothing(t *testing.T) {
+	ps, _ := connected(t)
+	sleeping, terminal := sh("exec sleep 1000"), sh("exec sleep 1000")
+	sleeping.Stdin, terminal.TTY = true, true
+	begin(t, ps, sleeping)
+	begin(t, ps, terminal)
+	for id := 1; id <= 2; id++ {
+		for range 2 {
+			if err := ps.Input(t.Context(), id, strings.NewReader(""), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ps.Input(t.Context(), id, strings.NewReader("late"), false); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("input of process %d after its end: %v", id, err)
+		}
+	}
+	if err := ps.all[1].Stdin(t.Context(), []byte("key")); err != nil {
+		t.Errorf("a key ends the viewer: %v", err)
+	}
+	begin(t, ps, sh("echo alive"))
+	var out bytes.Buffer
+	if exit := read(t, ps, 3, &out); exit.Code != 0 || out.String() != "alive\n" {
+		t.Errorf("%+v, %q", exit, out.String())
+	}
+	for id := 1; id <= 2; id++ {
+		if err := ps.Signal(id, 9); err != nil {
+			t.Errorf("process %d: %v", id, err)
+		}
+	}
+}
+
 // A reader that does not read blocks its process, but no other process and no other reader
 // of the lifeline.
 func TestReaderThatDoesNotReadBlocksOnlyItsProcess(t *testing.T) {

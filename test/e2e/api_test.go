@@ -99,6 +99,7 @@ func TestProgramsUseASandboxInEveryWayOfTheAPI(t *testing.T) {
 	s.grpc(id)
 	s.webSocket(id)
 	s.webSocketReconnects(id)
+	s.inputAfterItsEnd(id)
 	s.ports(id)
 	if body, status := s.curl("-X", "PUT", "-d", `{"allow":{"hosts":["a.example"]}}`, s.url+"/v1/sandboxes/"+id+"/network"); status != "200" || !strings.Contains(body, "a.example") {
 		t.Errorf("the network: %s %s", status, body)
@@ -141,6 +142,33 @@ func (s *apiServer) files(id string) {
 	host, err := os.ReadFile("/etc/hostname")
 	if body, _ := s.curl(at + "/content?path=/tmp/d/link"); err == nil && body == string(host) {
 		t.Errorf("a symlink leads to the host: %q", body)
+	}
+}
+
+// inputAfterItsEnd sends input to a process after its end, as a second client can do. Nothing else
+// in the sandbox ends.
+func (s *apiServer) inputAfterItsEnd(id string) {
+	t := s.m.t
+	t.Helper()
+	for _, request := range []string{`{"argv":["sleep","1000"],"stdin":true}`, `{"argv":["sleep","1000"],"tty":{"rows":24,"cols":80}}`} {
+		body, status := s.curl("-d", request, s.url+"/v1/sandboxes/"+id+"/processes")
+		var started struct{ ProcessID int }
+		if err := json.Unmarshal([]byte(body), &started); err != nil || status != "200" {
+			t.Fatalf("%s %s %v", status, body, err)
+		}
+		at := fmt.Sprintf("%s/v1/sandboxes/%s/processes/%d", s.url, id, started.ProcessID)
+		if body, status := s.curl("-d", "{}", at+":closeInput"); status != "200" {
+			t.Errorf("%s: ending the input: %s %s", request, status, body)
+		}
+		if body, status := s.curl("-d", `{"data":"bGF0ZQ=="}`, at+":input"); status != "409" || !strings.Contains(body, "has ended") {
+			t.Errorf("%s: input after that: %s %s", request, status, body)
+		}
+		if body, status := s.curl(at); status != "200" || strings.Contains(body, `"exit"`) {
+			t.Errorf("%s: afterwards: %s %s", request, status, body)
+		}
+		if body, status := s.curl("-d", `{"signal":9}`, at+":signal"); status != "200" {
+			t.Errorf("%s: killing it: %s %s", request, status, body)
+		}
 	}
 }
 
