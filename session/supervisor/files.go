@@ -19,8 +19,9 @@ type fileAccess struct {
 func newFileAccess(s *supervisor) *fileAccess {
 	a := &fileAccess{session: s}
 	a.relay = files.NewRelay(func(ctx context.Context, user string) (net.Conn, error) {
-		if sandbox := s.launch.Spec.Sandbox; user == "" && sandbox != nil {
-			user = sandbox.User
+		user, err := userOf(s.launch.Spec.Sandbox, user)
+		if err != nil {
+			return nil, &files.Error{Code: files.Permission, Message: err.Error()}
 		}
 		s.storing.RLock()
 		defer s.storing.RUnlock()

@@ -49,20 +49,21 @@ func accountOf(spec *session.SandboxSpec) *lifeline.Account {
 	return account
 }
 
-// adapt applies the permissions of a sandbox to the request for a process. A process
-// without a user runs as the sandbox's user.
-func adapt(spec *session.SandboxSpec, request *process.Request) error {
+// userOf returns the user of the sandbox for a request of a client: to start a process, to copy a
+// tree, or to access files. It refuses a user that the permissions of a sandbox do not allow. A
+// request that names no user is for the sandbox's user. spec is nil in a session with an agent,
+// whose requests can be for any user.
+func userOf(spec *session.SandboxSpec, requested string) (string, error) {
 	switch {
 	case spec == nil:
-		return nil
-	case request.User == "" || request.User == spec.User:
-		request.User = spec.User
-		return nil
+		return requested, nil
+	case requested == "" || requested == spec.User:
+		return spec.User, nil
 	case !spec.Permissions.Root:
-		return fault.New(fault.Refused, "processes of this sandbox run as %s, not as %q", spec.User, request.User).
+		return "", fault.New(fault.Refused, "the permissions of this sandbox allow processes and files only as %s, not as %q", spec.User, requested).
 			Hint("create the sandbox with the permission root")
 	default:
-		return nil
+		return requested, nil
 	}
 }
 

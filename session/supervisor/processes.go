@@ -55,9 +55,11 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 	if err := request.Validate(); err != nil {
 		return process.Info{}, err
 	}
-	if err := adapt(ps.sandbox.launch.Spec.Sandbox, &request); err != nil {
+	user, err := userOf(ps.sandbox.launch.Spec.Sandbox, request.User)
+	if err != nil {
 		return process.Info{}, err
 	}
+	request.User = user
 	ps.sandbox.storing.RLock() // the stored state must not contain a process that is being started
 	defer ps.sandbox.storing.RUnlock()
 	p, err := ps.add(request)

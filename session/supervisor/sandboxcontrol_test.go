@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/files"
 	"aibox/netguard"
 	"aibox/netguard/preset"
 	"aibox/session"
@@ -253,23 +256,59 @@ func TestTheIdleTimeOfARunningSandboxChanges(t *testing.T) {
 	<-s.ended
 }
 
-func TestProcessesRunAsTheSandboxesUserUnlessRootIsPermitted(t *testing.T) {
+func TestClientsUseTheSandboxAsItsUserUnlessRootIsPermitted(t *testing.T) {
 	for _, c := range []struct {
 		asked, want string
 		root        bool
 	}{
 		{"", "user", false}, {"user", "user", false}, {"root", "", false}, {"0", "", false}, {"user:0", "", false}, {"root", "root", true}, {"", "user", true},
 	} {
-		request := process.Request{User: c.asked}
-		err := adapt(&session.SandboxSpec{User: "user", Permissions: session.Permissions{Root: c.root}}, &request)
+		user, err := userOf(&session.SandboxSpec{User: "user", Permissions: session.Permissions{Root: c.root}}, c.asked)
 		switch {
-		case c.want == "" && fault.KindOf(err) != fault.Refused, c.want != "" && (err != nil || request.User != c.want):
-			t.Errorf("%+v: %q, %v", c, request.User, err)
+		case c.want == "" && fault.KindOf(err) != fault.Refused, c.want != "" && (err != nil || user != c.want):
+			t.Errorf("%+v: %q, %v", c, user, err)
 		}
 	}
-	request := process.Request{User: "root"}
-	if err := adapt(nil, &request); err != nil || request.User != "root" {
-		t.Errorf("in a session with an agent: %q, %v", request.User, err)
+	if user, err := userOf(nil, "root"); err != nil || user != "root" {
+		t.Errorf("in a session with an agent: %q, %v", user, err)
+	}
+}
+
+// A request for files or for a process as another user reaches PID 1 only with the permission root.
+func TestNoRequestAsAnotherUserReachesTheSandboxWithoutThePermissionRoot(t *testing.T) {
+	ps, _ := connected(t)
+	spec := &session.SandboxSpec{User: "user"}
+	ps.sandbox.launch.Spec.Sandbox = spec
+	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, &ps.sandbox.storing)
+	ps.sandbox.ports.prepare(lineListener(t), ps.sandbox.line)
+	ps.sandbox.ports.dialer.Close() // a request that is not refused fails in another way
+	ps.sandbox.ports.start()
+	access := newFileAccess(&supervisor{run: ps.sandbox.run, sandbox: ps.sandbox})
+	dial := func(ctx context.Context) (io.ReadWriteCloser, error) {
+		client, conn := net.Pipe()
+		go func() { _ = access.Serve(ctx, func() (net.Conn, io.Reader, error) { return conn, conn, nil }) }()
+		return client, nil
+	}
+	for _, user := range []string{"root", "0", "user:0", "daemon"} {
+		at := files.NewClient(dial, user)
+		var refused *files.Error
+		if _, err := at.Stat(t.Context(), "/", false); !errors.As(err, &refused) || refused.Code != files.Permission {
+			t.Errorf("files as %s: %v", user, err)
+		}
+		if _, err := at.Write(t.Context(), "/file", strings.NewReader("x"), files.WriteOptions{}); !errors.As(err, &refused) || refused.Code != files.Permission {
+			t.Errorf("a file is written as %s: %v", user, err)
+		}
+		for name, request := range map[string]process.Request{
+			"a process": {Argv: []string{"true"}, User: user},
+			"a tree":    {Copy: &process.Copy{Path: "/"}, User: user},
+		} {
+			if _, err := ps.Start(t.Context(), request); fault.KindOf(err) != fault.Refused {
+				t.Errorf("%s as %s: %v", name, user, err)
+			}
+		}
+	}
+	if info := begin(t, ps, process.Request{Argv: []string{"true"}}); info.User != "user" {
+		t.Errorf("a process without a user runs as %q", info.User)
 	}
 }
 

@@ -48,6 +48,16 @@ func repositoryNames() []control {
 	}
 }
 
+// sandboxUsers are the controls about the user of a sandbox for processes and files.
+func sandboxUsers() []control {
+	const asAnother = "TestNoRequestAsAnotherUserReachesTheSandboxWithoutThePermissionRoot"
+	return []control{
+		{name: "no user that the permissions do not allow", file: "session/supervisor/idle.go", text: `case !spec.Permissions.Root:`, off: `case false:`, tests: asAnother},
+		{name: "no process as another user", file: "session/supervisor/processes.go", text: `	request.User = user`, off: `	_ = user`, tests: asAnother},
+		{name: "no file as another user", file: "session/supervisor/files.go", text: `userOf(s.launch.Spec.Sandbox, user)`, off: `userOf(nil, user)`, tests: asAnother},
+	}
+}
+
 // filters are the controls about the user's git filters, which read files of the agent.
 func filters() []control {
 	return []control{

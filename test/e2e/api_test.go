@@ -143,6 +143,14 @@ func (s *apiServer) files(id string) {
 	if body, _ := s.curl(at + "/content?path=/tmp/d/link"); err == nil && body == string(host) {
 		t.Errorf("a symlink leads to the host: %q", body)
 	}
+	for _, as := range []string{"user=root", "user=0", "user=user:0"} {
+		if body, status := s.curl(at + "/content?path=/etc/passwd&" + as); status != "403" || !strings.Contains(body, `"refused"`) {
+			t.Errorf("reading with %s: %s %s", as, status, body)
+		}
+		if body, status := s.curl("-X", "PUT", "--data-binary", "@"+file, at+"/content?path=/tmp/d/y&"+as); status != "403" {
+			t.Errorf("writing with %s: %s %s", as, status, body)
+		}
+	}
 }
 
 // inputAfterItsEnd sends input to a process after its end, as a second client can do. Nothing else

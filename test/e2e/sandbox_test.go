@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"aibox/app/sandbox"
 	"aibox/config"
+	"aibox/internal/files"
 	"aibox/session"
 	"aibox/session/process"
 )
@@ -431,6 +433,26 @@ find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /data -o -path 
 	s.must(sandboxCall{Do: "exec", Tenant: "acme", ID: confined.ID, Argv: []string{"ls"}, Dir: "/usr/lib/apt/methods"}, &inside)
 	if inside.Exit.Code != 125 || strings.Contains(inside.Text, "http") {
 		t.Errorf("a program starts in a folder that is hidden: %+v", inside)
+	}
+	for _, as := range []string{"root", "0", "user:0"} {
+		c := m.files(string(confined.ID), as)
+		if _, _, err := c.Read(t.Context(), "/usr/lib/os-release", files.Range{}); !hasCode(err, files.Permission) {
+			t.Errorf("a hidden file is read as %s: %v", as, err)
+		}
+		if _, err := c.Write(t.Context(), "/etc/passwd", strings.NewReader("root::0:0::/:/bin/sh\n"), files.WriteOptions{}); !hasCode(err, files.Permission) {
+			t.Errorf("a file of the system is written as %s: %v", as, err)
+		}
+		watching, stop := context.WithCancel(t.Context())
+		if err := c.Watch(watching, "/usr/lib/apt", true, stop, func(files.Event) error { return nil }); !hasCode(err, files.Permission) {
+			t.Errorf("a hidden folder is watched as %s: %v", as, err)
+		}
+		stop()
+	}
+	if _, err := m.files(string(confined.ID), "user").Write(t.Context(), "/home/user/own/y", strings.NewReader("y"), files.WriteOptions{}); err != nil {
+		t.Errorf("the user writes no file of its own: %v", err)
+	}
+	if _, _, err := m.files(string(confined.ID), "").Read(t.Context(), "/usr/lib/os-release", files.Range{}); !hasCode(err, files.Permission) {
+		t.Errorf("a hidden file is read: %v", err)
 	}
 	full := s.create(sandbox.Request{Settings: sandboxSettings(t, "disk=16"), Volumes: []session.VolumeMount{{Volume: "data", Path: "/data"}}})
 	s.call(sandboxCall{Do: "exec", Tenant: "acme", ID: full.ID, Argv: []string{"sh", "-c", "head -c 64m /dev/zero > /data/big; sleep 30"}}, nil)
