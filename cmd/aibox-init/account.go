@@ -129,13 +129,15 @@ func confine(root string, user *identity, folders []string) error {
 		if err := unix.Lstat(path, &stat); err != nil {
 			return err
 		}
-		if user.canWrite(&stat) {
-			if err := os.Chown(path, 0, 0); err != nil {
-				return err
-			}
-			return unix.Chmod(path, stat.Mode&0o1777&^0o022)
+		if !user.canWrite(&stat) {
+			return nil
 		}
-		return nil
+		if err := os.Chown(path, 0, 0); errors.Is(err, unix.EROFS) {
+			return nil // in a read-only volume, where nobody can write
+		} else if err != nil {
+			return err
+		}
+		return unix.Chmod(path, stat.Mode&0o1777&^0o022)
 	})
 }
 

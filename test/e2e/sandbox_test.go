@@ -454,6 +454,13 @@ find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /data -o -path 
 	if _, _, err := m.files(string(confined.ID), "").Read(t.Context(), "/usr/lib/os-release", files.Range{}); !hasCode(err, files.Permission) {
 		t.Errorf("a hidden file is read: %v", err)
 	}
+	reader := s.create(sandbox.Request{ // /data/x belongs to its user
+		Permissions: session.Permissions{Files: session.FilePermissions{Write: []string{"/home/user/own"}}},
+		Volumes:     []session.VolumeMount{{Volume: "data", Path: "/data", ReadOnly: true}},
+	})
+	if out := s.sh(reader.ID, "touch ~/own/x && cat /data/x && echo read; touch /data/x ~/x || echo nothing else"); !strings.HasPrefix(out.Text, "read\n") || !strings.HasSuffix(out.Text, "nothing else\n") {
+		t.Errorf("with a read-only volume:\n%s", out.Text)
+	}
 	full := s.create(sandbox.Request{Settings: sandboxSettings(t, "disk=16"), Volumes: []session.VolumeMount{{Volume: "data", Path: "/data"}}})
 	s.call(sandboxCall{Do: "exec", Tenant: "acme", ID: full.ID, Argv: []string{"sh", "-c", "head -c 64m /dev/zero > /data/big; sleep 30"}}, nil)
 	eventually(t, hung, "the full volume ends the sandbox", func() bool { return s.get(full.ID).State == sandbox.Ended })
