@@ -19,7 +19,7 @@ import (
 type Forward struct {
 	port     uint16
 	listener net.Listener
-	dial     func(ctx context.Context, port uint16) (relay.Conn, error)
+	dial     Dial
 	slots    chan struct{}     // slots for open connections, of all forwards of the session
 	notice   func(text string) // receives messages for the user; may be called concurrently
 
@@ -42,9 +42,12 @@ const MaxConnections = 256
 // NewSlots returns the slots that the forwards of one session share.
 func NewSlots() chan struct{} { return make(chan struct{}, MaxConnections) }
 
+// Dial connects to a port of the sandbox. ended is called at the end of the connection.
+type Dial func(ctx context.Context, port uint16) (inside relay.Conn, ended func(), err error)
+
 // Open opens a listener on the host. Errors are faults for the user. dial connects to the
 // port, and notice receives messages for the user.
-func Open(ctx context.Context, r Request, dial func(ctx context.Context, port uint16) (relay.Conn, error), slots chan struct{}, notice func(text string)) (*Forward, error) {
+func Open(ctx context.Context, r Request, dial Dial, slots chan struct{}, notice func(text string)) (*Forward, error) {
 	listener, err := r.listen(ctx)
 	if err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func (f *Forward) admit(ctx context.Context, serving *sync.WaitGroup, conn *net.
 
 // join copies data between a connection and the port until both have ended.
 func (f *Forward) join(ctx context.Context, conn *net.TCPConn) {
-	inside, err := f.dial(ctx, f.port)
+	inside, ended, err := f.dial(ctx, f.port)
 	switch {
 	case errors.Is(err, ErrNothingListens):
 		f.refuse(conn, fmt.Sprintf("nothing listens on port %d in the sandbox", f.port))
@@ -120,6 +123,7 @@ func (f *Forward) join(ctx context.Context, conn *net.TCPConn) {
 		f.refuse(conn, fmt.Sprintf("port %d in the sandbox cannot be reached: %v", f.port, err))
 		return
 	}
+	defer ended()
 	f.mu.Lock()
 	f.counts.Connections++
 	f.last = ""

@@ -26,11 +26,19 @@ type forwarding struct {
 	stop    func() // and wait
 }
 
+// connecting returns a Dial that does nothing at the end of a connection.
+func connecting(dial func(context.Context, uint16) (relay.Conn, error)) Dial {
+	return func(ctx context.Context, port uint16) (relay.Conn, func(), error) {
+		inside, err := dial(ctx, port)
+		return inside, func() {}, err
+	}
+}
+
 // forward opens a port with a request, and serves it.
 func forward(t *testing.T, dial func(context.Context, uint16) (relay.Conn, error), r Request) forwarding {
 	t.Helper()
 	notices := make(chan string, 100)
-	f, err := Open(t.Context(), r, dial, NewSlots(), func(text string) { notices <- text })
+	f, err := Open(t.Context(), r, connecting(dial), NewSlots(), func(text string) { notices <- text })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +174,7 @@ func TestConnectionOfAnotherUserIsRefused(t *testing.T) {
 func TestConnectionOfAnUnknownUserIsRefused(t *testing.T) {
 	s := newSandbox(t)
 	s.echo(3000)
-	f, err := Open(t.Context(), Request{Port: 3000}, s.dialer.Dial, NewSlots(), func(text string) { t.Errorf("notice %q", text) })
+	f, err := Open(t.Context(), Request{Port: 3000}, connecting(s.dialer.Dial), NewSlots(), func(text string) { t.Errorf("notice %q", text) })
 	if err != nil {
 		t.Fatal(err)
 	}

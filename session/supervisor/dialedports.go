@@ -24,13 +24,13 @@ type dialedPorts struct {
 
 	mu       sync.Mutex // guards the following fields
 	byNumber map[uint16]*dialedPort
-	last     time.Time // end of the last connection that had traffic until its end
+	open     []relay.Conn // also those to ports that are open on the host
+	last     time.Time    // end of the last connection
 }
 
 // dialedPort is a port to which clients have connected.
 type dialedPort struct {
 	counts ports.Counts
-	open   []relay.Conn
 }
 
 // dial connects to a port of the sandbox; see control.Session.
@@ -98,7 +98,7 @@ func (d *dialedPorts) add(port uint16, conn relay.Conn) {
 		d.byNumber[port] = p
 	}
 	p.counts.Connections++
-	p.open = append(p.open, conn)
+	d.open = append(d.open, conn)
 	d.mu.Unlock()
 	if first {
 		d.ports.session.audit(audit.PortOpened, audit.Port{Port: int(port)})
@@ -108,14 +108,32 @@ func (d *dialedPorts) add(port uint16, conn relay.Conn) {
 func (d *dialedPorts) remove(port uint16, conn relay.Conn, received, sent int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = time.Now()
+	d.drop(conn)
 	p := d.byNumber[port]
 	if p == nil { // logClosed did not wait for it any longer
 		return
 	}
-	p.open = slices.DeleteFunc(p.open, func(other relay.Conn) bool { return other == conn })
 	p.counts.Received += received
 	p.counts.Sent += sent
+}
+
+// drop removes a connection that has ended. d.mu is held.
+func (d *dialedPorts) drop(conn relay.Conn) {
+	d.last = time.Now()
+	d.open = slices.DeleteFunc(d.open, func(other relay.Conn) bool { return other == conn })
+}
+
+// follow counts the traffic of a connection to a port that is open on the host as activity, until
+// its end is reported.
+func (d *dialedPorts) follow(conn relay.Conn) (ended func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open = append(d.open, conn)
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.drop(conn)
+	}
 }
 
 // logClosed logs the traffic of each port, without that of connections that are still open.
@@ -137,11 +155,9 @@ func (d *dialedPorts) lastActive(now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := d.last
-	for _, p := range d.byNumber {
-		for _, conn := range p.open {
-			if idle, ok := idleTime(conn); ok && now.Add(-idle).After(last) {
-				last = now.Add(-idle)
-			}
+	for _, conn := range d.open {
+		if idle, ok := idleTime(conn); ok && now.Add(-idle).After(last) {
+			last = now.Add(-idle)
 		}
 	}
 	return last

@@ -1,14 +1,17 @@
 package supervisor
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"aibox/internal/lifeline"
 	"aibox/internal/screen"
 	"aibox/session/control"
+	"aibox/session/ports"
 	"aibox/session/process"
 )
 
@@ -134,4 +137,57 @@ type observed struct {
 func (o *observed) Read(p []byte) (int, error) {
 	o.once.Do(func() { close(o.reading) })
 	return o.Conn.Read(p)
+}
+
+func TestASessionIsActiveWhileAPortThatIsOpenOnTheHostIsUsed(t *testing.T) {
+	_, s := watched(t)
+	listener := lineListener(t)
+	programs := make(chan net.Conn, 1)
+	s.ports.dialer = ports.NewDialer(listener, func(_ lifeline.Type, message any) error {
+		program, err := net.Dial("tcp", listener.Addr().String())
+		if err == nil {
+			_, err = program.Write(message.(lifeline.Dial).Token)
+			programs <- program
+		}
+		return err
+	}, nil)
+	s.ports.slots = ports.NewSlots()
+	s.ports.start()
+	if last := s.ports.dialed.lastActive(time.Now()); !last.IsZero() {
+		t.Errorf("it was last active at %v without a connection", last)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	updates, err := s.ports.offer(ctx, ports.Request{Port: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, over := make(chan string, 1), make(chan error, 1)
+	go func() {
+		over <- updates(func(u ports.Update) error {
+			if u.Address != "" {
+				address <- u.Address
+			}
+			return nil
+		})
+	}()
+	client, err := net.Dial("tcp", <-address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := <-programs
+	_, _ = client.Write([]byte("x"))
+	if _, err := io.ReadFull(program, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.ports.dialed.lastActive(time.Now()); time.Since(last) > time.Minute {
+		t.Errorf("with traffic it was last active at %v", last)
+	}
+	ended := time.Now()
+	_, _ = client.Close(), program.Close()
+	cancel()
+	<-over
+	if last := s.ports.dialed.lastActive(time.Now()); last.Before(ended) || len(s.ports.dialed.open) > 0 {
+		t.Errorf("after it, it was last active at %v; %d connections are open", last, len(s.ports.dialed.open))
+	}
 }

@@ -129,7 +129,7 @@ func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(vi
 		return nil, err
 	}
 	notices := make(chan string, 16)
-	forward, err := ports.Open(ctx, r, p.dial, p.slots, func(text string) {
+	forward, err := ports.Open(ctx, r, p.dialForward, p.slots, func(text string) {
 		select {
 		case notices <- text:
 		default: // the client does not read
@@ -166,6 +166,14 @@ func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	p.storing.RLock()
 	defer p.storing.RUnlock()
 	return p.dialer.Dial(ctx, port)
+}
+
+// dialForward is dial for a connection of a port that is open on the host.
+func (p *openPorts) dialForward(ctx context.Context, port uint16) (inside relay.Conn, ended func(), err error) {
+	if inside, err = p.dial(ctx, port); err != nil {
+		return nil, nil, err
+	}
+	return inside, p.dialed.follow(inside), nil
 }
 
 // checkInbound refuses a port that the permissions of a sandbox do not allow.
