@@ -160,11 +160,12 @@ func (l *limitedFolders) unused() int64 {
 	return max(0, l.meter.limit.bytes-l.meter.used.bytes)
 }
 
-// change raises the limit by a number of bytes, which may be negative.
+// change raises the limit by a number of bytes, which may be negative. It does not enable the
+// limit's warning again: the agent decides when its sandboxes begin and end.
 func (l *limitedFolders) change(by int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.meter.raise(amountOnDisk{bytes: by})
+	l.meter.limit.bytes += by
 }
 
 // limitRoot ends a sandbox that an agent created when its root file system exceeds the disk

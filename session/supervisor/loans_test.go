@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"testing"
+	"time"
 
 	"aibox/config"
 	"aibox/internal/diskuse"
@@ -51,6 +52,29 @@ func TestTheShareOfAnAgentsSandboxIsDeductedFromItsSession(t *testing.T) {
 	}
 	if l := s.loans.folder.limit(); l.bytes != 300<<20 {
 		t.Errorf("then its workspace may grow by %d bytes", l.bytes)
+	}
+}
+
+// An agent can begin and end sandboxes as often as it wants.
+func TestLoansOfDiskSpaceDoNotRepeatTheQuestionWhetherToRaiseTheLimit(t *testing.T) {
+	s := lender(t)
+	folder := s.loans.folder
+	folder.meter.limit.bytes = 40 << 20
+	grow(t, folder.folders[0], 1, 34<<20)
+	for range 3 {
+		folder.meter.rest, folder.meter.latest = time.Time{}, time.Time{}
+		s.limitFolders(folder)
+		_, giveBack, err := s.Lend(session.Share{Disk: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		giveBack(session.Share{})
+	}
+	if open := s.requests.pending(); len(open) != 1 {
+		t.Errorf("the user is asked %d times", len(open))
+	}
+	if l := folder.limit(); l.bytes != 40<<20 {
+		t.Errorf("the workspace may grow by %d bytes", l.bytes)
 	}
 }
 
