@@ -73,15 +73,17 @@ func workspaceLimit(spec *session.Spec, folder string, base diskuse.Usage) *limi
 	}
 }
 
-// volumesLimit returns the limit on the growth of a sandbox's volumes; nil without one.
+// volumesLimit returns the limit on the growth of a sandbox's volumes; nil without one. Their present
+// content does not count, so it must be called before a program runs.
 func volumesLimit(spec *session.Spec, folders []string) *limitedFolders {
+	if spec.Disk == 0 || len(folders) == 0 {
+		return nil
+	}
 	// Content that cannot be measured counts as growth.
 	base, _ := diskuse.Of(folders, diskuse.Limits{Bytes: math.MaxInt64, Entries: math.MaxInt})
 	l := workspaceLimit(spec, folders[0], base)
-	if l != nil {
-		l.what, l.ended, l.hidden = "the volumes have grown by", "the volumes have grown by more than their limit of", "the volumes cannot be measured"
-		l.folders = folders
-	}
+	l.what, l.ended, l.hidden = "the volumes have grown by", "the volumes have grown by more than their limit of", "the volumes cannot be measured"
+	l.folders = folders
 	return l
 }
 
@@ -118,12 +120,9 @@ func (l *limitedFolders) measure(fs fileSystem) (used amountOnDisk, due, warn bo
 // host is nearly full. It returns when ctx ends.
 func (s *limits) limitDisk(ctx context.Context, res *resources) {
 	var limited []*limitedFolders
-	of := []*limitedFolders{stateLimit(&s.launch.Spec, res.state)}
+	of := []*limitedFolders{stateLimit(&s.launch.Spec, res.state), res.volumesLimit}
 	if res.workspace != nil { // a sandbox has none: its root file system has a limit
 		of = append(of, s.growth(workspaceLimit(&s.launch.Spec, res.workspace.Path, res.workspaceUse)))
-	}
-	if len(res.volumes) > 0 {
-		of = append(of, volumesLimit(&s.launch.Spec, res.volumes))
 	}
 	for _, l := range of {
 		if l != nil {

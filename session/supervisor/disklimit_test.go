@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"aibox/config"
 	"aibox/internal/diskuse"
 	"aibox/internal/fault"
+	"aibox/runtime"
 	"aibox/session"
 )
 
@@ -68,6 +70,22 @@ func TestTheGrowthOfAWorkspaceIsLimited(t *testing.T) {
 				t.Errorf("logged are %v", events)
 			}
 		})
+	}
+}
+
+// What the programs of a sandbox write from the first one on counts as growth of its volumes.
+func TestTheVolumesOfASandboxAreMeasuredBeforeAProgramRuns(t *testing.T) {
+	s, res := warmed(t, true)
+	s.launch.Spec.Run = config.Run{Disk: 10}
+	res.volumes = []string{t.TempDir()}
+	grow(t, res.volumes[0], 1, 20<<20)
+	failed := errors.New("no program starts")
+	res.awaitProcess = func() (runtime.Process, error) { return runtime.Process{}, failed }
+	if err := s.startAgent(t.Context(), res, nil); !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	if res.volumesLimit == nil || res.volumesLimit.base.bytes < 20<<20 {
+		t.Errorf("%+v", res.volumesLimit)
 	}
 }
 

@@ -34,6 +34,7 @@ type resources struct {
 	kernel         string                               // version of the sandbox's kernel, as its PID 1 reported it
 	state          []string                             // the agent's state folders on the host
 	volumes        []string                             // folders of volumes on the host that the sandbox can write to
+	volumesLimit   *limitedFolders                      // of volumes, measured before a program runs; nil without one
 	folder         string                               // the workspace's folder, which exists but may not be filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
 	workspace      *workspace.Workspace                 // set by awaitWorkspace

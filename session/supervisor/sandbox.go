@@ -204,9 +204,11 @@ func (res *resources) workdir() string {
 	return path.Join(sandboxWorkdir, res.workspace.StartFolder())
 }
 
-// startAgent probes the network and waits for the workspace before it starts the agent.
+// startAgent probes the network, measures the volumes and waits for the workspace before it starts
+// the agent.
 func (s *sandbox) startAgent(ctx context.Context, res *resources, container runtime.Sandbox) error {
 	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, res) })
+	measured := async(func() (*limitedFolders, error) { return volumesLimit(&s.launch.Spec, res.volumes), nil })
 	process, err := res.awaitProcess()
 	if err != nil {
 		_ = s.line.Close() // ends the probes
@@ -214,6 +216,7 @@ func (s *sandbox) startAgent(ctx context.Context, res *resources, container runt
 		s.audit(audit.SandboxStarted, map[string]any{"id": container.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": res.kernel, "limits": s.resourceLimits().String(), "limited_by": s.deps.Limits().Name()})
 	}
 	results, proofErr := proven()
+	res.volumesLimit, _ = measured()
 	if results != nil {
 		s.audit(audit.ProbesRan, map[string]any{"results": results})
 	}
