@@ -69,7 +69,8 @@ func userOf(spec *session.SandboxSpec, requested string) (string, error) {
 
 // nproc returns the limit of processes of one user of the sandbox; 0 means none.
 func nproc(spec *session.Spec) uint64 {
-	limit := max(spec.Pids, 0)
+	limit, _ := spec.ProcessShares()
+	limit = max(limit, 0)
 	if spec.Sandbox != nil {
 		if own := spec.Sandbox.Permissions.Processes.Max; own > 0 && (limit == 0 || own < limit) {
 			limit = own

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/runtime/limit"
 	"aibox/runtime/limit/limittest"
+	"aibox/session"
 )
 
 // counting makes the session's task watch see such numbers of the host and, in turn, of the sandbox.
@@ -134,6 +136,24 @@ func TestSandboxesThatFillAMachineTogetherEndAndTheirProcessesDie(t *testing.T) 
 		<-bombs[i].Exited()
 		if fault.KindOf(s.cause) != fault.Environment || !strings.Contains(s.cause.Error(), "almost the") {
 			t.Errorf("bomb %d ends with %v", i, s.cause)
+		}
+	}
+}
+
+// PID 1 ends a sandbox with far more processes than the agent's limit.
+func TestAProcessOfTheUserHasTheLimitOfTheAgent(t *testing.T) {
+	for _, c := range []struct {
+		spec session.Spec
+		want uint64
+	}{
+		{session.Spec{Run: config.Run{Pids: 1000}}, 1000},
+		{session.Spec{Run: config.Run{Pids: 1000, Sandboxes: 3}}, 250},
+		{session.Spec{}, 0},
+		{session.Spec{Run: config.Run{Pids: 1000}, Sandbox: &session.SandboxSpec{Permissions: session.Permissions{Processes: session.ProcessPermissions{Max: 20}}}}, 20},
+	} {
+		own, _ := c.spec.ProcessShares()
+		if got := nproc(&c.spec); got != c.want || c.spec.Sandbox == nil && got != uint64(own) {
+			t.Errorf("%+v: %d", c.spec.Run, got)
 		}
 	}
 }
