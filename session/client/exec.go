@@ -161,7 +161,7 @@ func readFrames(ctx context.Context, reader *control.ProcessReader, from uint64,
 // ProcessInput sends input to a process until in ends, and then ends the process's input if
 // end is set. When the process ends before, the fault has the cause session.ErrWrongState.
 func (s *Client) ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error {
-	return s.send(id, func(c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
+	return s.sendPatiently(ctx, id, func(ctx context.Context, c control.Client) error { return c.ProcessInput(ctx, number, in, end) })
 }
 
 // SignalProcess sends a signal to a process's group.

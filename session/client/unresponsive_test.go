@@ -76,6 +76,7 @@ func TestASupervisorIsResponsiveWhileACallHasToWait(t *testing.T) {
 	mux.HandleFunc("POST /v1/sandbox", late(""))
 	mux.HandleFunc("POST /v1/sandbox/", late(""))
 	mux.HandleFunc("GET /v1/ports", late("[]"))
+	mux.HandleFunc("POST /v1/processes/7/stdin", late("")) // a process that reads nothing meanwhile
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -92,6 +93,7 @@ func TestASupervisorIsResponsiveWhileACallHasToWait(t *testing.T) {
 		"resume":   func() error { return s.ResumeSandbox(t.Context(), id) },
 		"update":   func() error { return s.UpdateSandbox(t.Context(), id, session.SandboxChange{}) },
 		"ports":    func() error { _, err := s.Ports(t.Context(), id); return err },
+		"input":    func() error { return s.ProcessInput(t.Context(), id, 7, strings.NewReader("input"), true) },
 	} {
 		if err := wait(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -120,6 +122,9 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 		"files": func(s *Client, id session.ID) error {
 			_, err := s.Files(id, "").Stat(t.Context(), "/f", true)
 			return err
+		},
+		"input": func(s *Client, id session.ID) error {
+			return s.ProcessInput(t.Context(), id, 1, strings.NewReader("input"), true)
 		},
 		"snapshot": func(s *Client, id session.ID) error { return s.SnapshotSandbox(t.Context(), id, struct{}{}) },
 		"dial":     func(s *Client, id session.ID) error { _, err := s.DialPort(t.Context(), id, 80); return err },
