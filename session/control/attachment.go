@@ -22,7 +22,7 @@ type Attachment struct {
 	conn io.ReadWriteCloser
 	in   FrameReader
 
-	silence *time.Timer   // closes conn when the supervisor has sent nothing for wait
+	silence *time.Timer   // closes conn when Next has waited for the supervisor for wait; stopped between calls
 	wait    time.Duration // see silence
 	silent  atomic.Bool   // silence has closed conn
 	lost    func() error  // returns the error for a silent supervisor
@@ -33,13 +33,14 @@ type Attachment struct {
 func (a *Attachment) OnTimeout(lost func() error) { a.lost = lost }
 
 // startTimeout ends the attachment when the supervisor, which sends a frame at every
-// heartbeat, has sent nothing for wait.
+// heartbeat, has sent nothing while Next waits for wait.
 func (a *Attachment) startTimeout(wait time.Duration) {
 	a.wait, a.lost = wait, func() error { return ErrTimeout }
 	a.silence = time.AfterFunc(wait, func() {
 		a.silent.Store(true)
 		_ = a.conn.Close()
 	})
+	a.silence.Stop()
 }
 
 // View is an update of the attached terminal.
@@ -106,11 +107,12 @@ func (a *Attachment) Resize(size screen.Size) error {
 // means that the supervisor is gone or that Close was called.
 func (a *Attachment) Next() (View, error) {
 	for {
+		a.silence.Reset(a.wait)
 		kind, payload, err := a.in.Next()
+		a.silence.Stop() // the caller's terminal can take as long as it needs for a View
 		if a.silent.Load() {
 			return View{}, a.lost()
 		}
-		a.silence.Reset(a.wait)
 		if err != nil {
 			return View{}, fmt.Errorf("%w: %w", ErrNoSupervisor, err)
 		}

@@ -184,7 +184,7 @@ type ProcessReader struct {
 	untaken int    // bytes of frames since the last report of taken frames
 	ended   bool
 
-	silence *time.Timer // closes conn when the supervisor has sent nothing for wait
+	silence *time.Timer // closes conn when a read has waited for the supervisor for wait; stopped between reads
 	wait    time.Duration
 	silent  atomic.Bool
 }
@@ -212,11 +212,14 @@ func (c Client) newProcessReader(conn io.ReadWriteCloser, from uint64) *ProcessR
 		r.silent.Store(true)
 		_ = conn.Close()
 	})
+	r.silence.Stop()
 	return r
 }
 
 // readStarted reads the description of the process that comes before the frames.
 func (r *ProcessReader) readStarted() (info process.Info, err error) {
+	r.silence.Reset(r.wait)
+	defer r.silence.Stop()
 	var length [4]byte
 	if _, err := io.ReadFull(r.in, length[:]); err != nil {
 		return info, err
@@ -272,11 +275,12 @@ func (r *ProcessReader) Next() (process.Frame, error) {
 				return process.Frame{}, err
 			}
 		}
+		r.silence.Reset(r.wait)
 		frame, err := process.Read(r.in, r.buf)
+		r.silence.Stop() // the caller can take as long as it wants for the frame
 		if r.silent.Load() {
 			return process.Frame{}, ErrTimeout
 		}
-		r.silence.Reset(r.wait)
 		r.buf = frame.Data
 		switch {
 		case err != nil:
