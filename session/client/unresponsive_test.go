@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session"
@@ -125,6 +126,13 @@ func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 		},
 		"input": func(s *Client, id session.ID) error {
 			return s.ProcessInput(t.Context(), id, 1, strings.NewReader("input"), true)
+		},
+		"verification": func(s *Client, id session.ID) error {
+			if err := s.store.WriteSpec(id, session.Spec{ID: id, Run: config.Run{Verify: "make test"}}); err != nil {
+				return err
+			}
+			_, err := s.VerificationStart(t.Context(), id)
+			return err
 		},
 		"snapshot": func(s *Client, id session.ID) error { return s.SnapshotSandbox(t.Context(), id, struct{}{}) },
 		"dial":     func(s *Client, id session.ID) error { _, err := s.DialPort(t.Context(), id, 80); return err },
