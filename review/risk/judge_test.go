@@ -193,6 +193,34 @@ func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
 	}
 }
 
+// TestAnEffectThatOnlyANewNameGivesIsFound moves files without changing them.
+func TestAnEffectThatOnlyANewNameGivesIsFound(t *testing.T) {
+	for _, c := range []struct{ from, to, text, rule string }{
+		{"fixtures/evil.json", "packages/a/package.json", `{"scripts":{"postinstall":"node x"}}`, "npm-scripts"},
+		{"go.mod.tmpl", "go.mod", "module a\nreplace b => ../c\n", "go-build"},
+		{"x.txt", "x.go", "package a\n\n//go:generate sh x\n", "go-generate"},
+		{"x.txt", "x.go", "package a\n\n// #cgo LDFLAGS: -lx\nimport \"C\"\n", "cgo"},
+		{"x.txt", "main.tf", "source = \"evil.example/a/b\"\n", "terraform"},
+		{"a.json", "composer.json", `{"scripts":{"post-install-cmd":"sh x"}}`, "composer"},
+		{"a/.gitattributes", ".gitattributes", "* diff=run\n", "git-attributes"},
+		{"hosts.txt", "yarn.lock", "resolved \"https://b.example/\"\n", "lock-elsewhere"},
+	} {
+		find(t, moved(c.from, c.to, c.text, c.text), c.rule)
+	}
+	for _, f := range []*File{
+		moved("a/package.json", "b/package.json", `{"scripts":{"a":"b"}}`, `{"scripts":{"a":"b"}}`),
+		moved("a.go", "b.go", "//go:generate sh x\n", "//go:generate sh x\n"),
+	} {
+		if found := Judge(f); len(found) > 0 {
+			t.Errorf("%s: %+v", f.Path, found)
+		}
+	}
+	text := `{"scripts":{"postinstall":"curl -H token=` + token + ` x"}}`
+	if r := find(t, moved("a.json", "package.json", text, text), "npm-scripts"); strings.Contains(r.Found, token[4:12]) {
+		t.Errorf("a part of the secret is printed: %+v", r)
+	}
+}
+
 func TestAFolderOfHooksElsewhereIsNoFolderOfTheRepository(t *testing.T) {
 	at := &Roots{Tops: []string{"/home/u/proj"}, Home: "/home/u"}
 	for value, want := range map[string]string{"/etc/hooks": "", "~/hooks": "", "/home/u/proj": "", "../hooks": "", "/home/u/proj/team": "team", "team/": "team"} {

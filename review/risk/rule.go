@@ -262,7 +262,15 @@ func (x *index) judge(f *File) []Risk {
 	var found []Risk
 	parts := foldPath(f.Path)
 	named := x.rules(parts)
+	before := x.rules(foldPath(f.OldPath))
+	whole := f.asNew()
+	fresh := false
 	for _, r := range named {
+		if f.OldPath != "" && r.look != nil && (!slices.Contains(before, r) || isAttributes(f.Path)) {
+			fresh = true // only its new name or folder gives its lines an effect
+			found = append(found, r.judge(whole)...)
+			continue
+		}
 		found = append(found, r.judge(f)...)
 	}
 	if f.link() && len(parts) > 0 && x.inner[parts[len(parts)-1]] {
@@ -282,5 +290,9 @@ func (x *index) judge(f *File) []Risk {
 	}
 	found = append(found, f.secrets()...)
 	f.withhold(found)
+	if fresh { // the risks may repeat a secret that was there before
+		whole.secrets()
+		whole.withhold(found)
+	}
 	return found
 }

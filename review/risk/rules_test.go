@@ -51,6 +51,13 @@ func renamed(from, to string) *File {
 	return f
 }
 
+// moved is a file that was moved and changed.
+func moved(from, to, before, after string) *File {
+	f := edited(to, before, after)
+	f.OldPath = from
+	return f
+}
+
 // pointer is a pointer of Git LFS.
 func pointer(digits string) string {
 	return "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat(digits, 32) + "\nsize 12345\n"
