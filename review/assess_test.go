@@ -95,6 +95,46 @@ func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 	b.WantRisks(again, "tools/setup.js", "called")
 }
 
+// TestAPartOfARenameChangesNoRiskyFile leaves renames out but not what else was changed.
+func TestAPartOfARenameChangesNoRiskyFile(t *testing.T) {
+	names := map[string]string{"Makefile": "make", "scripts/check.sh": "called", ".husky/pre-commit": "hook-manager", "bin/run": "called"}
+	files := map[string]string{"main.go": "package main\n"}
+	for name := range names {
+		files[name] = name + "\n" + reviewtest.Numbered()
+	}
+	b := reviewtest.NewRepository(t, files)
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-commit"), "scripts/check.sh\nbin/run\n")
+	reviewtest.Must(t, os.Chmod(b.InRepo("bin/run"), 0o755))
+	reviewtest.GitIn(t, b.Repo, "commit", "-qam", "executable")
+	b.Prepare()
+	moved := func(name string) string {
+		return "docs/moved-" + strings.Trim(strings.ReplaceAll(name, "/", "-"), ".") + ".txt"
+	}
+	for name := range names {
+		reviewtest.Must(t, os.Remove(b.Path(name)))
+		b.Write(moved(name), files[name]+"echo evil\n")
+	}
+	b.Write("main.go", "package main\n\n")
+	cs := b.Assess()
+	choice := review.Choice{All: true}
+	for name, rule := range names {
+		path := moved(name)
+		if risks := reviewtest.RisksOf(t, cs, path); !slices.ContainsFunc(risks, func(r risk.Risk) bool { return r.Rule == rule && r.Holds() }) {
+			t.Errorf("%s: %+v", path, risks)
+		}
+		for _, h := range b.Hunks(cs, path) {
+			if h.Kind != review.HunkText {
+				choice.Except = append(choice.Except, string(h.ID))
+			}
+		}
+	}
+	s, err := cs.Select(t.Context(), choice)
+	reviewtest.Must(t, err)
+	if len(s.Taken) != 1 || s.Taken[0].Path != "main.go" || len(choice.Except) < len(names) {
+		t.Errorf("taken: %+v, without %v", s.Taken, choice.Except)
+	}
+}
+
 func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	files := map[string]string{"scripts/check.sh": "1\n", "scripts/push.sh": "./scripts/lib.sh\n", "scripts/lib.sh": "1\n", "scripts/other.sh": "1\n", "main.go": "package main\n"}
 	b := reviewtest.NewRepository(t, files)

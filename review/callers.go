@@ -115,7 +115,9 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
 		if c.NewBlob != "" && c.Size <= risk.MaxCaller {
-			changed.add(c.Path.Raw(), func() git.Entry { return git.Entry{ID: c.NewBlob, Path: c.Path.Raw()} })
+			for _, path := range c.changedPaths() {
+				changed.add(path, func() git.Entry { return git.Entry{ID: c.NewBlob, Path: path} })
+			}
 			sizes[c.NewBlob] = c.Size
 		}
 	}
@@ -181,14 +183,27 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 	}
 }
 
+// changedPaths returns the paths at which accepting c, or a part of it, can change a file's content
+// or mode: also the old one of a renamed file, where its other changes go without the rename.
+func (c *Change) changedPaths() []string {
+	if c.OldPath == "" || c.OldBlob == c.NewBlob && c.OldMode == c.NewMode {
+		return []string{c.Path.Raw()}
+	}
+	return []string{c.Path.Raw(), c.OldPath.Raw()}
+}
+
 // called adds the risks of changed files that other files run.
 func (a *assessment) called(ctx context.Context) error {
 	var paths []string
 	var changes []*Change
 	var executable []bool
 	for i := range a.set.Changes {
-		if c := &a.set.Changes[i]; c.NewBlob != "" && c.Kind != Folded {
-			paths, changes, executable = append(paths, c.Path.Raw()), append(changes, c), append(executable, c.NewMode == string(git.Executable))
+		c := &a.set.Changes[i]
+		if c.NewBlob == "" || c.Kind == Folded {
+			continue
+		}
+		for _, path := range c.changedPaths() {
+			paths, changes, executable = append(paths, path), append(changes, c), append(executable, c.OldMode == string(git.Executable) || c.NewMode == string(git.Executable))
 		}
 	}
 	err := a.calledFolded(ctx, func(fold *Change, d git.Difference) {
@@ -197,8 +212,12 @@ func (a *assessment) called(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, found := range risk.Called(paths, func(i int) bool { return executable[i] }, a.callers.each(ctx, &err)) {
-		c := changes[i]
+	all := risk.Called(paths, func(i int) bool { return executable[i] }, a.callers.each(ctx, &err))
+	for i, c := range changes {
+		found, ok := all[i]
+		if !ok || i > 0 && changes[i-1] == c && c.Kind != Folded && all[i-1] == found { // by both names of a renamed file
+			continue
+		}
 		if c.Kind == Folded {
 			a.fold(c, paths[i], []risk.Risk{found})
 			continue

@@ -193,6 +193,29 @@ func TestARemovedFileOfRestrictionsIsHeldBack(t *testing.T) {
 	}
 }
 
+// TestAChangeOfARenamedFileIsJudgedByItsOldNameToo has changes that are made to the old name if the
+// rename is not accepted.
+func TestAChangeOfARenamedFileIsJudgedByItsOldNameToo(t *testing.T) {
+	for path, rule := range map[string]string{
+		"Makefile": "make", ".github/workflows/ci.yml": "github-actions", ".husky/pre-commit": "hook-manager", "main.tf": "terraform", "a.go": "go-generate",
+	} {
+		text := "//go:generate sh x\nsource = \"evil.example/a/b\"\n"
+		r := find(t, moved(path, "docs/notes.txt", "a\n", "a\n"+text), rule)
+		if !r.Holds() || !strings.HasPrefix(r.Found, "without the rename, in "+path) {
+			t.Errorf("%s: %+v", path, r)
+		}
+		if found := Judge(moved(path, "docs/notes.txt", text, text)); slices.ContainsFunc(found, Risk.Holds) {
+			t.Errorf("%s, only moved: %+v", path, found)
+		}
+	}
+	f := mode("docs/notes.txt", "x\n", "100644", executable)
+	f.OldPath = "Makefile"
+	find(t, f, "make")
+	if found := Judge(moved("a/Makefile", "b/Makefile", "a\n", "a\nb\n")); len(found) != 1 {
+		t.Errorf("one rule has several risks: %+v", found)
+	}
+}
+
 // TestAnEffectThatOnlyANewNameGivesIsFound moves files without changing them.
 func TestAnEffectThatOnlyANewNameGivesIsFound(t *testing.T) {
 	for _, c := range []struct{ from, to, text, rule string }{

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -243,6 +244,7 @@ func Judge(f *File) []Risk {
 		found = lost(x, f.Path)
 	} else {
 		found = x.judge(f)
+		found = append(found, inOldPlace(x, f, found)...)
 	}
 	if f.OldPath != "" {
 		found = append(found, lost(x, f.OldPath)...)
@@ -255,6 +257,27 @@ func Judge(f *File) []Risk {
 	}
 	sorting.StableFunc(found, func(a, b *Risk) int { return int(a.Severity) - int(b.Severity) })
 	return found
+}
+
+// inOldPlace returns the risks of a renamed file's other changes by rules that found nothing, which
+// here lists, under its new name: accepted without the rename, they change the file of the old name.
+func inOldPlace(x *index, f *File, here []Risk) []Risk {
+	same := f.Old.Mode == f.New.Mode && !f.Old.Cut && !f.New.Cut && bytes.Equal(f.Old.Content, f.New.Content)
+	if f.OldPath == "" || same {
+		return nil
+	}
+	there := x.judge(&File{Path: f.OldPath, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort})
+	there = slices.DeleteFunc(there, func(r Risk) bool {
+		return slices.ContainsFunc(here, func(known Risk) bool { return known.Rule == r.Rule })
+	})
+	for i := range there {
+		found := "without the rename, in " + excerpt(f.OldPath)
+		if there[i].Found != "" {
+			found += ": " + there[i].Found
+		}
+		there[i].Found = found
+	}
+	return there
 }
 
 // judge applies the rules to an existing file.
