@@ -77,6 +77,9 @@ func (r *folderReader) entry(name []byte) {
 			if known {
 				w.seen[was] = true
 			}
+			if path := string(r.path); w.known[path] != nil {
+				w.keepBelow(path)
+			}
 		}
 		return
 	}

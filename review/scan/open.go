@@ -66,16 +66,25 @@ func (w *walk) open(path string) (int, error) {
 	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve}
 	fd, err := beneath.Open(w.root, path, &how)
-	if !errors.Is(err, fs.ErrPermission) || w.running {
+	if w.running || err != nil && !errors.Is(err, fs.ErrPermission) {
 		return fd, err
 	}
-	// The agent removed the owner's permissions, but aibox's user is the owner.
-	how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	pin, err := beneath.Open(w.root, path, &how)
-	if err != nil {
-		return -1, err
+	if err == nil { // without x, no entry can be looked at
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&0o500 != 0o500 {
+			_ = unix.Fchmod(fd, st.Mode&0o7777|0o700) // otherwise its entries are refused
+		}
+		return fd, nil
 	}
-	defer unix.Close(pin)
+	// The agent removed the owner's permissions, but aibox's user is the owner.
+	pin := w.root
+	if path != "." { // which cannot be looked up without the permissions that are missing
+		how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		if pin, err = beneath.Open(w.root, path, &how); err != nil {
+			return -1, err
+		}
+		defer unix.Close(pin)
+	}
 	proc := "/proc/self/fd/" + strconv.Itoa(pin)
 	if err := os.Chmod(proc, 0o700); err != nil {
 		return -1, unix.EACCES
