@@ -116,8 +116,11 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 		return Caller{}, false
 	}
 	c = Caller{Name: name, Dir: path.Dir(name), Text: content[:min(len(content), MaxCaller)], rule: r}
-	if r.name == "npm-scripts" || r.name == "composer" {
-		c.Text = installScripts(content)
+	switch r.name {
+	case "npm-scripts":
+		c.Text = installScripts(c.Text, npmLifecycle)
+	case "composer":
+		c.Text = installScripts(c.Text, composerLifecycle)
 	}
 	if c.Dir == "." || strings.HasPrefix(name, ".") {
 		c.Dir = "" // folders such as .github and .husky name files from the top
@@ -125,18 +128,32 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 	return c, true
 }
 
-// installScripts are the scripts of a package that run without being named.
-func installScripts(content []byte) []byte {
+// installScripts are the scripts of a package that run without being named: those of lifecycle, and
+// those before and after others. A package that cannot be read may run everything in it.
+func installScripts(content []byte, lifecycle []string) []byte {
 	now, err := object(content)
 	if err != nil {
-		return nil
+		return content
 	}
-	scripts, _ := object(now["scripts"])
+	scripts, err := object(now["scripts"])
+	if err != nil {
+		return now["scripts"]
+	}
 	var out bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		around := (strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post")) && !strings.HasSuffix(name, "test")
+		if !around && !slices.Contains(lifecycle, name) {
+			continue
+		}
 		var command string
-		ofInstall := strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post") || name == "install" || name == "prepare"
-		if ofInstall && !strings.HasSuffix(name, "test") && json.Unmarshal(scripts[name], &command) == nil {
+		var list []string
+		switch {
+		case json.Unmarshal(scripts[name], &command) == nil:
+			list = []string{command}
+		case json.Unmarshal(scripts[name], &list) != nil:
+			list = []string{string(scripts[name])}
+		}
+		for _, command := range list {
 			out.WriteString(command + "\n")
 		}
 	}

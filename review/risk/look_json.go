@@ -17,6 +17,17 @@ type manifest struct {
 	when      string   // when the lifecycle scripts run
 }
 
+// npmLifecycle and composerLifecycle are the scripts that run without being named.
+var (
+	npmLifecycle = []string{
+		"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish", "prepack", "postpack", "dependencies", "pnpm:devPreinstall", "preuninstall", "uninstall", "postuninstall", "prerestart", "preshrinkwrap",
+	}
+	composerLifecycle = []string{
+		"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "post-autoload-dump", "pre-autoload-dump", "post-root-package-install", "post-create-project-cmd", "pre-status-cmd", "post-status-cmd",
+		"pre-package-install", "post-package-install", "pre-operations-exec", "init", "command", "pre-command-run", "pre-file-download", "pre-pool-create", "pre-dependencies-solving", "post-dependencies-solving",
+	}
+)
+
 func packageJSON(r *rule, f *File) []Risk {
 	if !strings.HasSuffix(strings.ToLower(f.Path), ".json") {
 		return r.one(f.first(), "") // YAML and JSON5 are not read
@@ -26,21 +37,16 @@ func packageJSON(r *rule, f *File) []Risk {
 			"name", "version", "description", "keywords", "author", "contributors", "maintainers", "license", "licenses", "homepage", "repository", "bugs", "funding", "private", "files", "engines", "os", "cpu",
 			"type", "sideEffects", "displayName", "icon", "categories", "main", "module", "types", "typings", "exports", "browser", "unpkg", "jsdelivr", "publisher",
 		},
-		lifecycle: []string{
-			"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish", "prepack", "postpack", "dependencies", "pnpm:devPreinstall", "preuninstall", "uninstall", "postuninstall", "prerestart", "preshrinkwrap",
-		},
-		scripts: "scripts", when: "on npm install, without being named",
+		lifecycle: npmLifecycle,
+		scripts:   "scripts", when: "on npm install, without being named",
 	}.judge(r, f)
 }
 
 func composerJSON(r *rule, f *File) []Risk {
 	return manifest{
-		harmless: []string{"name", "version", "description", "keywords", "authors", "license", "homepage", "support", "type", "funding", "readme", "time", "abandoned", "_comment", "archive"},
-		lifecycle: []string{
-			"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "post-autoload-dump", "pre-autoload-dump", "post-root-package-install", "post-create-project-cmd", "pre-status-cmd", "post-status-cmd",
-			"pre-package-install", "post-package-install", "pre-operations-exec", "init", "command", "pre-command-run", "pre-file-download", "pre-pool-create", "pre-dependencies-solving", "post-dependencies-solving",
-		},
-		scripts: "scripts", when: "on composer install or update, without being named",
+		harmless:  []string{"name", "version", "description", "keywords", "authors", "license", "homepage", "support", "type", "funding", "readme", "time", "abandoned", "_comment", "archive"},
+		lifecycle: composerLifecycle,
+		scripts:   "scripts", when: "on composer install or update, without being named",
 	}.judge(r, f)
 }
 
