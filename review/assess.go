@@ -66,6 +66,9 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 	}
 	cs.Notes = slices.DeleteFunc(cs.Notes, func(note string) bool { return slices.Contains(cs.RiskNotes, note) })
 	cs.RiskNotes = nil
+	if long := a.callers.long; len(long) > 0 {
+		more = append(more, tooLong(len(long), "file", long[0]))
+	}
 	for _, note := range slices.Concat(more, notes) {
 		cs.NoteRisks(note)
 	}

@@ -277,6 +277,36 @@ func TestChangedFilesThatCanRunOthersAreReadWithinALimit(t *testing.T) {
 	}
 }
 
+// TestAFileThatIsTooLongToBeSearchedMayRunAnyScript has files that the agent padded, and those of
+// the user.
+func TestAFileThatIsTooLongToBeSearchedMayRunAnyScript(t *testing.T) {
+	padding := strings.Repeat("# padding\n", risk.MaxCaller/10+1)
+	for path, held := range map[string]bool{
+		".gitlab-ci.yml": true, "package.json": true, ".vscode/tasks.json": true, ".npmrc": true, ".pnp.cjs": false, ".yarn/releases/yarn-4.0.0.cjs": false, ".claude/picture": false, "notes.txt": false,
+	} {
+		text := padding + "scripts/a.sh\n"
+		if path == ".claude/picture" {
+			text = "\x00" + text
+		}
+		want := []string{"called"}[:map[bool]int{true: 1}[held]]
+		own := reviewtest.NewRepository(t, map[string]string{"scripts/a.sh": "1\n", "main.go": "package main\n", path: text}).Prepare()
+		agents := reviewtest.NewRepository(t, map[string]string{"scripts/a.sh": "1\n", "main.go": "package main\n"}).Prepare()
+		if !strings.Contains(path, "picture") { // of the agent, it may be padded with NUL
+			agents.Write(path, text)
+		}
+		for _, b := range []*reviewtest.Fixture{own, agents} {
+			b.Write("scripts/a.sh", "2\n")
+			b.Write("main.go", "package other\n")
+			cs := b.Assess()
+			b.WantRisks(cs, "scripts/a.sh", want...)
+			b.WantRisks(cs, "main.go")
+			if notes := strings.Join(cs.Notes, "\n"); strings.Contains(notes, "longer than 256 KiB, so scripts") != held {
+				t.Errorf("%s: notes: %q", path, notes)
+			}
+		}
+	}
+}
+
 // TestANewAssessmentReplacesTheNotesOfTheEarlierOne has a hook that can be read again.
 func TestANewAssessmentReplacesTheNotesOfTheEarlierOne(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.sh": "1\n"})

@@ -27,6 +27,7 @@ type callers struct {
 	settings []risk.Caller
 	files    []git.Entry
 	unread   []risk.Caller // changed files that are not searched, one of each kind
+	long     []string      // files of the baseline that are too long to be searched
 }
 
 // maxChangedCallers limits the bytes of changed files that are searched for names of others. An
@@ -112,14 +113,21 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 		}
 	}
 	changed, sizes := &Callers{}, map[string]int64{}
+	var long []git.Entry
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		if c.NewBlob != "" && c.Size <= risk.MaxCaller {
-			for _, path := range c.changedPaths() {
-				changed.add(path, func() git.Entry { return git.Entry{ID: c.NewBlob, Path: path} })
-			}
-			sizes[c.NewBlob] = c.Size
+		if c.NewBlob == "" || c.Kind == Folded {
+			continue
 		}
+		for _, path := range c.changedPaths() {
+			e := git.Entry{ID: c.NewBlob, Path: path}
+			if c.Size <= risk.MaxCaller {
+				changed.add(path, func() git.Entry { return e })
+			} else if risk.CallsIfLong(path) {
+				long = append(long, e)
+			}
+		}
+		sizes[c.NewBlob] = c.Size
 	}
 	entries, left := old.nearest()
 	changes, more := changed.nearest()
@@ -130,8 +138,16 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	if len(beyond) > 0 {
 		notes = append(notes, fmt.Sprintf("%s, such as %s, were not searched for names of others, because those before them have %s, so scripts that they may run are held back", amount.Of(len(beyond), "changed file"), termtext.Escape(beyond[0].Path), amount.Bytes(maxChangedCallers)))
 	}
-	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(beyond)
+	if len(long) > 0 {
+		notes = append(notes, tooLong(len(long), "changed file", long[0].Path))
+	}
+	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(slices.Concat(beyond, long))
 	return notes, nil
+}
+
+// tooLong is the note on files that are too long to be searched.
+func tooLong(files int, kind, first string) string {
+	return fmt.Sprintf("%s, such as %s, are not searched for names of others, because they are longer than %s, so scripts that they may run are held back", amount.Of(files, kind), termtext.Escape(first), amount.Bytes(risk.MaxCaller))
 }
 
 // upToLimit divides changed files into those that are searched and those beyond maxChangedCallers.
@@ -170,13 +186,21 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 		}
 		blobs := a.repo.Blobs(ctx)
 		defer func() { *failed = errors.Join(*failed, blobs.Close()) }()
+		a.long = nil
 		for _, e := range a.files {
-			content, _, err := blobs.ReadWithin(e.ID, risk.MaxCaller)
+			content, cut, err := blobs.ReadWithin(e.ID, risk.MaxContent) // changed ones are not longer than MaxCaller
 			if err != nil {
 				*failed = err
 				return
 			}
-			if c, ok := risk.CallerOf(e.Path, content); ok && !yield(c) {
+			c, ok := risk.CallerOf(e.Path, content)
+			if cut || len(content) > risk.MaxCaller {
+				if looksBinary(content) || !risk.CallsIfLong(e.Path) {
+					continue
+				}
+				c, ok, a.long = risk.UnreadFile(e.Path), true, append(a.long, e.Path)
+			}
+			if ok && !yield(c) {
 				return
 			}
 		}

@@ -40,6 +40,13 @@ var callerIndex = lazy(func() *index {
 // Calls reports whether files of this name can run others.
 func Calls(name string) bool { return callerRule(name) != nil }
 
+// CallsIfLong reports whether files of this name, longer than MaxCaller, can run others of the
+// repository. Programs of package managers and lists of packages cannot, although Calls includes them.
+func CallsIfLong(name string) bool {
+	r := callerRule(name)
+	return r != nil && (r.name != "npm-settings" || restricts(r, foldPath(name)))
+}
+
 // CallerKind is the rule by which files of this name can run others; empty if they cannot.
 func CallerKind(name string) string {
 	if r := callerRule(name); r != nil {
