@@ -168,6 +168,39 @@ func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	}
 }
 
+func TestAFileThatAHookOfASubmoduleRunsIsHeldBack(t *testing.T) {
+	lib := reviewtest.NewRepository(t, map[string]string{
+		"scripts/check": "1\n", "scripts/other": "1\n", "scripts/push": "scripts/more\n", "scripts/more": "1\n", "tools/clean": "1\n", "team/lib.txt": "1\n", "scripts/absolute": "1\n",
+	})
+	b := reviewtest.NewRepository(t, map[string]string{"main.go": "package main\n"})
+	reviewtest.GitIn(t, b.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.Repo, "lib")
+	reviewtest.GitIn(t, b.Repo, "commit", "-q", "-m", "lib")
+	dir := b.InRepo("lib")
+	reviewtest.Write(t, b.InRepo(".git/modules/lib/hooks/pre-commit"), "./scripts/check\n"+dir+"/scripts/absolute\n")
+	reviewtest.Must(t, os.Symlink(dir+"/scripts/push", b.InRepo(".git/modules/lib/hooks/pre-push")))
+	reviewtest.GitIn(t, dir, "config", "filter.tidy.clean", "tools/clean %f")
+	b.Prepare()
+	for _, path := range []string{"scripts/check", "scripts/other", "scripts/push", "scripts/more", "scripts/absolute", "tools/clean", "team/lib.txt"} {
+		b.Write("lib/"+path, "other content\n")
+		reviewtest.Must(t, os.Chmod(b.Path("lib/"+path), 0o755))
+	}
+	was := []string{"newly-executable"}
+	called := append([]string{"called"}, was...)
+	cs := b.Assess()
+	for _, path := range []string{"scripts/check", "scripts/push", "scripts/more", "scripts/absolute", "tools/clean"} {
+		b.WantRisks(cs, "lib/"+path, called...)
+	}
+	b.WantRisks(cs, "lib/scripts/other", was...)
+	b.WantRisks(cs, "lib/team/lib.txt", was...)
+	if r := reviewtest.RisksOf(t, cs, "lib/scripts/check")[0]; r.Found != "named in your hook pre-commit of lib" {
+		t.Errorf("reported as %+v", r)
+	}
+	reviewtest.GitIn(t, dir, "config", "core.hooksPath", "team")
+	cs = b.Assess()
+	b.WantRisks(cs, "lib/team/lib.txt", called...)
+	b.WantRisks(cs, "lib/scripts/check", was...)
+}
+
 func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "scripts/other.sh": "1\n"})
 	reviewtest.Write(t, filepath.Join(b.Home, "hooks/pre-commit.d/check"), "scripts/check.sh\n")

@@ -35,22 +35,51 @@ type callers struct {
 const maxChangedCallers = 16 << 20
 
 // userCallers returns the user's git settings that run programs, and the user's hooks that are no
-// files of the repository, with notes on those that could not be read.
+// files of the repository, with notes on those that could not be read. Those of the submodules in the
+// workspace are among them.
 func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, base string) (found []risk.Caller, notes []string, err error) {
 	shown := termtext.Escape(ws.Repo)
-	if info, err := os.Stat(ws.Repo); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	if !mayBeRepository(ws.Repo) {
 		return nil, []string{"your repository is not at " + shown + " any more, so its settings and hooks were not searched"}, nil
 	}
-	records, err := gitSettings(ctx, ws.Repo)
+	roots, err := rootsOf(ws.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, notes, err = repoCallers(ctx, repo, userRepo{dir: ws.Repo}, roots, base)
+	for i := 0; err == nil && i < len(ws.Modules); i++ {
+		m := &ws.Modules[i]
+		if m.Repo == "" || !mayBeRepository(m.Repo) {
+			continue // git runs no hook where no files are
+		}
+		var of []risk.Caller
+		var more []string
+		of, more, err = repoCallers(ctx, repo, userRepo{dir: m.Repo, module: m.Path}, roots, base)
+		found, notes = append(found, of...), append(notes, more...)
+	}
+	return found, notes, err
+}
+
+// mayBeRepository reports whether the folder of a repository is still there.
+func mayBeRepository(dir string) bool {
+	info, err := os.Stat(dir)
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || info.IsDir())
+}
+
+// userRepo is the user's repository, or that of a submodule.
+type userRepo struct {
+	dir    string // of its files
+	module string // the submodule's path from the top; empty for the repository itself
+}
+
+// repoCallers returns the callers of one repository.
+func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.Roots, base string) (found []risk.Caller, notes []string, err error) {
+	records, err := gitSettings(ctx, at.dir)
 	if noRepository(err) {
 		records, err = gitSettings(ctx, "/") // those of every repository
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading your git settings: %w", err)
-	}
-	roots, err := rootsOf(ws.Repo)
-	if err != nil {
-		return nil, nil, err
 	}
 	hooksPath := ""
 	for _, record := range records {
@@ -59,16 +88,17 @@ func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, b
 			hooksPath = value
 		}
 		if c, ok := risk.GitSetting(key, value, roots); ok {
+			c.Dir = at.module
 			found = append(found, c)
 		}
 	}
-	h, err := newHooks(ctx, ws.Repo, roots)
+	h, err := newHooks(ctx, at, roots)
 	if noRepository(err) {
-		note := shown + " is no git repository any more, so scripts that your hooks may run are held back"
+		note := termtext.Escape(at.dir) + " is no git repository any more, so scripts that your hooks may run are held back"
 		return append(found, risk.UnreadHook("your hooks")), []string{note}, nil
 	}
 	if err == nil {
-		h.readAll(ws.Repo, hooksPath)
+		h.readAll(hooksPath)
 		err = h.fromTree(ctx, repo, base)
 	}
 	if err != nil {

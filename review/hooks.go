@@ -27,6 +27,7 @@ const (
 // user's own folder of hooks, or what a link there leads to outside of the working tree: an agent
 // can have written what is in the working tree.
 type hooks struct {
+	repo   userRepo
 	roots  *risk.Roots
 	gitDir string // links resolved
 	found  []risk.Caller
@@ -36,20 +37,20 @@ type hooks struct {
 }
 
 // newHooks returns the hooks of a repository before they are read.
-func newHooks(ctx context.Context, repo string, roots *risk.Roots) (*hooks, error) {
-	dir, err := git.User(repo).Line(ctx, "rev-parse", "--git-common-dir")
+func newHooks(ctx context.Context, repo userRepo, roots *risk.Roots) (*hooks, error) {
+	dir, err := git.User(repo.dir).Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(repo, dir)
+		dir = filepath.Join(repo.dir, dir)
 	}
 	dir, err = filepath.EvalSymlinks(dir)
-	return &hooks{roots: roots, gitDir: dir}, err
+	return &hooks{repo: repo, roots: roots, gitDir: dir}, err
 }
 
 // readAll reads the hooks that git runs. setting is core.hooksPath, which may be empty.
-func (h *hooks) readAll(repo, setting string) {
+func (h *hooks) readAll(setting string) {
 	folder := setting
 	switch rest, ok := strings.CutPrefix(folder, "~/"); {
 	case ok:
@@ -57,7 +58,7 @@ func (h *hooks) readAll(repo, setting string) {
 	case folder == "":
 		folder = filepath.Join(h.gitDir, "hooks")
 	case !filepath.IsAbs(folder):
-		folder = filepath.Join(repo, folder)
+		folder = filepath.Join(h.repo.dir, folder)
 	}
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
@@ -162,7 +163,7 @@ func (h *hooks) link(path string) {
 func (h *hooks) names(hook, target string) bool {
 	inside, ok := h.inTree(target)
 	if ok {
-		h.found = append(h.found, risk.Hook(hookName(hook), []byte(inside), h.roots))
+		h.found = append(h.found, risk.Hook(h.name(hook), []byte(inside), h.roots))
 		h.linked = append(h.linked, inside)
 	}
 	return ok
@@ -184,9 +185,9 @@ func (h *hooks) text(hook, path string) {
 	case err != nil:
 		h.unread(hook, err)
 	case len(text) <= risk.MaxCaller:
-		h.found = append(h.found, risk.Hook(hookName(hook), text, h.roots))
+		h.add(hook, text)
 	case bytes.IndexByte(text, 0) >= 0:
-		h.notes = append(h.notes, hookName(hook)+" is a program, so which files it runs is not known")
+		h.notes = append(h.notes, h.name(hook)+" is a program, so which files it runs is not known")
 	default:
 		h.unread(hook, errors.New("it is too long"))
 	}
@@ -198,12 +199,25 @@ func (h *hooks) unread(path string, err error) {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	h.found = append(h.found, risk.UnreadHook(hookName(path)))
-	h.notes = append(h.notes, fmt.Sprintf("%s could not be read (%v), so scripts that it may run are held back", hookName(path), err))
+	h.found = append(h.found, risk.UnreadHook(h.name(path)))
+	h.notes = append(h.notes, fmt.Sprintf("%s could not be read (%v), so scripts that it may run are held back", h.name(path), err))
 }
 
-// hookName names a hook for display.
-func hookName(path string) string { return "your hook " + termtext.Escape(filepath.Base(path)) }
+// name names a hook for display.
+func (h *hooks) name(path string) string {
+	name := "your hook " + termtext.Escape(filepath.Base(path))
+	if h.repo.module != "" {
+		name += " of " + termtext.Escape(h.repo.module)
+	}
+	return name
+}
+
+// add adds the text of a hook.
+func (h *hooks) add(path string, text []byte) {
+	c := risk.Hook(h.name(path), text, h.roots)
+	c.Dir = h.repo.module
+	h.found = append(h.found, c)
+}
 
 // fromTree adds the texts of hooks that are files of the repository, as they are in the baseline.
 func (h *hooks) fromTree(ctx context.Context, repo *git.Repo, tree string) (err error) {
@@ -226,7 +240,7 @@ func (h *hooks) fromTree(ctx context.Context, repo *git.Repo, tree string) (err 
 		case cut:
 			h.unread(e.Path, errors.New("it is too long"))
 		default:
-			h.found = append(h.found, risk.Hook(hookName(e.Path), text, h.roots))
+			h.add(e.Path, text)
 		}
 	}
 	return nil

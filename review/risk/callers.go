@@ -292,6 +292,8 @@ func (c Caller) dir() (dir string, ok bool) {
 		if dir, ok = c.at.relative(dir); !ok {
 			return "", false
 		}
+	} else if c.Dir != "" {
+		dir = path.Join(c.Dir, dir)
 	}
 	return dir, dir != "." && !strings.HasPrefix(dir, "..")
 }
