@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -42,4 +43,15 @@ func (r *Repo) Settings(ctx context.Context, names string) ([]Setting, error) {
 		s.Name, s.Value, s.given = strings.Cut(record, "\n")
 	}
 	return settings, nil
+}
+
+// Env returns settings as environment variables for With. They override those of the user.
+func Env(settings map[string]string) []string {
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
+	n := 0
+	for key, value := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
+	}
+	return env
 }

@@ -1,10 +1,8 @@
 package branch
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"aibox/internal/amount"
@@ -59,27 +57,21 @@ func (p *cleanDir) isConsented(name string) bool {
 // filter that looks for a program or a library in the current folder, as "python -m" does,
 // would run the agent's. So a shell changes to an empty folder first.
 func (p *cleanDir) configuration() []string {
-	var env []string
-	n := 0
-	set := func(key, value string) {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
-		n++
-	}
+	settings := map[string]string{}
 	for name, cleans := range p.user.Filters {
 		if cleans {
-			set("filter."+name+".required", "true")
+			settings["filter."+name+".required"] = "true"
 		}
 	}
-	env = append(env, filterFolder+"="+emptyIn(p.dir))
 	for setting, program := range p.user.Programs {
 		if program != "" {
-			set(setting, enterFolder+program)
+			settings[setting] = enterFolder + program
 		}
 	}
 	if p.DryRun {
-		set("lfs.storage", filepath.Join(p.dir, "lfs"))
+		settings["lfs.storage"] = filepath.Join(p.dir, "lfs")
 	}
-	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
+	return append(git.Env(settings), filterFolder+"="+emptyIn(p.dir))
 }
 
 // filterFolder is the variable with the folder that filters start in. In the command line itself,

@@ -22,6 +22,7 @@ import (
 // delivery.
 type Settings struct {
 	Git *git.Repo
+	top string // of its working tree
 
 	autocrlf   string // "true", "input" or "false"
 	eolCRLF    bool   // core.eol is crlf
@@ -82,7 +83,7 @@ var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-enc
 
 // Read reads, with the user's git, the settings of the repository whose working tree is at top.
 func (u *Settings) Read(ctx context.Context, top string) error {
-	u.Git = git.User(top)
+	u.Git, u.top = git.User(top), top
 	out, err := u.Git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read your repository at %s: %s", termtext.Escape(top), git.Message(err))
@@ -290,25 +291,4 @@ func (u *Settings) CaseConflict(path string) string {
 		}
 	}
 	return ""
-}
-
-// ReadUnmodified adds the files that git finds unmodified to index, by their paths after prefix:
-// not those in which it looks for no changes.
-func (u *Settings) ReadUnmodified(ctx context.Context, prefix string, index map[string]string) error {
-	own, err := u.Git.Index(ctx)
-	if err != nil {
-		return fmt.Errorf("reading your index: %s", git.Message(err))
-	}
-	for path, id := range own {
-		if !u.assumed[path] {
-			index[prefix+path] = id
-		}
-	}
-	for path, err := range u.Git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
-		if err != nil {
-			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
-		}
-		delete(index, prefix+path)
-	}
-	return nil
 }

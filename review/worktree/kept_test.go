@@ -2,6 +2,7 @@ package worktree_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,6 +103,39 @@ func TestUserChangesToConvertedFilesAreKeptAndTheHintWorks(t *testing.T) {
 			mustPlace(b)
 			b.Holds("kept/old", c.now)
 		})
+	}
+}
+
+// TestADeliveryToTheWorkingTreeRunsNoFilter has files that git would have to read, because they are as
+// old as the index.
+func TestADeliveryToTheWorkingTreeRunsNoFilter(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "kept/** filter=crypt\n"}).UseCrypt()
+	b.Commit(map[string]string{"kept/old": "letters\n", "kept/gone": "more letters\n", "kept/mine": "of mine\n"})
+	b.Prepare(func(req *workspace.Request) { req.Clean = true })
+	log := filepath.Join(t.TempDir(), "log")
+	clean := reviewtest.GitIn(t, b.Repo, "config", "filter.crypt.clean")
+	reviewtest.GitIn(t, b.Repo, "config", "filter.crypt.clean", "echo %f >> "+log+"; "+clean)
+	for _, name := range []string{"kept/old", "kept/gone", "kept/mine"} {
+		reviewtest.Must(t, os.Remove(b.InRepo(name)))
+	}
+	reviewtest.GitIn(t, b.Repo, "checkout", "-q", "--", "kept")
+	reviewtest.GitIn(t, b.Repo, "diff-files", "--name-only")
+	if _, err := os.Stat(log); err != nil {
+		t.Skip("git did not need to read the files:", err)
+	}
+	reviewtest.Must(t, os.Remove(log))
+	b.Write("kept/old", "of the agent\n")
+	b.Write("kept/mine", "of the agent\n")
+	reviewtest.Must(t, os.Remove(b.Path("kept/gone")))
+	b.User("kept/mine", "OF MINE\n")
+	clashes(b, "kept/mine: cannot be merged")
+	reviewtest.GitIn(t, b.Repo, "checkout", "-q", "--", "kept/mine")
+	reviewtest.Must(t, os.RemoveAll(log))
+	mustPlace(b)
+	b.Holds("kept/old", "of the agent\n")
+	b.Holds("kept/mine", "of the agent\n")
+	if ran, err := os.ReadFile(log); err == nil {
+		t.Errorf("the filter ran for %q", ran)
 	}
 }
 

@@ -61,7 +61,7 @@ func sandboxUsers() []control {
 // filters are the controls about the user's git filters, which read files of the agent.
 func filters() []control {
 	return []control{
-		{name: "filters start where no file of the agent is", file: "review/branch/clean_filter.go", text: `set(setting, enterFolder+program)`, off: `set(setting, program)`, tests: "TestAFilterRunsNoProgramOfTheAgent"},
+		{name: "filters start where no file of the agent is", file: "review/branch/clean_filter.go", text: `settings[setting] = enterFolder + program`, off: `settings[setting] = program`, tests: "TestAFilterRunsNoProgramOfTheAgent"},
 	}
 }
 
