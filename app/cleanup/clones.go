@@ -82,7 +82,7 @@ func savedStatesNeed(ctx context.Context, gitDir string, names ...string) (bool,
 		return true, err
 	}
 	for i := range saved {
-		modules, err := saved[i].ModulesOf(ctx, git.Owned(gitDir))
+		modules, _, err := saved[i].Origin(ctx, git.Owned(gitDir))
 		if err != nil {
 			return true, err
 		}

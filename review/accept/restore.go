@@ -33,7 +33,7 @@ func Restore(ctx context.Context, saved recovery.Point, name string) (*Result, e
 	}
 	d.Cleaning = &branch.Cleaner{GitDir: saved.GitDir, Session: saved.Session, Repo: saved.Repo, Folded: saved.Files > review.MaxListed, Uncommitted: true}
 	d.Cleaning.Base, d.Tree, _ = strings.Cut(trees, "\n")
-	if d.Modules, err = saved.ModulesOf(ctx, d.From); err != nil {
+	if d.Modules, d.Cleaning.AsStored, err = saved.Origin(ctx, d.From); err != nil {
 		return nil, err
 	}
 	d.Session, d.Joined = saved.Session, saved.Base

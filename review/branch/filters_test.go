@@ -270,6 +270,22 @@ func TestWorkingTreeEncodingMatchesGit(t *testing.T) {
 	asAdded(b, cs, accepted.Branch)
 }
 
+// TestRecoveredFilesOfASessionFromACommitAreNotEncodedAgain has an agent that got the stored form.
+func TestRecoveredFilesOfASessionFromACommitAreNotEncodedAgain(t *testing.T) {
+	for _, encoding := range []string{"ISO-8859-1", "UTF-16"} {
+		b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.txt working-tree-encoding=" + encoding + "\n"})
+		b.Prepare(func(req *workspace.Request) { req.Clean = true })
+		b.Write("a.txt", "caf\u00e9\n")
+		saved, err := recovery.PutAway(t.Context(), b.Workspace, recovery.Discarded, scan.Options{})
+		reviewtest.Must(t, err)
+		restored, err := accept.Restore(t.Context(), *saved, "")
+		reviewtest.Must(t, err)
+		if got := reviewtest.GitIn(t, b.Repo, "show", restored.Branch+":a.txt"); got != "caf\u00e9" {
+			t.Errorf("%s: restored %q", encoding, got)
+		}
+	}
+}
+
 func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 	process := filepath.Join(t.TempDir(), "process")
 	for _, c := range []struct {

@@ -84,7 +84,7 @@ func Save(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, wh
 	defer release()
 	repo := git.Owned(ws.GitDir)
 	now := time.Now()
-	message, err := withModules(subjectOf(what, ws.Owner()), ws.Modules)
+	message, err := withOrigin(subjectOf(what, ws.Owner()), ws)
 	if err != nil {
 		return nil, fmt.Errorf("saving the work: %w", err)
 	}
@@ -294,28 +294,46 @@ func (s Point) Changes(ctx context.Context) (*review.ChangeSet, error) {
 	return cs, nil
 }
 
-// modulesLine begins the line of a saved state's message that names its submodules.
-const modulesLine = "submodules: "
+// The lines of a saved state's message about its workspace: one begins with modulesLine and names
+// the submodules, the other says that the agent got the files as they are stored.
+const (
+	modulesLine  = "submodules: "
+	asStoredLine = "files: as stored"
+)
 
-// withModules adds the submodules to the message of a saved state, so that it does not
-// depend on the session's record, which may be removed earlier.
-func withModules(message string, modules []workspace.Module) (string, error) {
-	if len(modules) == 0 {
+// withOrigin adds to the message of a saved state what a restore must know of the workspace, so
+// that it does not depend on the session's record, which may be removed earlier.
+func withOrigin(message string, ws *workspace.Workspace) (string, error) {
+	var lines []string
+	if ws.AsStored {
+		lines = append(lines, asStoredLine)
+	}
+	if len(ws.Modules) > 0 {
+		named, err := json.Marshal(ws.Modules)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, modulesLine+string(named))
+	}
+	if len(lines) == 0 {
 		return message, nil
 	}
-	named, err := json.Marshal(modules)
-	return message + "\n\n" + modulesLine + string(named), err
+	return message + "\n\n" + strings.Join(lines, "\n"), nil
 }
 
-// ModulesOf reads the submodules in a message of withModules.
-func (s *Point) ModulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
+// Origin reads the submodules, and whether the agent got the files as they are stored, in a message
+// of withOrigin.
+func (s *Point) Origin(ctx context.Context, repo *git.Repo) (modules []workspace.Module, asStored bool, err error) {
 	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
 	if err != nil {
-		return nil, fmt.Errorf("reading the saved state %s: %s", s.Ref, git.Message(err))
+		return nil, false, fmt.Errorf("reading the saved state %s: %s", s.Ref, git.Message(err))
 	}
-	var modules []workspace.Module
-	if line, ok := strings.CutPrefix(strings.TrimSpace(body), modulesLine); ok {
-		err = json.Unmarshal([]byte(line), &modules)
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		if named, ok := strings.CutPrefix(line, modulesLine); ok {
+			err = json.Unmarshal([]byte(named), &modules)
+		}
+		asStored = asStored || line == asStoredLine
 	}
-	return modules, err
+	return modules, asStored, err
 }
