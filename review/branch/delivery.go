@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -299,8 +300,21 @@ func (d *Delivery) transfer(ctx context.Context, commit, known string) error {
 	return nil
 }
 
+// isPartial reports whether objects that a repository refers to may be on a server only.
+func isPartial(ctx context.Context, repo *git.Repo) (bool, error) {
+	settings, err := repo.Settings(ctx, `^(extensions\.partialclone|remote\..*\.promisor)$`)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(settings, func(s git.Setting) bool { return s.Name == "extensions.partialclone" || s.IsTrue() }), nil
+}
+
 // copyObjects copies the objects with the ids in list, a line each.
 func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
+	partial, err := isPartial(ctx, to)
+	if err != nil {
+		return err
+	}
 	read, write := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
@@ -309,10 +323,13 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 		packed <- err
 	}()
 	unpack := []string{"unpack-objects", "-q", "--strict"}
-	if bytes.Count(list, []byte("\n")) > 500 {
+	switch {
+	case partial: // --strict also looks up what a new folder has from before, which may not be there
+		unpack = []string{"index-pack", "--stdin", "--fsck-objects"}
+	case bytes.Count(list, []byte("\n")) > 500:
 		unpack = []string{"index-pack", "--stdin", "--strict"}
 	}
-	err := to.Run(ctx, read, nil, unpack...)
+	err = to.Run(ctx, read, nil, unpack...)
 	read.CloseWithError(io.ErrClosedPipe)
 	if packErr := <-packed; packErr != nil && err == nil {
 		err = packErr

@@ -140,8 +140,9 @@ func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 			b.Prepare()
 			b.Write("src/a.txt", "first\n"+strings.Replace(lines, "20\n", "last\n", 1))
 			b.Write("src/new.txt", "new\n")
+			b.Write("docs/new.txt", "beside files that may not be checked out\n")
 			cs := b.Compute()
-			b.Want(cs, "M\tsrc/a.txt", "A\tsrc/new.txt")
+			b.Want(cs, "A\tdocs/new.txt", "M\tsrc/a.txt", "A\tsrc/new.txt")
 			hunks := b.Hunks(cs, "src/a.txt")
 			if len(hunks) != 2 {
 				t.Fatalf("%d hunks", len(hunks))
@@ -168,7 +169,7 @@ func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 			if tree := reviewtest.GitIn(t, b.Repo, "rev-parse", "aibox/k3f9^{tree}"); tree != cmp.Or(two.CommitTree, cs.Tree) || !two.Selection.Complete(cs) {
 				t.Errorf("the branch has %s, the agent %s", tree, cs.Tree)
 			}
-			if got := reviewtest.GitIn(t, b.Repo, "diff", "--name-only", one.Commit, two.Commit); got != "src/a.txt\nsrc/new.txt" {
+			if got := reviewtest.GitIn(t, b.Repo, "diff", "--name-only", one.Commit, two.Commit); got != "docs/new.txt\nsrc/a.txt\nsrc/new.txt" {
 				t.Errorf("the second commit changes %q", got)
 			}
 			reviewtest.GitIn(t, b.Repo, "fsck", "--strict", "--no-dangling", "--connectivity-only")
