@@ -216,12 +216,18 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	return out, err
 }
 
-// count adds the size of a changed file to those of the others.
+// count adds the size of a changed file to those of the others. A file that does not fit takes no
+// room of smaller ones.
 func (c *collector) count(size int64) error {
-	if c.bytes.Add(size) > c.opts.MaxBytes {
-		return refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+	for {
+		before := c.bytes.Load()
+		if before+size > c.opts.MaxBytes {
+			return refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+		}
+		if c.bytes.CompareAndSwap(before, before+size) {
+			return nil
+		}
 	}
-	return nil
 }
 
 // readContent opens the pinned regular file, which can no longer block or trigger anything,

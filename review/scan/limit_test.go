@@ -38,3 +38,14 @@ func TestUnchangedFilesCountTowardNoLimit(t *testing.T) {
 		t.Errorf("changed: %v, refused: %v", cs.Changes, cs.Refused)
 	}
 }
+
+func TestAFileBeyondTheLimitOfAllChangesTakesNoRoomOfOthers(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"src/a": "a\n"}).Prepare()
+	b.Write("large", strings.Repeat("x", 2000))
+	b.Write("src/a", "b\n")
+	b.Write("src/new", "c\n")
+	cs, err := scan.Workspace(t.Context(), b.Workspace, scan.Options{MaxBytes: 1000, Workers: 1})
+	reviewtest.Must(t, err)
+	b.Want(cs, "M\tsrc/a", "A\tsrc/new")
+	b.Refused(cs, "large", "beyond the limit")
+}
