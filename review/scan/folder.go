@@ -230,6 +230,7 @@ func (r *folderReader) flush() error {
 		if c.was < 0 {
 			if w.fresh >= w.maxNew {
 				w.tooMany++
+				w.keepReplaced(c.path)
 				continue
 			}
 			w.fresh++

@@ -70,7 +70,8 @@ type walk struct {
 	fresh          int         // new files among found
 	tooMany        int         // new files beyond maxNew
 	refused        []review.Refusal
-	beyond         int // refusals beyond maxRefusals
+	beyond         int             // refusals beyond maxRefusals
+	replaced       map[string]bool // files of the baseline that became folders with such refusals
 	ignored        []review.Ignored
 	ignoredFolders spool.Spool                    // ignored folders, for counting names
 	hidden         int                            // ignored paths beyond maxIgnored
@@ -103,7 +104,7 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 		ignore: newIgnoreRules(b.Ignore), scratch: ws.Scratch, covers: b.Covers(ws.Hide),
 		racy:  b.Taken.Add(-b.Racy).UnixNano(),
 		known: map[string]*knownFolder{}, modules: map[string]bool{}, names: map[uint64]uint32{},
-		submodules: map[string]bool{}, around: map[string]bool{},
+		submodules: map[string]bool{}, around: map[string]bool{}, replaced: map[string]bool{},
 		seen: make([]bool, len(b.Files)),
 	}
 	w.more = sync.NewCond(&w.mu)
@@ -253,11 +254,37 @@ func (w *walk) addRefusal(refusal review.Refusal) {
 	defer w.mu.Unlock()
 	if len(w.refused) >= maxRefusals || w.reported.refused+len(refusal.Path) > maxReported {
 		w.beyond++
+		if !refusal.Inside {
+			w.keepReplaced(refusal.Path.Raw())
+		}
 		return
 	}
 	w.reported.refused += len(refusal.Path)
 	w.refused = append(w.refused, refusal)
 }
+
+// keepReplaced keeps the baseline's files that a file replaces which is not taken and not listed as
+// refused: those in a folder of that name, or one in the place of its folder. A refusal that is listed
+// holds back their removal. The walk must be locked.
+func (w *walk) keepReplaced(path string) {
+	for i := range len(path) {
+		dir := path[:i]
+		if path[i] != '/' || w.known[dir] != nil {
+			continue
+		}
+		if _, file := slices.BinarySearchFunc(w.baseline.Files, dir, compareFile); file && !w.replaced[dir] {
+			w.replaced[dir] = true
+			w.refused = append(w.refused, review.Refusal{Path: review.Path(dir), Reason: "is a folder with files that are refused"})
+		}
+		return
+	}
+	if w.known[path] != nil {
+		w.keepBelow(path)
+	}
+}
+
+// compareFile compares a file of the baseline with a path.
+func compareFile(f workspace.File, path string) int { return strings.Compare(f.Path, path) }
 
 func (w *walk) addIgnored(i review.Ignored, dir bool) {
 	w.mu.Lock()
@@ -294,7 +321,7 @@ func (w *walk) keepReadOnly() {
 // not count as deleted.
 func (w *walk) keepBelow(dir string) {
 	files := w.baseline.Files
-	first, _ := slices.BinarySearchFunc(files, dir+"/", func(f workspace.File, path string) int { return strings.Compare(f.Path, path) })
+	first, _ := slices.BinarySearchFunc(files, dir+"/", compareFile)
 	for i := first; i < len(files) && strings.HasPrefix(files[i].Path, dir+"/"); i++ {
 		w.seen[i] = true
 	}
