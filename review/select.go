@@ -153,6 +153,9 @@ func (n *Names) match(pattern string) ([]int, error) {
 	}
 	cs := n.set
 	clean := strings.Trim(strings.TrimPrefix(pattern, "./"), "/")
+	if clean == "" && strings.HasPrefix(pattern, ".") {
+		clean = "."
+	}
 	in := func(match func(path string) bool) (found []int) {
 		for i := range cs.Changes {
 			c := &cs.Changes[i]
