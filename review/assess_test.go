@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,6 +217,30 @@ func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {
 	cs = b.Assess()
 	b.WantRisks(cs, "scripts/check.sh")
 	b.WantRisks(cs, "scripts/other.sh", "called")
+}
+
+// TestAFolderOfHooksIsNamedAsGitNamesIt has the forms of paths that git expands.
+func TestAFolderOfHooksIsNamedAsGitNamesIt(t *testing.T) {
+	me, err := user.Current()
+	reviewtest.Must(t, err)
+	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "scripts/other.sh": "1\n"})
+	reviewtest.Write(t, filepath.Join(b.Home, "hooks/pre-commit"), "scripts/check.sh\n")
+	within, err := filepath.Rel(me.HomeDir, filepath.Join(b.Home, "hooks"))
+	reviewtest.Must(t, err)
+	b.Prepare()
+	b.Write("scripts/check.sh", "other content\n")
+	b.Write("scripts/other.sh", "other content\n")
+	called, none := []string{"called"}, []string(nil)
+	for path, want := range map[string][2][]string{
+		"~" + me.Username + "/" + within: {called, none},
+		"%(prefix)/no/hooks":             {none, none},     // it is not there
+		":(unknown)/hooks":               {called, called}, // it may be anywhere
+	} {
+		reviewtest.GitIn(t, b.Repo, "config", "core.hooksPath", path)
+		cs := b.Assess()
+		b.WantRisks(cs, "scripts/check.sh", want[0]...)
+		b.WantRisks(cs, "scripts/other.sh", want[1]...)
+	}
 }
 
 // TestAFolderOfMoreHooksThanAreReadHoldsScriptsBack has samples, which are not read, among the hooks.

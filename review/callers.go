@@ -98,7 +98,7 @@ func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.R
 		return append(found, risk.UnreadHook("your hooks")), []string{note}, nil
 	}
 	if err == nil {
-		h.readAll(hooksPath)
+		h.readAll(ctx, hooksPath)
 		err = h.fromTree(ctx, repo, base)
 	}
 	if err != nil {

@@ -50,11 +50,16 @@ func newHooks(ctx context.Context, repo userRepo, roots *risk.Roots) (*hooks, er
 }
 
 // readAll reads the hooks that git runs. setting is core.hooksPath, which may be empty.
-func (h *hooks) readAll(setting string) {
+func (h *hooks) readAll(ctx context.Context, setting string) {
 	folder := setting
-	switch rest, ok := strings.CutPrefix(folder, "~/"); {
-	case ok:
-		folder = filepath.Join(h.roots.Home, rest)
+	if expands(setting) {
+		var err error
+		if folder, err = h.expanded(ctx); err != nil {
+			h.unread(setting, err)
+			return
+		}
+	}
+	switch {
 	case folder == "":
 		folder = filepath.Join(h.gitDir, "hooks")
 	case !filepath.IsAbs(folder):
@@ -71,6 +76,25 @@ func (h *hooks) readAll(setting string) {
 		return
 	}
 	h.read(folder, 1)
+}
+
+// expands reports whether git replaces the beginning of a path in a setting: ~/ by the user's home,
+// ~name/ by another's, %(prefix)/ and what later versions may read.
+func expands(path string) bool {
+	return strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%(") || strings.HasPrefix(path, ":(")
+}
+
+// expanded asks git for core.hooksPath with its beginning replaced.
+func (h *hooks) expanded(ctx context.Context) (string, error) {
+	paths, err := git.User(h.repo.dir).Records(ctx, "config", "-z", "--type=path", "--get-all", "core.hooksPath")
+	if err != nil {
+		return "", errors.New(git.Message(err))
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return path == os.DevNull }) // which this call of git sets
+	if len(paths) == 0 || expands(paths[len(paths)-1]) {
+		return "", errors.New("git does not say which folder it is")
+	}
+	return paths[len(paths)-1], nil
 }
 
 // inTree is the name in the repository of an absolute path; ok is false if it leads elsewhere,
