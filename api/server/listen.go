@@ -88,6 +88,20 @@ func closeChunked(next http.Handler) http.Handler {
 	})
 }
 
+// begin gives each request its id, and limits how long the rest of a body of HTTP/1 may take to
+// arrive if no route has done so: net/http reads it after the handler, without a time limit.
+func (s *Server) begin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = s.identify(r)
+		defer func() {
+			if r.ProtoMajor == 1 && r.Body != http.NoBody && requestOf(r.Context()).body == nil {
+				_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.options.Limits.Stall, restPause)))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // Serve serves the connections of a listener until ctx ends. Then it accepts no more, lets
 // the calls end for up to grace, or until EndCalls, and ends the rest. Connections of ListenUnix are the
 // machine's user's. config, which may be nil, is for TLS.
@@ -103,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		calls = WithLocal(calls)
 	}
 	h := &http.Server{
-		Handler: closeChunked(s.front), Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
+		Handler: closeChunked(s.begin(s.front)), Protocols: &protocols, TLSConfig: config, MaxHeaderBytes: l.Header, ReadHeaderTimeout: l.HeaderTime, IdleTimeout: l.Idle,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: l.TenantCalls, SendPingTimeout: l.Idle, PingTimeout: l.HeaderTime},
 		ErrorLog:    log.New(io.Discard, "", 0), // it would contain data from strangers
 		BaseContext: func(net.Listener) context.Context { return calls },

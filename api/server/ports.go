@@ -55,6 +55,7 @@ func newPortService(s *Server) *portService {
 		Refused: p.refused,
 		WriteError: func(w http.ResponseWriter, r *http.Request, status int, err error) {
 			shown, _ := toError(r.Context(), err)
+			w.Header().Set(requestHeader, shown.GetId())
 			writeError(w, status, shown)
 		},
 	})

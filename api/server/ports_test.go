@@ -79,6 +79,44 @@ func TestAPortIsReachedByItsTenantWithItsRight(t *testing.T) {
 	}
 }
 
+func TestAnErrorOfAPortHasTheIDOfItsRequest(t *testing.T) {
+	s := newPortSite(t, hello, nil)
+	got := s.request("GET", "/v1/sandboxes/"+s.sandbox("a")+"/ports/3000/", "")
+	id := got.header.Get(requestHeader)
+	if id == "" || !strings.Contains(got.body, fmt.Sprintf(`"id":%q`, id)) {
+		t.Errorf("the header has the id %q, and the body is %s", id, got.body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 1 || s.calls[0].Request != id {
+		t.Errorf("the record is %+v", s.calls)
+	}
+}
+
+// net/http reads the rest of a small body after the answer of the forwarder.
+func TestARequestToAPortWhoseBodyDoesNotArriveIsCutOff(t *testing.T) {
+	s := newPortSite(t, hello, func(o *Options) { o.Limits.Stall = 100 * time.Millisecond })
+	id, token := s.sandbox("a"), bearer(s.token("a"))
+	host, path := "POST / HTTP/1.1\r\nHost: 3000-"+id+".localhost\r\n", "POST /v1/sandboxes/"+id+"/ports/3000/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+	for name, text := range map[string]string{
+		"by host":                     host + "Content-Length: 1000\r\n\r\n",
+		"by path":                     path + "Content-Length: 1000\r\n\r\n",
+		"in chunks":                   host + "Transfer-Encoding: chunked\r\n\r\n100\r\nabc",
+		"to a port without a program": strings.Replace(path, "3000", "4000", 1) + token + "\r\nContent-Length: 1000\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, text)
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if answer, err := io.ReadAll(conn); err != nil || len(answer) == 0 {
+			t.Errorf("%s: the connection has %q, %v", name, answer, err)
+		}
+		_ = conn.Close()
+	}
+}
+
 // pausedSandboxes are sandboxes that can all be paused.
 type pausedSandboxes struct {
 	Sandboxes

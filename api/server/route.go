@@ -158,15 +158,23 @@ func (s *Server) authenticate(r *http.Request) (auth.Caller, error) {
 // requestHeader is the header with the id of a request.
 const requestHeader = "Aibox-Request-Id"
 
+// identify returns a request with its facts, which it has already if it came through Serve.
+func (s *Server) identify(r *http.Request) *http.Request {
+	if requestID(r.Context()) != "" {
+		return r
+	}
+	id := strings.ToLower(rand.Text()[:16])
+	return r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method + " " + r.URL.Path, server: s, host: r.Host, tls: r.TLS != nil}))
+}
+
 // guard wraps the handler of a route.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		id := strings.ToLower(rand.Text()[:16])
-		w.Header().Set(requestHeader, id)
+		r = s.identify(r)
+		w.Header().Set(requestHeader, requestID(r.Context()))
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		out := &responseWriter{ResponseWriter: w, stall: s.options.Limits.Stall}
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{id: id, method: r.Method + " " + r.URL.Path, server: s, host: r.Host, tls: r.TLS != nil}))
 		if r.Body != nil && r.Body != http.NoBody {
 			body := newBodyReader(w, r, s.options.Limits.Stall)
 			if !route.Upload && !isUpload(r.URL.Path) {
