@@ -8,6 +8,7 @@ import (
 	"aibox/app/template"
 	"aibox/config"
 	"aibox/internal/paths"
+	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/manager"
@@ -30,6 +31,38 @@ func (a *App) Sandboxes(sessions *manager.Manager) (*sandbox.Service, error) {
 	}
 	service.Launch = service.ClaimOr(sandbox.LimitStarts(sessions.Launch)) // a claim waits for no start
 	return service, nil
+}
+
+// CheckSandbox refuses settings of a sandbox that are freer than the user's own with those of base.
+func (a *App) CheckSandbox(base, given config.RunOverrides) error {
+	asked := base.Clone()
+	if err := asked.Override(given); err != nil {
+		return err
+	}
+	own, err := a.Settings("", allowlisted(base).ForResolve(nil)...)
+	if err != nil {
+		return err
+	}
+	next, err := a.Settings("", allowlisted(asked).ForResolve(nil)...)
+	if err != nil {
+		return err
+	}
+	free := []string{"model"}
+	for _, field := range config.RunFields() {
+		if field.Auto != "" && !given.Has(field.Key) { // depends on the machine's state
+			free = append(free, field.Key)
+		}
+	}
+	return own.CheckBound(&next.Settings.Run, free...)
+}
+
+// allowlisted returns settings in which an allow list implies its policy, as for a run.
+func allowlisted(settings config.RunOverrides) config.RunOverrides {
+	settings = settings.Clone()
+	if len(settings.Words("allow")) > 0 && !settings.Has("network") {
+		_ = settings.Set("network", netguard.Allowlist.String()) // a valid value
+	}
+	return settings
 }
 
 // templates adapts App to sandbox.Templates.

@@ -14,7 +14,6 @@ import (
 	"aibox/app/agentsession"
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/ports"
@@ -84,8 +83,10 @@ func (o *mcpOptions) run(ctx context.Context) error {
 	return mcp.Serve(ctx, mcp.Config{
 		Version: version(), Repositories: repositories, Sessions: agents,
 		Sandboxes: &mcp.Sandboxes{
-			API:   func(ctx context.Context, _ http.Header) (context.Context, *client.Client) { return ctx, api },
-			Bound: o.checkSandbox, Base: o.sandboxSettings(), OpenPort: ports.open,
+			API:      func(ctx context.Context, _ http.Header) (context.Context, *client.Client) { return ctx, api },
+			Bound:    func(_ context.Context, given config.RunOverrides) error { return o.app.CheckSandbox(o.settings, given) },
+			Base:     o.sandboxSettings(),
+			OpenPort: ports.open,
 		},
 	}, o.in, os.Stdout)
 }
@@ -100,39 +101,6 @@ func (o *mcpOptions) sandboxSettings() map[string]string {
 		}
 	}
 	return base
-}
-
-// checkSandbox refuses settings of a sandbox that are freer than the user's own with those of
-// this command.
-func (o *mcpOptions) checkSandbox(given config.RunOverrides) error {
-	asked := o.settings.Clone()
-	if err := asked.Override(given); err != nil {
-		return err
-	}
-	own, err := o.app.Settings("", allowlisted(o.settings).ForResolve(nil)...)
-	if err != nil {
-		return err
-	}
-	next, err := o.app.Settings("", allowlisted(asked).ForResolve(nil)...)
-	if err != nil {
-		return err
-	}
-	free := []string{"model"}
-	for _, field := range config.RunFields() {
-		if field.Auto != "" && !given.Has(field.Key) { // depends on the machine's state
-			free = append(free, field.Key)
-		}
-	}
-	return own.CheckBound(&next.Settings.Run, free...)
-}
-
-// allowlisted returns settings in which an allow list implies its policy, as for a run.
-func allowlisted(settings config.RunOverrides) config.RunOverrides {
-	settings = settings.Clone()
-	if len(settings.Words("allow")) > 0 && !settings.Has("network") {
-		_ = settings.Set("network", netguard.Allowlist.String()) // a valid value
-	}
-	return settings
 }
 
 // openPorts are ports of sandboxes that are open on the host's loopback until the command
@@ -196,31 +164,38 @@ func (p *openPorts) open(ctx context.Context, _ http.Header, id string, port int
 	}
 }
 
-// resolveRepositories returns absolute paths and URLs of the repositories on which agents
-// can run.
+// resolveRepositories returns the repositories on which agents can run.
 func (o *mcpOptions) resolveRepositories() ([]string, error) {
-	given := o.repositories
-	if len(given) == 0 {
-		given = []string{"."}
+	if len(o.repositories) > 0 {
+		return workingTrees(o.repositories)
 	}
+	folder, err := filepath.Abs(".")
+	if err != nil {
+		return nil, err
+	}
+	if tree := workspace.WorkingTree(folder); tree != "" {
+		return []string{tree}, nil
+	}
+	return nil, nil // the client started aibox in no repository
+}
+
+// workingTrees returns the absolute paths and URLs of the repositories that --repo names.
+func workingTrees(given []string) ([]string, error) {
 	var all []string
 	for _, name := range given {
 		if workspace.IsURL(name) {
 			all = append(all, name)
 			continue
 		}
-		top, err := filepath.Abs(name)
+		folder, err := filepath.Abs(name)
 		if err != nil {
 			return nil, err
 		}
-		if tree := workspace.WorkingTree(top); tree != "" {
-			top = tree
-		} else if len(o.repositories) == 0 {
-			return nil, nil // the client started aibox in no repository
-		} else {
+		tree := workspace.WorkingTree(folder)
+		if tree == "" {
 			return nil, fault.New(fault.Usage, "%s is not in a git repository", name).Hint("--repo PATH names one")
 		}
-		all = append(all, top)
+		all = append(all, tree)
 	}
 	return all, nil
 }

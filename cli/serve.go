@@ -41,6 +41,7 @@ type serveOptions struct {
 	installUnit bool
 	warm        []string
 	warmMemory  int64
+	repos       []string // on which agents of callers of /mcp can run
 
 	port string // that the first listener on TCP has; set before any request is served
 }
@@ -78,6 +79,7 @@ collector every minute, by OTLP over HTTP.
 		Example: `  aibox serve
   aibox serve --listen 127.0.0.1:8800
   aibox serve --warm code=2..8
+  aibox serve --repo ~/src/shop
   aibox serve --listen 0.0.0.0:8800 --cert server.pem --key server.key --host box.example.org`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -90,6 +92,7 @@ collector every minute, by OTLP over HTTP.
 	flags.StringArrayVar(&o.warm, "warm", nil, "keep sandboxes of a template started for later requests: `TEMPLATE=MIN..MAX` (repeatable)")
 	sizeVar(flags, &o.warmMemory, "warm-memory", "limit the memory of these sandboxes to this `SIZE`; 0 for a quarter of the available memory")
 	flags.StringArrayVar(&o.domains, "domain", nil, "serve ports of sandboxes as PORT-ID.`DOMAIN` instead of PORT-ID.localhost (repeatable)")
+	flags.StringArrayVar(&o.repos, "repo", nil, "let agents that clients start over MCP run on your repository at `PATH` or a URL (repeatable)")
 	flags.BoolVar(&o.installUnit, "install-unit", false, "write a systemd user unit that starts this server with these flags, and exit")
 	_ = cmd.RegisterFlagCompletionFunc("warm", a.complete.warmTemplates)
 	return cmd
@@ -101,6 +104,9 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return err
 	}
 	if err := o.checkAddresses(config); err != nil {
+		return err
+	}
+	if o.repos, err = workingTrees(o.repos); err != nil {
 		return err
 	}
 	if o.installUnit {
@@ -123,7 +129,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 		return err
 	}
 	defer api.Close()
-	defer api.AddMCP(ctx)()
+	defer api.AddMCP(ctx, o.repos)()
 	if err := o.checkTokens(ctx, api.Store); err != nil {
 		return err
 	}

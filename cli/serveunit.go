@@ -55,6 +55,9 @@ func (o *serveOptions) writeUnit() error {
 	for _, kind := range o.warm {
 		words = append(words, "--warm", kind)
 	}
+	for _, repository := range o.repos {
+		words = append(words, "--repo", repository)
+	}
 	if o.warmMemory != 0 {
 		words = append(words, "--warm-memory", strconv.FormatInt(o.warmMemory, 10))
 	}

@@ -27,7 +27,7 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	t.Setenv("http_proxy", "http://ann:a-secret-of-hers@proxy.example.com:3128")
 	a, out, errOut := testApp(t)
 	a.rootful, a.rootfulGiven = true, true
-	o := serveOptions{cli: a, listen: []string{"127.0.0.1:7000"}, hosts: []string{"a b"}, warm: []string{"$HOME%h=2"}}
+	o := serveOptions{cli: a, listen: []string{"127.0.0.1:7000"}, hosts: []string{"a b"}, warm: []string{"$HOME%h=2"}, repos: []string{"/src/my shop"}}
 	if err := o.writeUnit(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		` "serve" "--rootful=true" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2"` + "\n",
+		` "serve" "--rootful=true" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2" "--repo" "/src/my shop"` + "\n",
 		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
 		`Environment="XDG_CONFIG_HOME=` + home + `"` + "\n",
 		`Environment="AIBOX_ALLOW="` + "\n",

@@ -26,7 +26,7 @@ type Sandboxes struct {
 	API func(ctx context.Context, header http.Header) (context.Context, *client.Client)
 	// Bound returns an error if settings are looser than the user permits; nil leaves that
 	// check to the API.
-	Bound func(given config.RunOverrides) error
+	Bound func(ctx context.Context, given config.RunOverrides) error
 	// Base are the default settings of all sandboxes.
 	Base map[string]string
 	// Own is how many sandboxes the caller can have at once if it is an agent in a sandbox. Its
@@ -161,7 +161,7 @@ func (t sandboxTools) create(ctx context.Context, c *call, in createSandboxInput
 		return nil, err
 	}
 	if t.Bound != nil {
-		if err := t.Bound(given); err != nil {
+		if err := t.Bound(ctx, given); err != nil {
 			return nil, err
 		}
 	}

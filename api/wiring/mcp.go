@@ -11,12 +11,13 @@ import (
 	"aibox/api/client"
 	"aibox/api/mcp"
 	"aibox/api/server"
+	"aibox/config"
 	"aibox/session"
 )
 
-// AddMCP adds the route of the Model Context Protocol. What it returns ends its
-// connections.
-func (s *API) AddMCP(ctx context.Context) (end func()) {
+// AddMCP adds the route of the Model Context Protocol. The user's agents run only on these
+// repositories. What it returns ends its connections.
+func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 	local, endLocal := client.InProcess(server.WithLocal(ctx), s)
 	other, endOther := client.InProcess(server.WithinProcess(ctx), s)
 	// A request of the user's tenant without a token that came through authentication is the
@@ -37,10 +38,14 @@ func (s *API) AddMCP(ctx context.Context) (end func()) {
 		},
 		Config: func(tenant string) mcp.Config {
 			policy := agentPolicy(session.Tenant(tenant))
-			policy.AnySettings, policy.AcceptRisks = false, false // the caller is a model
+			// The caller is a model.
+			policy.AnyRepository, policy.AnySettings, policy.AcceptRisks = false, false, false
+			if policy.Tenant == session.LocalTenant {
+				policy.Repositories = repositories
+			}
 			api := apiOf(tenant)
 			c := mcp.Config{
-				Version: s.version,
+				Version: s.version, Repositories: policy.Repositories,
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
 					return s.authorize(ctx, header, session.Tenant(tenant), right)
 				},
@@ -52,11 +57,17 @@ func (s *API) AddMCP(ctx context.Context) (end func()) {
 					s.Record(ctx, server.Call{Tenant: caller.Tenant, Token: caller.Token, Method: "mcp " + tool, Subject: subject, Took: took, Err: err})
 				},
 				Shown: func(ctx context.Context, err error) error { return s.Shown(ctx, session.Tenant(tenant), err) },
-				Sandboxes: &mcp.Sandboxes{API: api, OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
-					ctx, c := api(ctx, header)
-					signed, err := c.SignPort(ctx, id, uint32(port))
-					return signed.GetUrl(), err
-				}},
+				Sandboxes: &mcp.Sandboxes{
+					API: api,
+					Bound: func(ctx context.Context, given config.RunOverrides) error {
+						return s.checkSandbox(ctx, policy.Tenant, given)
+					},
+					OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
+						ctx, c := api(ctx, header)
+						signed, err := c.SignPort(ctx, id, uint32(port))
+						return signed.GetUrl(), err
+					},
+				},
 			}
 			if service, err := s.agents(policy); err == nil {
 				c.Sessions = service
@@ -65,6 +76,23 @@ func (s *API) AddMCP(ctx context.Context) (end func()) {
 		},
 	}})
 	return func() { endLocal(); endOther() }
+}
+
+// checkSandbox refuses settings of a sandbox that are freer than the user's own and freer than the
+// tenant's defaults.
+func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, given config.RunOverrides) error {
+	refused := s.app.CheckSandbox(config.RunOverrides{}, given)
+	if refused == nil {
+		return nil
+	}
+	defaults, err := s.Store.Defaults(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	if defaults.IsZero() || s.app.CheckSandbox(defaults, given) != nil {
+		return refused
+	}
+	return nil
 }
 
 // authorize checks that the caller of a request, which was authenticated, has a right.

@@ -21,6 +21,7 @@ import (
 	"aibox/api/auth"
 	"aibox/api/server"
 	"aibox/app"
+	"aibox/config"
 	"aibox/session"
 )
 
@@ -34,7 +35,8 @@ type mcpServer struct {
 	calls []server.Call // that were recorded
 }
 
-func newMCPServer(t *testing.T) *mcpServer {
+// newMCPServer starts a server whose user has given these repositories for agents.
+func newMCPServer(t *testing.T, repositories ...string) *mcpServer {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -53,7 +55,7 @@ func newMCPServer(t *testing.T) *mcpServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := api.AddMCP(context.WithoutCancel(t.Context()))
+	end := api.AddMCP(context.WithoutCancel(t.Context()), repositories)
 	web := httptest.NewServer(api)
 	t.Cleanup(func() {
 		web.CloseClientConnections()
@@ -351,6 +353,57 @@ func TestMCPRefusesUnknownToolsAndWrongArguments(t *testing.T) {
 	}
 	if !ann.works() {
 		t.Error("the server does not work any more")
+	}
+}
+
+func TestASandboxOfMCPIsAtMostAsFreeAsTheUsersSettingsOrTheTenantsDefaults(t *testing.T) {
+	s := newMCPServer(t)
+	const refusal = "can be at most as free as in the user's settings"
+	if _, err := s.api.Store.ChangeDefaults(t.Context(), "ben", func(defaults *config.RunOverrides) error {
+		return defaults.SetWords("allow", []string{"a.example", "b.example"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tenant    session.Tenant
+		arguments string
+		refused   bool
+	}{
+		{session.LocalTenant, `{"template":"no-such","network":"public"}`, true},
+		{session.LocalTenant, `{"template":"no-such","allow":["a.example"]}`, true},
+		{session.LocalTenant, `{"template":"no-such","network":"none","timeout":"5m"}`, false},
+		{"ann", `{"template":"no-such","allow":["a.example"]}`, true},
+		{"ben", `{"template":"no-such","allow":["a.example"]}`, false},
+		{"ben", `{"template":"no-such","allow":["c.example"]}`, true},
+	} {
+		_, answer := s.caller(c.tenant, auth.Rights()...).begin().call("create_sandbox", c.arguments)
+		if strings.Contains(answer, refusal) != c.refused || !strings.Contains(answer, `"isError":true`) {
+			t.Errorf("%s %s: %s", c.tenant, c.arguments, answer)
+		}
+	}
+}
+
+func TestAgentsOfMCPWorkOnlyOnTheRepositoriesThatTheUserHasGiven(t *testing.T) {
+	mine, other := t.TempDir(), t.TempDir()
+	s := newMCPServer(t, mine)
+	for i, repository := range []string{mine, other} {
+		spec := session.Spec{ID: session.ID(fmt.Sprintf("%05d-codex", i)), Agent: "codex", Repository: repository, Tenant: session.LocalTenant}
+		storeSession(t, s.api, spec, session.State{Phase: session.Ended, Ended: time.Now()})
+	}
+	user, ann := s.caller(session.LocalTenant, auth.Rights()...).begin(), s.caller("ann", auth.Rights()...).begin()
+	const refusal = "not one of the allowed repositories"
+	for _, c := range []struct {
+		*mcpCaller
+		repository string
+		refused    bool
+	}{{user, mine, false}, {user, other, true}, {ann, mine, true}} {
+		_, answer := c.call("run_agent", fmt.Sprintf(`{"repository":%q,"agent":"no-such","prompt":"p"}`, c.repository))
+		if strings.Contains(answer, refusal) != c.refused || !strings.Contains(answer, `"isError":true`) {
+			t.Errorf("%s: %s", c.repository, answer)
+		}
+	}
+	if _, answer := user.call("list_sessions", "{}"); !strings.Contains(answer, "00000-codex") || strings.Contains(answer, "00001-codex") {
+		t.Errorf("the sessions are %s", answer)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestSettingsThatContradictEachOtherAreErrors(t *testing.T) {
 		}
 	}
 	c := s.mcp()
-	c.refused("allow list has no effect", "create_sandbox", map[string]any{"network": "none", "allow": []string{"a.example"}})
+	c.refused("allow", "create_sandbox", map[string]any{"network": "none", "allow": []string{"a.example"}})
 	c.refused("allow", "run_agent", map[string]any{"repository": repo, "agent": "codex", "prompt": "p", "network": "none", "allow": []string{"a.example"}})
 	if all := m.stored(); len(all) > 0 {
 		t.Errorf("%d sandboxes or sessions were created", len(all))

@@ -322,6 +322,7 @@ func TestAnMCPClientInstallsPackagesOnlyFromListedHosts(t *testing.T) {
 	m.aibox(0, "bake", "code")
 	index := newOutside(t, m.registries())
 	s := m.serve("ci")
+	m.aibox(0, "token", "defaults", "ci", "--allow", index.Name, "--allow", "a.example")
 	for _, transport := range []struct {
 		name string
 		*mcpClient
