@@ -20,6 +20,7 @@ import (
 
 	"aibox/api/store"
 	"aibox/internal/fault"
+	"aibox/internal/namedlock"
 	"aibox/runtime"
 	"aibox/session"
 )
@@ -46,6 +47,8 @@ type Recorder struct {
 	// Settle returns once the creation of id by a dead process is settled. It reports
 	// whether the result is complete and stays; otherwise nothing of it is left.
 	Settle func(ctx context.Context, id session.ID) (stays bool, err error)
+
+	running namedlock.Set // creations of this process, by tenant and key
 }
 
 // Record stores the id of a creation's result, before that exists. An error must end the
@@ -62,12 +65,18 @@ func Check(key string) error {
 
 // Do handles the request message by calling create, or returns the id that an earlier call
 // with the key created; otherwise the id is empty. After a success, the key returns the result
-// from now on; after an error or a panic, it is free. Another message with the key is a Conflict, and so is one whose creation still
-// runs.
+// from now on; after an error or a panic, it is free. A call with the key of a creation that runs in this process waits for its end:
+// its caller may have lost the connection of the first call. Another message with the key is a Conflict, and so is one whose creation
+// runs in another process.
 func (r *Recorder) Do(ctx context.Context, tenant session.Tenant, key string, message proto.Message, create func(Record) error) (session.ID, error) {
 	if err := Check(key); err != nil {
 		return "", err
 	}
+	unlock, err := r.running.Lock(ctx, string(tenant)+"\x00"+key)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	c, err := r.begin(ctx, tenant, key, message)
 	if err != nil {
 		return "", err

@@ -174,10 +174,57 @@ func TestTheNextCallSettlesACreationThatPanickedAndCouldNotBeSettled(t *testing.
 	}
 }
 
-func TestACreationThatRunsIsAConflict(t *testing.T) {
+// The connection of the first call may be lost, and its caller repeats it.
+func TestACallWithTheKeyOfACreationThatRunsGetsItsResult(t *testing.T) {
+	for name, failure := range map[string]error{"": nil, "canceled": context.Canceled} {
+		f := newFixture(t)
+		begun, end := make(chan struct{}), make(chan struct{})
+		first := make(chan error, 1)
+		go func() {
+			_, err := f.do("k", "task", func(record Record) error {
+				close(begun)
+				<-end
+				return errors.Join(record(t.Context(), "0dq4f-codex"), failure)
+			})
+			first <- err
+		}()
+		<-begun
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := f.Do(ctx, "acme", "k", &aiboxv1.StartSessionRequest{}, f.makes("0dq4h-codex", nil)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a call whose caller has gone: %v", name, err)
+		}
+		if _, err := f.Do(t.Context(), "another", "k", &aiboxv1.StartSessionRequest{}, f.makes("0dq4h-codex", nil)); err != nil {
+			t.Errorf("%s: a call of another tenant: %v", name, err)
+		}
+		f.made = 0
+		again := make(chan session.ID, 1)
+		go func() {
+			earlier, err := f.do("k", "task", f.makes("0dq4g-codex", nil))
+			if err != nil {
+				t.Errorf("%s: the second call: %v", name, err)
+			}
+			again <- earlier
+		}()
+		close(end)
+		want, made := session.ID("0dq4f-codex"), 0
+		if failure != nil {
+			want, made = "", 1
+		}
+		if err := <-first; !errors.Is(err, failure) {
+			t.Errorf("%s: the first call: %v", name, err)
+		}
+		if earlier := <-again; earlier != want || f.made != made {
+			t.Errorf("%s: the second call returns %q, and %d were created", name, earlier, f.made)
+		}
+	}
+}
+
+func TestACreationThatRunsInAnotherProcessIsAConflict(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.do("k", "task", func(Record) error {
-		if _, err := f.do("k", "task", f.makes("0dq4f-codex", nil)); fault.KindOf(err) != fault.Conflict {
+		other := &fixture{Recorder: &Recorder{Store: f.db}, t: t}
+		if _, err := other.do("k", "task", f.makes("0dq4f-codex", nil)); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("a second call: %v", err)
 		}
 		return nil
