@@ -36,9 +36,10 @@ type fakeAPI struct {
 	policies   []*aiboxv1.NetworkPolicy
 	revoked    map[string]bool
 	snapshots  []*aiboxv1.Snapshot
-	keeps      bool          // no snapshot can be deleted
-	unmeasured error         // the error of each measurement; nil for none
-	exit       chan struct{} // processes end when it is closed
+	keeps      bool                      // no snapshot can be deleted
+	creating   func(ctx context.Context) // called by each creation, which fails if its caller goes; nil for none
+	unmeasured error                     // the error of each measurement; nil for none
+	exit       chan struct{}             // processes end when it is closed
 }
 
 type fakeSandbox struct {
@@ -138,6 +139,12 @@ type fakeSandboxes struct {
 }
 
 func (f fakeSandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.CreateSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {
+	if f.creating != nil {
+		f.creating(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.created = append(f.created, r.Msg)

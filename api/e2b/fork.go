@@ -79,6 +79,19 @@ type forkJSON struct {
 	Error   map[string]any `json:"error,omitempty"`
 }
 
+// endUnknown ends the sandboxes of a fork whose caller has gone: nobody knows their ids.
+func (s *Server) endUnknown(ctx context.Context, made []forkJSON) {
+	if ctx.Err() == nil {
+		return
+	}
+	for _, one := range made {
+		if one.Sandbox != nil {
+			request := &aiboxv1.DestroySandboxRequest{SandboxId: one.Sandbox.SandboxID}
+			_, _ = s.backend.sandboxes.Destroy(context.WithoutCancel(ctx), connect.NewRequest(request)) // its timeout ends it in any case
+		}
+	}
+}
+
 // forkSandbox creates sandboxes that continue from the state of another.
 func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
@@ -122,6 +135,7 @@ func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 		access := s.access(r, one.Msg)
 		made = append(made, forkJSON{Sandbox: &access})
 	}
+	s.endUnknown(r.Context(), made)
 	// The sandboxes exist in any case. A snapshot that cannot be deleted is left; see check.
 	_, _ = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
 	writeJSON(w, http.StatusCreated, made)

@@ -1,9 +1,13 @@
 package e2b
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	aiboxv1 "aibox/api/aibox/v1"
 )
 
 func TestTheSnapshotOfAForkIsRecognizedAndOnlyThatOfADeadServerIsLeft(t *testing.T) {
@@ -37,6 +41,32 @@ func TestTheSnapshotOfAForkIsRecognizedAndOnlyThatOfADeadServerIsLeft(t *testing
 	endSecond()
 	if _, isLeft := own.check("s", own.name("s")); !isLeft {
 		t.Error("a snapshot that could not be deleted is not left")
+	}
+}
+
+func TestAForkWhoseCallerGoesLeavesNoSandbox(t *testing.T) {
+	fake, s, front := serve(t)
+	a := create(t, front, "token-a")
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	begun := 0
+	fake.creating = func(of context.Context) {
+		if begun++; begun == 3 {
+			leave()
+			<-of.Done()
+		}
+	}
+	r := httptest.NewRequestWithContext(ctx, "POST", "/e2b/sandboxes/"+a.SandboxID+"/fork", strings.NewReader(`{"count": 5}`))
+	r.Header.Set("X-API-KEY", "token-a")
+	s.ServeHTTP(httptest.NewRecorder(), r)
+	running := 0
+	for _, one := range fake.sandboxes {
+		if one.state == aiboxv1.SandboxState_SANDBOX_STATE_RUNNING {
+			running++
+		}
+	}
+	if len(fake.created) != 3 || running != 1 || len(fake.snapshots) != 0 {
+		t.Errorf("%d sandboxes were created, %d run, with the snapshots %v", len(fake.created), running, fake.snapshots)
 	}
 }
 
