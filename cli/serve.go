@@ -133,7 +133,7 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err := o.checkTokens(ctx, api.Store); err != nil {
 		return err
 	}
-	if err := api.AddE2B(ctx, o.names(names)); err != nil {
+	if err := api.AddE2B(ctx, o.portDomains(names), len(o.domains) > 0); err != nil {
 		return err
 	}
 	socket := server.SocketPath(api.Dirs)

@@ -46,18 +46,22 @@ type Config struct {
 	// Domains are the domains of the hosts of sandboxes: PORT-SANDBOX.DOMAIN is a port of a
 	// sandbox. Empty means localhost.
 	Domains []string
+	// OwnDomain says that the hosts of sandboxes are below the first of the domains, whatever
+	// name the caller uses for the server.
+	OwnDomain bool
 }
 
 // Server answers the calls of the packages. It is safe for concurrent use. Close it.
 type Server struct {
-	backend *backend
-	tokens  *tokens
-	watches *watchers
-	forks   *forkNames
-	domains []string
-	changes namedlock.Set  // by sandbox; see changing
-	routes  *http.ServeMux // of both planes
-	inside  *http.ServeMux // only for requests to the inside of a sandbox
+	backend   *backend
+	tokens    *tokens
+	watches   *watchers
+	forks     *forkNames
+	domains   []string
+	ownDomain bool
+	changes   namedlock.Set  // by sandbox; see changing
+	routes    *http.ServeMux // of both planes
+	inside    *http.ServeMux // only for requests to the inside of a sandbox
 
 	// enter admits the caller of a request, by its token of aibox, until done is called; see
 	// server.Server.Enter. Nil admits all: the API decides about each call.
@@ -71,7 +75,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(), forks: newForkNames(c.Key),
-		domains: c.Domains, routes: http.NewServeMux(), inside: http.NewServeMux(),
+		domains: c.Domains, ownDomain: c.OwnDomain, routes: http.NewServeMux(), inside: http.NewServeMux(),
 	}
 	if len(s.domains) == 0 {
 		s.domains = []string{defaultDomain}

@@ -735,6 +735,30 @@ func TestAProcessThatHasEndedIsNotFound(t *testing.T) {
 	}
 }
 
+func TestTheDomainOfSandboxesIsThatOfTheUserOrTheNameOfTheServer(t *testing.T) {
+	for _, c := range []struct {
+		own        bool
+		host, want string
+	}{
+		{false, "boxes.test:80", "boxes.test:80"},
+		{false, "LOCALHOST", "localhost"},
+		{false, "192.0.2.1:80", "boxes.test:80"},
+		{true, "localhost:80", "boxes.test:80"},
+		{true, "192.0.2.1", "boxes.test"},
+	} {
+		s, err := New(Config{Key: make([]byte, KeySize), Domains: []string{"boxes.test", "localhost"}, OwnDomain: c.own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Host = c.host
+		if got := s.domainOf(r); got != c.want {
+			t.Errorf("%v, %s: %s", c.own, c.host, got)
+		}
+		_ = s.Close()
+	}
+}
+
 func TestTheTokenForPortsOpensThePortsOfOneSandbox(t *testing.T) {
 	_, s, front := serve(t)
 	a, b := create(t, front, "token-a"), create(t, front, "token-a")

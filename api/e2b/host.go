@@ -61,7 +61,7 @@ func (s *Server) domainOf(r *http.Request) string {
 	if host, number, err := net.SplitHostPort(name); err == nil { // otherwise it has no port
 		name, port = host, number
 	}
-	if !slices.Contains(s.domains, name) {
+	if s.ownDomain || !slices.Contains(s.domains, name) {
 		name = s.domains[0]
 	}
 	if port == "" {

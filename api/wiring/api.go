@@ -8,8 +8,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
-	"slices"
 
 	"aibox/api/creation"
 	"aibox/api/e2b"
@@ -149,15 +147,14 @@ func (l buildLog) Handle(e bakery.Event) {
 	}
 }
 
-// AddE2B adds the calls of the packages named e2b, for callers that reach the server by one of
-// the names.
-func (s *API) AddE2B(ctx context.Context, names []string) error {
+// AddE2B adds the calls of the packages named e2b. The hosts of sandboxes are below the domains; with
+// own, the packages learn the first one, whatever name they use for the server.
+func (s *API) AddE2B(ctx context.Context, domains []string, own bool) error {
 	key, err := s.Store.Key(ctx, "e2b")
 	if err != nil {
 		return err
 	}
-	domains := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return net.ParseIP(name) != nil })
-	if s.e2b, err = e2b.New(e2b.Config{API: s.Server, Key: key, Host: names[0], Domains: domains}); err != nil {
+	if s.e2b, err = e2b.New(e2b.Config{API: s.Server, Key: key, Domains: domains, OwnDomain: own}); err != nil {
 		return err
 	}
 	s.e2b.Attach(s.Server)
