@@ -12,7 +12,7 @@ import (
 // caller, which is also checked before the body of a request is read. It is called before the
 // server serves.
 func (s *Server) Attach(to *server.Server) {
-	s.enter = to.Enter
+	s.enter, s.record = to.Enter, to.Record
 	for _, path := range Paths() {
 		to.Handle(server.Route{Pattern: path, Public: true, Upload: true, Handler: s})
 	}

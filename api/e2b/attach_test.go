@@ -26,7 +26,11 @@ import (
 func attached(t *testing.T, limits server.Limits) (*fakeAPI, *httptest.Server) {
 	t.Helper()
 	fake, s, _ := serve(t)
-	api, err := server.New(server.Options{Hosts: []string{"127.0.0.1", "boxes.test"}, Limits: limits, Tokens: fake})
+	api, err := server.New(server.Options{Hosts: []string{"127.0.0.1", "boxes.test"}, Limits: limits, Tokens: fake, Record: func(c server.Call) {
+		fake.mu.Lock()
+		defer fake.mu.Unlock()
+		fake.recorded = append(fake.recorded, c)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +105,34 @@ func TestNoWebPageCanCallTheHostOfASandbox(t *testing.T) {
 	status, body, header := exchange(t, front, "GET", "/files?path=/f", nil, insideHost(a)...)
 	if status != http.StatusOK || body != "content" || header.Get("Aibox-Request-Id") == "" {
 		t.Errorf("a program: %d %s %v", status, body, header)
+	}
+}
+
+func TestRefusedCredentialsAreRecorded(t *testing.T) {
+	fake, front := attached(t, server.Limits{})
+	a := create(t, front, "token-a")
+	named := []string{"E2b-Sandbox-Id", a.SandboxID}
+	for _, c := range []struct {
+		method, path    string
+		headers         []string
+		recorded, about string
+	}{
+		{"GET", "/e2b/sandboxes", nil, "GET /e2b/sandboxes", ""},
+		{"GET", "/e2b/sandboxes/" + a.SandboxID, []string{"X-API-KEY", "a b"}, "GET /e2b/sandboxes/" + a.SandboxID, a.SandboxID},
+		{"GET", "/files?path=/secret", append(named, "X-Access-Token", "x"), "GET /files", a.SandboxID},
+		{"GET", "/files?path=/secret&signature=v1_x", named, "GET /files", a.SandboxID},
+		{"GET", "/x", []string{"Host", "3000-" + a.SandboxID + ".boxes.test", trafficHeader, "x"}, "GET port 3000", a.SandboxID},
+	} {
+		fake.mu.Lock()
+		fake.recorded = nil
+		fake.mu.Unlock()
+		status, body := call(t, front, c.method, c.path, "", c.headers...)
+		fake.mu.Lock()
+		calls := fake.recorded
+		fake.mu.Unlock()
+		if status < 401 || status > 403 || len(calls) != 1 || calls[0].Method != c.recorded || calls[0].Subject != c.about || calls[0].Kind != "refused" || calls[0].Request == "" {
+			t.Errorf("%s %s: %d %s, and the record is %+v", c.method, c.path, status, body, calls)
+		}
 	}
 }
 

@@ -114,6 +114,7 @@ func (s *Server) control(handle func(w http.ResponseWriter, r *http.Request) err
 			token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		}
 		err := checkControl(r, token)
+		s.refused(r, methodOf(r), r.PathValue("id"), err)
 		if err == nil {
 			err = s.admitted(r, caller{token: token}, func(r *http.Request) error { return handle(w, r) })
 		}

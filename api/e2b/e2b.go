@@ -20,6 +20,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"aibox/api/server"
 	"aibox/internal/fault"
 	"aibox/internal/namedlock"
 )
@@ -66,6 +67,8 @@ type Server struct {
 	// enter admits the caller of a request, by its token of aibox, until done is called; see
 	// server.Server.Enter. Nil admits all: the API decides about each call.
 	enter func(r *http.Request, token string, collects bool) (ctx context.Context, done func(), err error)
+	// record records a request that was refused. Nil records nothing.
+	record func(ctx context.Context, call server.Call)
 }
 
 // New returns a server.
@@ -106,6 +109,22 @@ func (s *Server) admitted(r *http.Request, c caller, do func(*http.Request) erro
 	r = r.WithContext(withCaller(ctx, c))
 	r.Body = limitedBody{r.Body}
 	return do(r)
+}
+
+// refused records a request whose token or signature is not valid. Only the server's own checks
+// record others.
+func (s *Server) refused(r *http.Request, method, sandbox string, err error) {
+	var answer *apiError
+	if s.record == nil || !errors.As(err, &answer) || answer.status != http.StatusUnauthorized && answer.status != http.StatusForbidden {
+		return
+	}
+	s.record(r.Context(), server.Call{Method: method, Subject: sandbox, Err: fault.New(fault.Refused, "%s", answer.message)})
+}
+
+// methodOf returns how the record names a request: without its query, which may hold a signature.
+func methodOf(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?") // the handlers see the path without Root
+	return r.Method + " " + path
 }
 
 // limitedBody reports a limit of the server as an error of Connect, which the handlers of RPCs

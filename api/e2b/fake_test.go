@@ -21,6 +21,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
+	"aibox/api/server"
 )
 
 // fakeAPI behaves as aibox's API does towards this package: two tenants with a token each,
@@ -35,6 +36,7 @@ type fakeAPI struct {
 	signals    []int32
 	policies   []*aiboxv1.NetworkPolicy
 	revoked    map[string]bool
+	recorded   []server.Call
 	snapshots  []*aiboxv1.Snapshot
 	keeps      bool                      // no snapshot can be deleted
 	creating   func(ctx context.Context) // called by each creation, which fails if its caller goes; nil for none

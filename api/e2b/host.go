@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -33,7 +34,9 @@ func (s *Server) Wrap(inside, next http.Handler) http.Handler {
 		case ok && len(given) > 0:
 			own, err := s.tokens.open(forPorts, id, given[0])
 			if err != nil {
-				writeError(w, &apiError{http.StatusForbidden, "the token in the header " + trafficHeader + " is not valid for this sandbox"})
+				err := &apiError{http.StatusForbidden, "the token in the header " + trafficHeader + " is not valid for this sandbox"}
+				s.refused(r, fmt.Sprintf("%s port %d", r.Method, port), id, err)
+				writeError(w, err)
 				return
 			}
 			sent := withoutTraffic(r)

@@ -68,6 +68,7 @@ var insideRefusals = map[string]string{
 func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.admit(r)
+		s.refused(r, methodOf(r), c.sandbox, err)
 		if err == nil {
 			err = checkQuery(r, insideQuery)
 		}
@@ -84,20 +85,21 @@ func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // admit finds the sandbox and the caller of a request. A sandbox that does not exist is
-// answered like a wrong token.
+// answered like a wrong token. After an error, the caller has only the sandbox that the request names.
 func (s *Server) admit(r *http.Request) (caller, error) {
 	id, err := s.namedSandbox(r)
 	if err != nil {
 		return caller{}, err
 	}
+	named := caller{sandbox: id}
 	token, user := r.Header.Get(tokenHeader), userOf(r)
 	if query := r.URL.Query(); token == "" && r.URL.Path == filesPath && query.Has("signature") {
 		signed := signatureOf(r)
 		if id, token, err = s.tokens.verify(signed, id, time.Now()); err != nil {
-			return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
+			return named, &apiError{http.StatusUnauthorized, err.Error()}
 		}
 		if user != signed.user {
-			return caller{}, &apiError{http.StatusUnauthorized, "the signature is not for this user"}
+			return named, &apiError{http.StatusUnauthorized, "the signature is not for this user"}
 		}
 	}
 	if id == "" {
@@ -105,7 +107,7 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 	}
 	own, err := s.tokens.open(forInside, id, token)
 	if err != nil {
-		return caller{}, &apiError{http.StatusUnauthorized, err.Error()}
+		return named, &apiError{http.StatusUnauthorized, err.Error()}
 	}
 	return caller{token: own, sandbox: id, user: user}, nil
 }
