@@ -14,10 +14,10 @@ import (
 func (s *Server) Attach(to *server.Server) {
 	s.enter, s.record = to.Enter, to.Record
 	for _, path := range Paths() {
-		to.Handle(server.Route{Pattern: path, Public: true, Upload: true, Handler: s})
+		to.Handle(server.Route{Pattern: path, Public: true, Upload: true, Browser: isSigned, Handler: s})
 	}
 	inside := to.Guard(server.Route{
-		Pattern: "e2b inside", Public: true, Upload: true, Host: s.isInside,
+		Pattern: "e2b inside", Public: true, Upload: true, Host: s.isInside, Browser: isSigned,
 		Handler: s.inside,
 	})
 	to.Wrap(func(next http.Handler) http.Handler { return s.Wrap(inside, next) })

@@ -108,6 +108,41 @@ func TestNoWebPageCanCallTheHostOfASandbox(t *testing.T) {
 	}
 }
 
+func TestAPageCanUseASignedURLOfAFileAndNothingElse(t *testing.T) {
+	fake, front := attached(t, server.Limits{})
+	a := create(t, front, "token-a")
+	fake.files.content["/f"] = []byte("content")
+	page := []string{"Origin", "https://shop.example", "Sec-Fetch-Site", "cross-site", "Content-Type", octetStream}
+	host := []string{"Host", "49983-" + a.SandboxID + ".boxes.test"}
+	get := "?path=/f&signature=" + signature("/f", "read", "", a.AccessToken, "")
+	post := "?path=/g&signature=" + signature("/g", "write", "", a.AccessToken, "")
+	for name, c := range map[string]struct {
+		method, path, body string
+		headers            []string
+		status             int
+	}{
+		"a download":                {"GET", "/files" + get, "", page, http.StatusOK},
+		"below the root":            {"GET", "/e2b/files" + get, "", page, http.StatusOK},
+		"on the host":               {"GET", "/files" + get, "", append(host, page...), http.StatusOK},
+		"an upload":                 {"POST", "/files" + post, "new", page, http.StatusOK},
+		"what precedes an upload":   {"OPTIONS", "/files" + post, "", page, http.StatusNoContent},
+		"without a signature":       {"GET", "/files?path=/f", "", append(inside(a), page...), http.StatusForbidden},
+		"a signature and a token":   {"GET", "/files" + get, "", append(inside(a), page...), http.StatusForbidden},
+		"a signature for a read":    {"POST", "/files" + get, "new", page, http.StatusUnauthorized},
+		"another path":              {"GET", "/health" + get, "", append(host, page...), http.StatusForbidden},
+		"the control plane":         {"GET", "/e2b/sandboxes" + get, "", append(page, "X-API-KEY", "token-a"), http.StatusForbidden},
+		"a host that names nothing": {"GET", "/files" + get, "", append(page, "Host", "evil.example"), http.StatusForbidden},
+	} {
+		status, body, header := exchange(t, front, c.method, c.path, strings.NewReader(c.body), c.headers...)
+		if status != c.status || (header.Get("Access-Control-Allow-Origin") == "*") != (status < 300 || status == http.StatusUnauthorized) {
+			t.Errorf("%s: %d %s %v", name, status, body, header)
+		}
+	}
+	if got := string(fake.files.content["/g"]); got != "new" || string(fake.files.content["/f"]) != "content" {
+		t.Errorf("the files are %q", fake.files.content)
+	}
+}
+
 func TestRefusedCredentialsAreRecorded(t *testing.T) {
 	fake, front := attached(t, server.Limits{})
 	a := create(t, front, "token-a")

@@ -3,6 +3,7 @@ package e2b
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -42,6 +43,7 @@ func (s *Server) routeInside(routes *http.ServeMux) {
 	for pattern, handle := range s.insideCalls() {
 		routes.HandleFunc(pattern, s.open(handle))
 	}
+	routes.HandleFunc("OPTIONS "+filesPath, preflight)
 	for pattern, reason := range insideRefusals {
 		routes.HandleFunc(pattern, s.open(refuse(reason)))
 	}
@@ -67,6 +69,10 @@ var insideRefusals = map[string]string{
 // open returns a handler that admits calls with a token for the sandbox that they name.
 func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if isSigned(r) { // it has no other credential that a page could use
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("Access-Control-Expose-Headers", "*")
+		}
 		c, err := s.admit(r)
 		s.refused(r, methodOf(r), c.sandbox, err)
 		if err == nil {
@@ -84,6 +90,25 @@ func (s *Server) open(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// isSigned reports whether a request is for a file and has a signature in place of a token. Such a
+// URL is for browsers, also for pages of any origin: it permits one operation on one file.
+func isSigned(r *http.Request) bool {
+	return strings.TrimPrefix(r.URL.Path, Root) == filesPath && r.Header.Get(tokenHeader) == "" && r.URL.Query().Has("signature")
+}
+
+// preflight tells a browser that pages may use the signed URL of a file.
+func preflight(w http.ResponseWriter, r *http.Request) {
+	if !isSigned(r) {
+		writeError(w, &apiError{http.StatusForbidden, "only a signed URL can be used by a web page"})
+		return
+	}
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", "*")
+	header.Set("Access-Control-Allow-Methods", "GET, POST")
+	header.Set("Access-Control-Allow-Headers", "*")
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // admit finds the sandbox and the caller of a request. A sandbox that does not exist is
 // answered like a wrong token. After an error, the caller has only the sandbox that the request names.
 func (s *Server) admit(r *http.Request) (caller, error) {
@@ -93,7 +118,7 @@ func (s *Server) admit(r *http.Request) (caller, error) {
 	}
 	named := caller{sandbox: id}
 	token, user := r.Header.Get(tokenHeader), userOf(r)
-	if query := r.URL.Query(); token == "" && r.URL.Path == filesPath && query.Has("signature") {
+	if isSigned(r) {
 		signed := signatureOf(r)
 		if id, token, err = s.tokens.verify(signed, id, time.Now()); err != nil {
 			return named, &apiError{http.StatusUnauthorized, err.Error()}

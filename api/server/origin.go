@@ -32,7 +32,7 @@ func (s *Server) checkOrigin(route *Route, r *http.Request) error {
 			return errHost
 		}
 	}
-	if route.Browser {
+	if route.Browser != nil && route.Browser(r) {
 		return nil
 	}
 	if len(r.Header.Values("Origin")) > 0 {

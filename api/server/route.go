@@ -27,9 +27,9 @@ type Route struct {
 	Authenticate func(r *http.Request) (auth.Caller, error)
 	// Public routes have no caller and no right. They must not reveal anything.
 	Public bool
-	// Browser permits requests made by a web page of another origin. The handler must be
-	// safe for them.
-	Browser bool
+	// Browser reports whether a request may be made by a web page of another origin. The handler must
+	// be safe for it. Nil permits none.
+	Browser func(r *http.Request) bool
 	// Host reports whether the route has a host name, in place of the names of the server. Nil
 	// means these names.
 	Host func(host string) bool
