@@ -14,11 +14,14 @@ type Metrics struct {
 	Refused int // accesses that the network refused
 }
 
-// Metrics measures a running sandbox. A sandbox that has ended has only its last counters.
+// Metrics measures a running sandbox.
 func (s *Service) Metrics(ctx context.Context, tenant session.Tenant, id string) (Metrics, error) {
 	found, err := s.see(tenant, id)
 	if err != nil {
 		return Metrics{}, err
+	}
+	if state := stateOf(&found); state != Running {
+		return Metrics{}, notRunning(id, state)
 	}
 	live, err := s.Sessions.Live(found.ID)
 	if err != nil {
@@ -27,9 +30,6 @@ func (s *Service) Metrics(ctx context.Context, tenant session.Tenant, id string)
 	m := Metrics{Egress: live.Egress, Tokens: live.Tokens}
 	for _, refusal := range live.Refused {
 		m.Refused += refusal.Times
-	}
-	if found.State.Phase != session.Running {
-		return m, nil
 	}
 	m.Usage, err = s.Sessions.Usage(ctx, found.ID)
 	return m, err
