@@ -17,12 +17,12 @@ const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // the time of the original, as far as its file system has them. Only root can give it another
 // owner. A copy that does not get its owner does not run as another user either.
 func copyAttributes(from, to string) error {
-	source, err := os.OpenRoot(filepath.Dir(from))
+	source, err := os.OpenRoot(dirOf(from))
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	target, err := os.OpenRoot(filepath.Dir(to))
+	target, err := os.OpenRoot(dirOf(to))
 	if err != nil {
 		return err
 	}

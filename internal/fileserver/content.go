@@ -86,7 +86,7 @@ func (s *Server) write(path string, o files.WriteOptions, in io.Reader) (files.A
 		return files.Answer{}, err
 	}
 	if o.Parents {
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the usual mode of folders
+		if err := os.MkdirAll(dirOf(target), 0o755); err != nil { //nolint:gosec // the usual mode of folders
 			return files.Answer{}, err
 		}
 	}
@@ -98,9 +98,9 @@ func (s *Server) write(path string, o files.WriteOptions, in io.Reader) (files.A
 	if isNew {
 		pattern = newPattern
 	}
-	part, err := os.CreateTemp(filepath.Dir(target), pattern)
+	part, err := os.CreateTemp(dirOf(target), pattern)
 	if err != nil {
-		return files.Answer{}, withPath(err, filepath.Dir(target))
+		return files.Answer{}, withPath(err, dirOf(target))
 	}
 	_, err = io.CopyBuffer(struct{ io.Writer }{part}, struct{ io.Reader }{in}, make([]byte, bufferSize))
 	if err = errors.Join(err, part.Close()); err == nil {
@@ -153,7 +153,7 @@ func followLinks(path string) (string, error) {
 		case filepath.IsAbs(target):
 			path = target
 		default:
-			path = filepath.Dir(path) + "/" + target
+			path = dirOf(path) + "/" + target
 		}
 	}
 	return "", failed(files.Invalid, path, "too many symlinks")

@@ -35,14 +35,14 @@ func moveAcross(from, to string, kind files.Kind, replace bool) error {
 	if kind == files.Special {
 		return failed(files.NotRegular, from, "a device, a pipe or a socket cannot be moved to another file system")
 	}
-	if inside, err := isBelow(filepath.Dir(to), from); err != nil {
+	if inside, err := isBelow(dirOf(to), from); err != nil {
 		return err
 	} else if inside { // the copy would be a part of itself
 		return &fs.PathError{Op: "rename", Path: to, Err: unix.EINVAL}
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(to), partPattern)
+	folder, err := os.MkdirTemp(dirOf(to), partPattern)
 	if err != nil {
-		return withPath(err, filepath.Dir(to))
+		return withPath(err, dirOf(to))
 	}
 	defer os.RemoveAll(folder)
 	part := filepath.Join(folder, "moved")

@@ -4,6 +4,7 @@
 package fileserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -91,6 +92,11 @@ func (s *Server) absolute(path files.Path) string {
 	return text
 }
 
+// dirOf returns the folder of an absolute path. Unlike filepath.Dir, it does not clean the path.
+func dirOf(path string) string {
+	return cmp.Or(path[:strings.LastIndex(path, "/")], "/")
+}
+
 // failed returns an error with a code that the kernel does not have.
 func failed(code files.Code, path, message string) error {
 	return &files.Error{Code: code, Path: files.Path(path), Message: message}
@@ -170,7 +176,7 @@ func (s *Server) makeFolder(path string, o files.MakeOptions) (files.Answer, err
 		o.Mode = 0o755
 	}
 	if o.Parents {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the usual mode of folders
+		if err := os.MkdirAll(dirOf(path), 0o755); err != nil { //nolint:gosec // the usual mode of folders
 			return files.Answer{}, err
 		}
 	}

@@ -103,6 +103,31 @@ func TestFileIsWrittenInOneStepAndRead(t *testing.T) {
 	}
 }
 
+// After a symlink to a folder, ".." is the folder above its target.
+func TestAPathWithTwoDotsAfterASymlinkNamesOneFolder(t *testing.T) {
+	c, home := newClient(t)
+	data := t.TempDir()
+	must(t, os.Mkdir(data+"/b", 0o700))
+	must(t, os.Symlink(data+"/b", home+"/a"))
+	must(t, os.Symlink("real", data+"/f"))
+	for _, path := range []files.Path{"a/../f", "a/../new/f"} {
+		_, err := c.Write(t.Context(), path, strings.NewReader("new"), files.WriteOptions{Parents: true})
+		must(t, err)
+	}
+	_, err := c.MakeFolder(t.Context(), "a/../more/folder", files.MakeOptions{Parents: true})
+	must(t, err)
+	_, err = c.Move(t.Context(), "a/../new/f", "a/../moved", false)
+	must(t, err)
+	for _, path := range []string{"/real", "/new", "/more/folder", "/moved"} {
+		if _, err := os.Stat(data + path); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := os.ReadDir(home); len(left) != 1 {
+		t.Errorf("the home has %v", left)
+	}
+}
+
 func TestWriteThatFailsLeavesTheOldFile(t *testing.T) {
 	c, home := newClient(t)
 	make1(t, home+"/file", "old")
