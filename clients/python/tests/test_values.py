@@ -6,6 +6,17 @@ from aibox import Client, Sandbox, errors, schema
 from aibox.results import duration
 
 
+# Paths of ports, and how they are sent. The tests of the client for TypeScript have the same ones.
+PORT_PATHS = {
+    "/a%2Fb?q=a%26b": "/a%2Fb?q=a%26b",
+    "/%5B1%5D?x[]=[1]": "/%5B1%5D?x[]=[1]",
+    "/100%?q=50%25": "/100%?q=50%25",
+    "/a b/é": "/a%20b/%C3%A9",
+    "/x;y,z:@&=+$-_.!~*'()#z": "/x;y,z:@&=+$-_.!~*'()#z",
+    "/\"<>^`{|}\\": "/%22%3C%3E%5E%60%7B%7C%7D%5C",
+}
+
+
 class ValueTest(unittest.TestCase):
     def test_a_fraction_is_no_whole_number(self) -> None:
         for message in (schema.Limits(memory_mib=0.5), schema.Limits(processes=0.5), schema.Permissions(max_processes=0.5)):  # type: ignore[arg-type]
@@ -33,6 +44,8 @@ class ValueTest(unittest.TestCase):
                 sandbox.port_url(80, path)
         self.assertEqual(sandbox.port_url(80, "/#/../login"), "http://localhost:1/v1/sandboxes/s/ports/80/#/../login")
         self.assertEqual(sandbox.port_url(80, "/a..b/.c?d=/../"), "http://localhost:1/v1/sandboxes/s/ports/80/a..b/.c?d=/../")
+        for path, escaped in PORT_PATHS.items():
+            self.assertEqual(sandbox.port_url(80, path), f"http://localhost:1/v1/sandboxes/s/ports/80{escaped}")
 
 
 if __name__ == "__main__":

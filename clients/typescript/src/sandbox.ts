@@ -435,7 +435,8 @@ export class Sandbox {
   }
 
   #portPath(port: number, path: string): string {
-    return `/v1/sandboxes/${encodeURIComponent(this.sandboxId)}/ports/${Math.trunc(port)}/${encodeURI(path).replace(/^\//, "")}`;
+    const escaped = encodeURI(path).replace(/%(25|5B|5D)/g, decodeURIComponent); // what is escaped already stays as it is
+    return `/v1/sandboxes/${encodeURIComponent(this.sandboxId)}/ports/${Math.trunc(port)}/${escaped.replace(/^\//, "")}`;
   }
 
   #id(): { sandboxId: string } {

@@ -222,6 +222,33 @@ test("the path of a request to a port does not leave the port", async () => {
   });
 });
 
+// Paths of ports, and how they are sent. The tests of the client for Python have the same ones.
+const portPaths: Record<string, string> = {
+  "/a%2Fb?q=a%26b": "/a%2Fb?q=a%26b",
+  "/%5B1%5D?x[]=[1]": "/%5B1%5D?x[]=[1]",
+  "/100%?q=50%25": "/100%?q=50%25",
+  "/a b/é": "/a%20b/%C3%A9",
+  "/x;y,z:@&=+$-_.!~*'()#z": "/x;y,z:@&=+$-_.!~*'()#z",
+  '/"<>^`{|}\\': "/%22%3C%3E%5E%60%7B%7C%7D%5C",
+};
+
+test("what is escaped in the path of a port stays as it is", async () => {
+  const sandbox = sandboxOf(new aibox.Client({ address: "http://localhost:1" }));
+  for (const [path, escaped] of Object.entries(portPaths)) {
+    assert.equal(sandbox.portURL(80, path), `http://localhost:1/v1/sandboxes/s/ports/80${escaped}`);
+  }
+  assert.throws(() => sandbox.portURL(80, "/%2e%2E/x"), aibox.InvalidError);
+  let sent: string | undefined;
+  const handler: Handler = (request, response) => {
+    sent = request.url;
+    response.end();
+  };
+  await serving([handler], async (client) => {
+    await sandboxOf(client).requestPort(80, "/a%2Fb?q=a%26b");
+    assert.equal(sent, "/v1/sandboxes/s/ports/80/a%2Fb?q=a%26b");
+  });
+});
+
 test("the URL of an opened port is the one that the server signed", async () => {
   const signed = "http://80-s.localhost:8800/?aibox=signed";
   await serving([answer(200, JSON.stringify({ url: signed }))], async (client) => {
