@@ -185,6 +185,14 @@ class ConnectionTest(unittest.TestCase):
                 run()
                 self.assertIn((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), kept)
 
+    def test_a_fork_is_returned_although_its_snapshot_cannot_be_deleted(self) -> None:
+        taken, broken = answer(200, b'{"snapshotId": "n"}'), answer(500, b'{"code": "internal", "message": "broken"}')
+        for use in uses(lambda sandbox: sandbox.fork(), taken, answer(200, b'{"sandboxId": "t"}'), broken):
+            self.assertEqual(use().sandbox_id, "t")
+        for use in uses(lambda sandbox: sandbox.fork(), taken, answer(429, b'{"code": "resource_exhausted", "message": "full"}'), broken):
+            with self.assertRaisesRegex(errors.LimitError, "full"):
+                use()
+
     def test_all_headers_of_a_name_are_returned(self) -> None:
         cookies = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         for use in uses(lambda sandbox: sandbox.request_port(80), cookies):

@@ -1,5 +1,5 @@
 import { Client } from "./client.ts";
-import { CommandError, OutputLostError, UnsupportedError } from "./errors.ts";
+import { AiboxError, CommandError, OutputLostError, UnsupportedError } from "./errors.ts";
 import type { Init } from "./message.ts";
 import { PIECE_BYTES, Process, toBytes } from "./process.ts";
 import type * as schema from "./schema.ts";
@@ -182,11 +182,13 @@ export class Sandbox {
   /** Creates a sandbox that continues from the state of this one. Both continue to run. */
   async fork(): Promise<Sandbox> {
     const { client, info } = this;
-    const taken = await this.snapshot("", { ttl: 600 }); // in case this process is killed
+    const taken = await this.snapshot("", { ttl: 600 }); // in case it cannot be deleted
     try {
       return await Sandbox.create({ snapshot: taken, name: info.name, metadata: info.metadata, onTimeout: info.onTimeout, client });
     } finally {
-      await client.sandboxes.deleteSnapshot({ snapshotId: taken.snapshotId });
+      await client.sandboxes.deleteSnapshot({ snapshotId: taken.snapshotId }).catch((err: unknown) => {
+        if (!(err instanceof AiboxError)) throw err; // otherwise its ttl deletes it
+      });
     }
   }
 

@@ -249,6 +249,17 @@ test("what is escaped in the path of a port stays as it is", async () => {
   });
 });
 
+test("a fork is returned although its snapshot cannot be deleted", async () => {
+  const taken = answer(200, '{"snapshotId": "n"}');
+  const broken = answer(500, '{"code": "internal", "message": "broken"}');
+  await serving([taken, answer(200, '{"sandboxId": "t"}'), broken], async (client) => {
+    assert.equal((await sandboxOf(client).fork()).sandboxId, "t");
+  });
+  await serving([taken, answer(429, '{"code": "resource_exhausted", "message": "full"}'), broken], (client) =>
+    assert.rejects(sandboxOf(client).fork(), aibox.LimitError),
+  );
+});
+
 test("the URL of an opened port is the one that the server signed", async () => {
   const signed = "http://80-s.localhost:8800/?aibox=signed";
   await serving([answer(200, JSON.stringify({ url: signed }))], async (client) => {

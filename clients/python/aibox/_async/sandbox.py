@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import BinaryIO
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from .. import _protocol as protocol
 from .. import schema
 from .._sync.transport import Response
-from ..errors import IncompleteCopyWarning, OutputLostError, UnsupportedError
+from ..errors import AiboxError, IncompleteCopyWarning, OutputLostError, UnsupportedError
 from ..results import CodeResult, ExecResult, arguments, duration, network_policy
 from .client import AsyncClient
 from .process import AsyncProcess
@@ -169,13 +170,14 @@ class AsyncSandbox:
 
     async def fork(self) -> AsyncSandbox:
         """Create a sandbox that continues from the state of this one. Both continue to run."""
-        taken = await self.snapshot(ttl=600)  # in case this process is killed
+        taken = await self.snapshot(ttl=600)  # in case it cannot be deleted
         try:
             return await AsyncSandbox.create(
                 snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client
             )
         finally:
-            await self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
+            with suppress(AiboxError):  # its ttl deletes it
+                await self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
 
     async def metrics(self) -> schema.SandboxMetrics:
         """Return what the sandbox uses now."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import BinaryIO
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from .. import _protocol as protocol
 from .. import schema
 from .._sync.transport import Response
-from ..errors import IncompleteCopyWarning, OutputLostError, UnsupportedError
+from ..errors import AiboxError, IncompleteCopyWarning, OutputLostError, UnsupportedError
 from ..results import CodeResult, ExecResult, arguments, duration, network_policy
 from .client import Client
 from .process import Process
@@ -170,13 +171,14 @@ class Sandbox:
 
     def fork(self) -> Sandbox:
         """Create a sandbox that continues from the state of this one. Both continue to run."""
-        taken = self.snapshot(ttl=600)  # in case this process is killed
+        taken = self.snapshot(ttl=600)  # in case it cannot be deleted
         try:
             return Sandbox.create(
                 snapshot=taken, name=self.info.name, metadata=self.info.metadata, on_timeout=self.info.on_timeout, client=self.client
             )
         finally:
-            self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
+            with suppress(AiboxError):  # its ttl deletes it
+                self.client.sandboxes.delete_snapshot(schema.DeleteSnapshotRequest(snapshot_id=taken.snapshot_id))
 
     def metrics(self) -> schema.SandboxMetrics:
         """Return what the sandbox uses now."""
