@@ -30,7 +30,7 @@ export class Backoff {
 
   /** Waits before the next attempt, or throws the error of the last one. */
   async wait(err: unknown): Promise<void> {
-    const now = Date.now();
+    const now = performance.now();
     this.#since ??= now;
     // The connection was lost, or the server is being restarted.
     const isTemporary = err instanceof AiboxError && ["connection", "canceled", "environment"].includes(err.kind);

@@ -260,6 +260,12 @@ test("a fork is returned although its snapshot cannot be deleted", async () => {
   );
 });
 
+test("a stream continues although the clock of the machine is set", async (context) => {
+  let now = 0;
+  context.mock.method(Date, "now", () => (now += 3_600_000));
+  await serving([stream(ONE), BAD_GATEWAY, BAD_GATEWAY, stream(EXIT)], async (client) => assert.deepEqual(await numbers(client), [1, 2]));
+});
+
 test("the URL of an opened port is the one that the server signed", async () => {
   const signed = "http://80-s.localhost:8800/?aibox=signed";
   await serving([answer(200, JSON.stringify({ url: signed }))], async (client) => {
