@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import socket
 import struct
 import time
@@ -141,6 +142,13 @@ def keep_alive(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)  # seconds
+
+
+def is_idle(connection: socket.socket) -> bool:
+    """Report whether the other end has neither closed the connection nor sent anything."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return not poll.poll(0)
 
 
 def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:

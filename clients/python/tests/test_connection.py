@@ -10,6 +10,7 @@ import inspect
 import io
 import json
 import math
+import select
 import socket
 import struct
 import threading
@@ -184,6 +185,29 @@ class ConnectionTest(unittest.TestCase):
                 kept.clear()
                 run()
                 self.assertIn((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), kept)
+
+    def test_a_connection_that_the_server_has_closed_is_not_used_again(self) -> None:
+        kept = INFO.replace(b"Connection: close\r\n", b"")
+
+        def await_close(connection: socket.socket) -> None:
+            poll = select.poll()
+            poll.register(connection, select.POLLIN)
+            poll.poll(60_000)
+
+        def use_twice(sandbox: Any) -> Any:
+            async def asynchronous() -> Any:
+                await sandbox.client.info()
+                await_close(sandbox.client.transport._idle[0].writer.get_extra_info("socket"))  # the event loop does not run meanwhile
+                return await sandbox.exec(["true"])
+
+            if isinstance(sandbox, AsyncSandbox):
+                return asynchronous()
+            sandbox.client.info()
+            await_close(sandbox.client.transport._idle[0].sock)
+            return sandbox.exec(["true"])
+
+        for use in uses(use_twice, kept, answer(200, b'{"exit": {"code": 3}}')):
+            self.assertEqual(use().exit_code, 3)
 
     def test_a_fork_is_returned_although_its_snapshot_cannot_be_deleted(self) -> None:
         taken, broken = answer(200, b'{"snapshotId": "n"}'), answer(500, b'{"code": "internal", "message": "broken"}')

@@ -272,7 +272,8 @@ class AsyncTransport:
         """Return an idle connection that the server has not closed."""
         while self._idle:
             connection = self._idle.pop()
-            if not connection.reader.at_eof() and not connection.writer.is_closing():
+            # The event loop may not have run since the server has closed it.
+            if not connection.writer.is_closing() and protocol.is_idle(connection.writer.get_extra_info("socket")):
                 return connection
             connection.close()
         return None

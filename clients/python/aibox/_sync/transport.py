@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import math
-import select
 import socket
 import ssl
 import threading
@@ -178,11 +177,8 @@ class Transport:
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
-            poll = select.poll()
-            if connection.sock is not None:
-                poll.register(connection.sock, select.POLLIN)
-                if not poll.poll(0):
-                    return connection
+            if connection.sock is not None and protocol.is_idle(connection.sock):
+                return connection
             connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
