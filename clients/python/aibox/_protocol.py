@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ._message import Message
-from .errors import AiboxError, ConnectionLostError, InvalidError, ProtocolError, error_of
+from .errors import AiboxError, ConnectionLostError, InvalidError, ProtocolError, TimedOutError, error_of
 
 M = TypeVar("M", bound=Message)
 
@@ -149,6 +149,22 @@ def is_idle(connection: socket.socket) -> bool:
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     return not poll.poll(0)
+
+
+class Deadline:
+    """The end of the time for a call with all of its attempts. Without a timeout there is none."""
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def left(self, most: float | None = None) -> float | None:
+        """Return how many seconds are left, up to most, or raise TimedOutError if there are none."""
+        if self._end is None:
+            return most
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimedOutError("the server did not answer in time")
+        return left if most is None else min(left, most)
 
 
 def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -186,6 +186,34 @@ class ConnectionTest(unittest.TestCase):
                 run()
                 self.assertIn((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), kept)
 
+    def test_a_timeout_is_also_for_connecting(self) -> None:
+        given = []
+
+        def drop(address: object, timeout: float, *rest: object) -> socket.socket:
+            given.append(timeout)
+            raise TimeoutError
+
+        async def hang(*args: object, **options: object) -> None:
+            await asyncio.Event().wait()
+
+        async def asynchronous() -> None:
+            async with AsyncClient("http://127.0.0.1:9", "token") as client:
+                await asyncio.wait_for(client.sandboxes.list(schema.ListSandboxesRequest(), timeout=0.2), 60)
+
+        with mock.patch("aibox._protocol.ATTEMPTS", (60, 60, 60)):
+            with mock.patch("socket.create_connection", drop), Client("http://127.0.0.1:9", "token") as client, self.assertRaises(errors.TimedOutError):
+                client.sandboxes.list(schema.ListSandboxesRequest(), timeout=0.2)
+            with mock.patch("asyncio.open_connection", hang), self.assertRaises(errors.TimedOutError):
+                asyncio.run(asynchronous())
+        self.assertEqual([timeout <= 0.2 for timeout in given], [True])
+
+    def test_a_timeout_is_for_all_attempts_together(self) -> None:
+        request = schema.ListSandboxesRequest()
+        with mock.patch("aibox._protocol.ATTEMPTS", (60, 60, 60)):
+            for use in uses(lambda sandbox: sandbox.client.sandboxes.list(request, timeout=0.2), BAD_GATEWAY, INFO):
+                with self.assertRaises(errors.TimedOutError):
+                    use()
+
     def test_a_connection_that_the_server_has_closed_is_not_used_again(self) -> None:
         kept = INFO.replace(b"Connection: close\r\n", b"")
 

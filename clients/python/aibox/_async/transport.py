@@ -225,19 +225,25 @@ class AsyncTransport:
                 await connection.writer.wait_closed()
 
     async def _attempts(
-        self, attempt: Callable[[_Connection], Awaitable[Response]], idempotent: bool, timeout: float | None, is_call: bool = False
+        self,
+        attempt: Callable[[_Connection], Awaitable[Response]],
+        idempotent: bool,
+        timeout: float | None,
+        is_call: bool = False,
     ) -> Response:
+        deadline = protocol.Deadline(timeout)
         for delay in (*protocol.ATTEMPTS, None):
-            connection = self._pooled() or await self._connect()
+            connection = self._pooled() or await self._connect(deadline)
             try:
-                result = await asyncio.wait_for(attempt(connection), timeout)
+                rest = deadline.left()
+                result = await asyncio.wait_for(attempt(connection), rest)
             except _LOST as err:
                 connection.close()
                 if isinstance(err, TimeoutError) and err.errno is None:  # otherwise the other end has vanished
                     raise TimedOutError("the server did not answer in time") from err
                 if not idempotent or delay is None:
                     raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
-                await asyncio.sleep(delay)
+                await asyncio.sleep(deadline.left(delay) or 0)
                 continue
             except BaseException:
                 connection.close()
@@ -247,7 +253,7 @@ class AsyncTransport:
             failure = protocol.error_of_response(result.status, result.body)
             if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
                 raise failure
-            await asyncio.sleep(delay)
+            await asyncio.sleep(deadline.left(delay) or 0)
         raise AssertionError
 
     async def _exchange(self, connection: _Connection, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
@@ -278,17 +284,20 @@ class AsyncTransport:
             connection.close()
         return None
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self, deadline: protocol.Deadline | None = None) -> _Connection:
         """Connect to the server. It may be restarting, so try several times."""
+        deadline = deadline or protocol.Deadline()
         for delay in (*protocol.ATTEMPTS, None):
+            rest = deadline.left(10)
             try:
-                return await asyncio.wait_for(self._open(), 10)
+                return await asyncio.wait_for(self._open(), rest)
             except (OSError, TimeoutError) as err:
+                rest = deadline.left(delay)
                 if delay is None or isinstance(err, ssl.SSLError):
                     raise ConnectionLostError(
                         f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
                     ) from err
-                await asyncio.sleep(delay)
+                await asyncio.sleep(rest or 0)
         raise AssertionError
 
     async def _open(self) -> _Connection:

@@ -73,10 +73,10 @@ class Transport:
         """Make a call. It is repeated if its answer was lost and the method permits this."""
         body = protocol.encode(request.to_json())
 
-        def attempt(connection: http.client.HTTPConnection) -> Response:
-            return self._exchange(connection, "POST", path, {**protocol.UNARY_HEADERS, **self._headers}, body, timeout)
+        def attempt(connection: http.client.HTTPConnection, rest: float | None) -> Response:
+            return self._exchange(connection, "POST", path, {**protocol.UNARY_HEADERS, **self._headers}, body, rest)
 
-        result = self._attempts(attempt, idempotent, is_call=True)
+        result = self._attempts(attempt, idempotent, timeout, is_call=True)
         document = protocol.decode(result.body)
         return protocol.parse(response, document) if response else None
 
@@ -123,7 +123,11 @@ class Transport:
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", timeout: float | None = None) -> Response:
         """Send a request that is not a call."""
-        return self._attempts(lambda connection: self._exchange(connection, method, path, {**headers, **self._headers}, body, timeout), False)
+
+        def attempt(connection: http.client.HTTPConnection, rest: float | None) -> Response:
+            return self._exchange(connection, method, path, {**headers, **self._headers}, body, rest)
+
+        return self._attempts(attempt, False, timeout)
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -132,18 +136,25 @@ class Transport:
         for connection in connections:
             connection.close()
 
-    def _attempts(self, attempt: Callable[[http.client.HTTPConnection], Response], idempotent: bool, is_call: bool = False) -> Response:
+    def _attempts(
+        self,
+        attempt: Callable[[http.client.HTTPConnection, float | None], Response],
+        idempotent: bool,
+        timeout: float | None,
+        is_call: bool = False,
+    ) -> Response:
+        deadline = protocol.Deadline(timeout)
         for delay in (*protocol.ATTEMPTS, None):
-            connection = self._pooled() or self._connect()
+            connection = self._pooled() or self._connect(deadline)
             try:
-                result = attempt(connection)
+                result = attempt(connection, deadline.left())
             except _LOST as err:
                 connection.close()
                 if isinstance(err, TimeoutError) and err.errno is None:  # otherwise the other end has vanished
                     raise TimedOutError("the server did not answer in time") from err
                 if not idempotent or delay is None:
                     raise ConnectionLostError(f"the connection to {self.address} was lost: {err}") from err
-                time.sleep(delay)
+                time.sleep(deadline.left(delay) or 0)
                 continue
             except BaseException:
                 connection.close()
@@ -153,7 +164,7 @@ class Transport:
             failure = protocol.error_of_response(result.status, result.body)
             if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
                 raise failure
-            time.sleep(delay)
+            time.sleep(deadline.left(delay) or 0)
         raise AssertionError
 
     def _exchange(self, connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout: float | None) -> Response:
@@ -181,19 +192,21 @@ class Transport:
                 return connection
             connection.close()
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _connect(self, deadline: protocol.Deadline | None = None) -> http.client.HTTPConnection:
         """Connect to the server. It may be restarting, so try several times."""
+        deadline = deadline or protocol.Deadline()
         for delay in (*protocol.ATTEMPTS, None):
-            connection = self._connection()
+            connection = self._connection(deadline.left(10))
             try:
                 connection.connect()
             except OSError as err:
                 connection.close()
+                rest = deadline.left(delay)
                 if delay is None or isinstance(err, ssl.SSLError):
                     raise ConnectionLostError(
                         f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
                     ) from err
-                time.sleep(delay)
+                time.sleep(rest or 0)
                 continue
             if not self.address.socket:
                 protocol.keep_alive(connection.sock)
@@ -201,13 +214,13 @@ class Transport:
             return connection
         raise AssertionError
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
         address = self.address
         if address.socket:
             return _UnixConnection(address.socket)
         if address.tls:
-            return http.client.HTTPSConnection(address.host, address.port, timeout=10, context=self._context)
-        return http.client.HTTPConnection(address.host, address.port, timeout=10)
+            return http.client.HTTPSConnection(address.host, address.port, timeout=timeout, context=self._context)
+        return http.client.HTTPConnection(address.host, address.port, timeout=timeout)
 
     def _request(self, connection: http.client.HTTPConnection, path: str, body: bytes | Iterable[bytes]) -> http.client.HTTPResponse:
         headers: dict[str, Any] = {**protocol.STREAM_HEADERS, **self._headers}
