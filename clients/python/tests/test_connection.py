@@ -245,6 +245,19 @@ class ConnectionTest(unittest.TestCase):
             with self.assertRaisesRegex(errors.LimitError, "full"):
                 use()
 
+    def test_what_an_attempt_with_a_lost_answer_has_deleted_is_deleted(self) -> None:
+        missing = answer(404, b'{"code": "not_found", "message": "there is no volume"}')
+        request = schema.DeleteVolumeRequest(name="v")
+        for lost in (BAD_GATEWAY, b""):
+            for use in uses(lambda sandbox: sandbox.client.volumes.delete(request), lost, missing):
+                self.assertIsNone(use())
+        for use in uses(lambda sandbox: sandbox.client.volumes.delete(request), missing):
+            with self.assertRaises(errors.NotFoundError):
+                use()
+        for use in uses(lambda sandbox: sandbox.refresh(), BAD_GATEWAY, missing):
+            with self.assertRaises(errors.NotFoundError):
+                use()
+
     def test_all_headers_of_a_name_are_returned(self) -> None:
         cookies = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         for use in uses(lambda sandbox: sandbox.request_port(80), cookies):

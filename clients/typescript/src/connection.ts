@@ -1,5 +1,5 @@
-import { AiboxError, ConnectionLostError, errorOf, InvalidError, ProtocolError, TimedOutError } from "./errors.ts";
-import { decodeBase64, type Decoder, type Init, type MessageType } from "./message.ts";
+import { AiboxError, ConnectionLostError, errorOf, InvalidError, NotFoundError, ProtocolError, TimedOutError } from "./errors.ts";
+import { decodeBase64, type Decoder, type Init, type MessageType, nothing } from "./message.ts";
 import { collect, concat, FetchTransport, type Answer, type Outgoing, type Transport } from "./transport.ts";
 
 /** Options of a call. */
@@ -60,6 +60,9 @@ export class Connection {
         if (answer.status !== 200) throw errorOfAnswer(answer.status, data);
         return parseAs(decoder, data);
       } catch (err) {
+        const isDeletion = idempotent && (decoder as unknown) === nothing;
+        // An earlier attempt, whose answer was lost, has deleted it.
+        if (isDeletion && attempt > 0 && err instanceof NotFoundError) return undefined as R;
         const delay = ATTEMPTS[attempt];
         if (!idempotent || delay === undefined || !isRepeatable(err)) throw err;
         await sleep(delay);

@@ -260,6 +260,16 @@ test("a fork is returned although its snapshot cannot be deleted", async () => {
   );
 });
 
+test("what an attempt with a lost answer has deleted is deleted", async () => {
+  const missing = answer(404, '{"code": "not_found", "message": "there is no volume"}');
+  const lose: Handler = (_, response) => void response.destroy();
+  for (const lost of [BAD_GATEWAY, lose]) {
+    await serving([lost, missing], (client) => client.volumes.delete({ name: "v" }));
+  }
+  await serving([missing], (client) => assert.rejects(client.volumes.delete({ name: "v" }), aibox.NotFoundError));
+  await serving([BAD_GATEWAY, missing], (client) => assert.rejects(sandboxOf(client).refresh(), aibox.NotFoundError));
+});
+
 test("a stream continues although the clock of the machine is set", async (context) => {
   let now = 0;
   context.mock.method(Date, "now", () => (now += 3_600_000));

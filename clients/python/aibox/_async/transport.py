@@ -166,7 +166,7 @@ class AsyncTransport:
         async def attempt(connection: _Connection) -> Response:
             return await self._exchange(connection, "POST", path, protocol.UNARY_HEADERS, body)
 
-        result = await self._attempts(attempt, idempotent, timeout, is_call=True)
+        result = await self._attempts(attempt, idempotent, timeout, is_call=True, is_deletion=idempotent and response is None)
         document = protocol.decode(result.body)
         return protocol.parse(response, document) if response else None
 
@@ -230,9 +230,10 @@ class AsyncTransport:
         idempotent: bool,
         timeout: float | None,
         is_call: bool = False,
+        is_deletion: bool = False,
     ) -> Response:
         deadline = protocol.Deadline(timeout)
-        for delay in (*protocol.ATTEMPTS, None):
+        for number, delay in enumerate((*protocol.ATTEMPTS, None)):
             connection = self._pooled() or await self._connect(deadline)
             try:
                 rest = deadline.left()
@@ -251,6 +252,8 @@ class AsyncTransport:
             if not is_call or result.status == 200:
                 return result
             failure = protocol.error_of_response(result.status, result.body)
+            if is_deletion and number > 0 and failure.kind == "not_found":
+                return result  # an earlier attempt, whose answer was lost, has deleted it
             if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
                 raise failure
             await asyncio.sleep(deadline.left(delay) or 0)

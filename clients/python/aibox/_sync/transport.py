@@ -76,7 +76,7 @@ class Transport:
         def attempt(connection: http.client.HTTPConnection, rest: float | None) -> Response:
             return self._exchange(connection, "POST", path, {**protocol.UNARY_HEADERS, **self._headers}, body, rest)
 
-        result = self._attempts(attempt, idempotent, timeout, is_call=True)
+        result = self._attempts(attempt, idempotent, timeout, is_call=True, is_deletion=idempotent and response is None)
         document = protocol.decode(result.body)
         return protocol.parse(response, document) if response else None
 
@@ -142,9 +142,10 @@ class Transport:
         idempotent: bool,
         timeout: float | None,
         is_call: bool = False,
+        is_deletion: bool = False,
     ) -> Response:
         deadline = protocol.Deadline(timeout)
-        for delay in (*protocol.ATTEMPTS, None):
+        for number, delay in enumerate((*protocol.ATTEMPTS, None)):
             connection = self._pooled() or self._connect(deadline)
             try:
                 result = attempt(connection, deadline.left())
@@ -162,6 +163,8 @@ class Transport:
             if not is_call or result.status == 200:
                 return result
             failure = protocol.error_of_response(result.status, result.body)
+            if is_deletion and number > 0 and failure.kind == "not_found":
+                return result  # an earlier attempt, whose answer was lost, has deleted it
             if not idempotent or delay is None or failure.kind not in protocol.REPEATABLE:
                 raise failure
             time.sleep(deadline.left(delay) or 0)
