@@ -2,7 +2,6 @@ package sshkey
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -30,7 +29,7 @@ func readKnown(files []string) (ssh.HostKeyCallback, error) {
 			return nil, copyErr
 		}
 		defer readable.Close()
-		path := fmt.Sprintf("/proc/self/fd/%d", readable.Fd())
+		path := pathOf(readable)
 		names[path], copies = file, append(copies, path)
 	}
 	checkCopies, err := knownhosts.New(copies...)
@@ -62,37 +61,48 @@ func readableCopy(file string) (*os.File, error) {
 	}
 	lines := bytes.Split(text, []byte("\n"))
 	for i, line := range lines {
-		if !isReadable(line) {
+		readable, err := isReadable(line)
+		if err != nil {
+			return nil, err
+		}
+		if !readable {
 			lines[i] = nil
 		}
 	}
+	return inMemory(bytes.Join(lines, []byte("\n")))
+}
+
+// isReadable reports whether knownhosts can read a line. It returns true for a line that must not
+// be skipped, and false for one without content.
+func isReadable(line []byte) (bool, error) {
+	words := bytes.Fields(line)
+	switch {
+	case len(words) == 0 || words[0][0] == '#':
+		return false, nil
+	case string(words[0]) == "@revoked" || string(words[0]) == "@cert-authority":
+		return true, nil
+	}
+	alone, err := inMemory(line)
+	if err != nil {
+		return false, err
+	}
+	defer alone.Close()
+	_, err = knownhosts.New(pathOf(alone))
+	return err == nil, nil
+}
+
+// inMemory returns a file with this text.
+func inMemory(text []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("known_hosts", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
-	readable := os.NewFile(uintptr(fd), file)
-	if _, err := readable.Write(bytes.Join(lines, []byte("\n"))); err != nil {
-		return nil, errors.Join(err, readable.Close())
+	file := os.NewFile(uintptr(fd), "known_hosts")
+	if _, err := file.Write(text); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return readable, nil
+	return file, nil
 }
 
-// isReadable reports whether knownhosts can read a line, which is empty, a comment, or hosts with
-// a type and a key. It returns true for a line that must not be skipped.
-func isReadable(line []byte) bool {
-	words := bytes.Fields(line)
-	switch {
-	case len(words) == 0 || words[0][0] == '#':
-		return true
-	case string(words[0]) == "@revoked" || string(words[0]) == "@cert-authority":
-		return true
-	case words[0][0] == '@' || len(words) < 3:
-		return false
-	}
-	blob, err := base64.StdEncoding.DecodeString(string(words[2]))
-	if err != nil {
-		return false
-	}
-	key, err := ssh.ParsePublicKey(blob)
-	return err == nil && key.Type() == string(words[1])
-}
+// pathOf returns a path under which knownhosts can open a file in memory.
+func pathOf(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd()) }

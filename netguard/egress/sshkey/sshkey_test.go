@@ -284,12 +284,19 @@ func TestAKeyIsKnownAsSoonAsTheUserAddsIt(t *testing.T) {
 func TestLinesThatCannotBeReadAreSkipped(t *testing.T) {
 	key, other := newKey(t, ssh.KeyAlgoED25519), newKey(t, ssh.KeyAlgoED25519)
 	public := knownhosts.Line([]string{"git.example.org"}, key.PublicKey())
+	withoutHost := strings.TrimPrefix(public, "git.example.org")
 	for name, line := range map[string]string{
-		"SSH-1":             "www.example.org 1024 35 1234567890",
-		"another kind":      "www.example.org ssh-unknown " + strings.SplitN(public, " ", 3)[2],
-		"an unknown marker": "@unknown " + public,
-		"no base64":         "www.example.org ssh-ed25519 !!!",
-		"one word":          "www.example.org",
+		"SSH-1":                     "www.example.org 1024 35 1234567890",
+		"another kind":              "www.example.org ssh-unknown " + strings.SplitN(public, " ", 3)[2],
+		"an unknown marker":         "@unknown " + public,
+		"no base64":                 "www.example.org ssh-ed25519 !!!",
+		"one word":                  "www.example.org",
+		"brackets without a port":   "[www.example.org]" + withoutHost,
+		"a negation without a name": "www.example.org,!" + withoutHost,
+		"a hash that is no base64":  "|1|x|y" + withoutHost,
+		"another kind of hash":      "|2|eA==|eA==" + withoutHost,
+		"a very long line":          "www.example.org" + withoutHost + strings.Repeat(" comment", 1<<14),
+		"another kind of space":     "\v",
 	} {
 		k := known(t, "# a comment", line, "", public)
 		if err := k.Check(egresstest.Destination(t, host), key.PublicKey()); err != nil {
