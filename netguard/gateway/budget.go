@@ -140,7 +140,7 @@ func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	if counts.Input == 0 {
 		counts.Input = c.sent / bytesOfToken
 	}
-	if c.embeds() {
+	if c.api().Embeds() {
 		return counts
 	}
 	if counts.Output == 0 || c.hungUp || c.brokeOff {

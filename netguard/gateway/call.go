@@ -53,18 +53,8 @@ func (c *call) api() schema.Endpoint {
 	return c.endpoint.body
 }
 
-// embeds reports whether the call asks for vectors, for which a model reads tokens and writes none.
-func (c *call) embeds() bool {
-	switch c.api() {
-	case schema.Embeddings, schema.EmbedContent, schema.BatchEmbedContents, schema.OllamaEmbed, schema.OllamaEmbeddings:
-		return true
-	default:
-		return false
-	}
-}
-
 // spends reports whether the call uses the session's budgets. A server can embed with any model.
-func (c *call) spends() bool { return c.event.Generates || c.embeds() }
+func (c *call) spends() bool { return c.event.Generates || c.api().Embeds() }
 
 type callKey struct{}
 

@@ -89,6 +89,7 @@ func TestEmbeddingsCountTowardTheLimits(t *testing.T) {
 	vectors := strings.Repeat("0.125,", 5000) + "0.5"
 	for path, c := range map[string]struct{ request, answer string }{
 		"/openai/v1/embeddings":                      {`{"model":"m","input":"x"}`, `{"data":[{"embedding":[` + vectors + `]}],"usage":{"prompt_tokens":40,"total_tokens":40}}`},
+		"/openai/v1/embeddings?total":                {`{"model":"m","input":"` + strings.Repeat("x", 140) + `"}`, `{"data":[],"usage":{"total_tokens":40}}`},
 		"/openai/v1/embeddings?":                     {`{"model":"m","input":"` + strings.Repeat("x", 140) + `"}`, `{"data":[{"embedding":[` + vectors + `]}]}`},
 		"/ollama/api/embed":                          {`{"model":"m","input":"x"}`, `{"embeddings":[[` + vectors + `]],"prompt_eval_count":40}`},
 		"/ollama/api/embeddings":                     {`{"model":"m","prompt":"x"}`, `{"embedding":[` + vectors + `],"prompt_eval_count":40}`},

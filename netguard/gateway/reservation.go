@@ -69,7 +69,7 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 
 // mostOutput returns how many tokens an answer can have at most.
 func (c *call) mostOutput() int64 {
-	if c.embeds() {
+	if c.api().Embeds() {
 		return 0
 	}
 	if c.output > 0 {

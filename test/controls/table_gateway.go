@@ -16,7 +16,7 @@ func bodies() []control {
 		{name: "a closed server tool is refused", file: folder + "tool.go", text: "	if w.policy.opens(s.kind) {", off: "	if true {", tests: rebuilt},
 		{name: "a server that runs each shell gets none", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case ok && environment != "local":`, tests: "TestAShellToolRunsWhereTheSettingsAllow"},
 		{name: "copied parts of a body count", file: "netguard/gateway/admit.go", text: `if result.Copied < result.Size {`, off: `if false {`, tests: "TestCopiedPartsOfABodyCountTowardItsMemory"},
-		{name: "embeddings use the budgets", file: "netguard/gateway/call.go", text: `c.event.Generates || c.embeds()`, off: `c.event.Generates`, tests: "TestEmbeddingsCountTowardTheLimits"},
+		{name: "embeddings use the budgets", file: "netguard/gateway/call.go", text: `c.event.Generates || c.api().Embeds()`, off: `c.event.Generates`, tests: "TestEmbeddingsCountTowardTheLimits"},
 		{name: "a chat is not stored", file: folder + "streaming.go", text: `if !w.policy.StoresChats {`, off: `if true {`, tests: "TestAChatIsNotStoredByAServerThatStoresByDefault"},
 		{name: "a shell in a container is closed", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case w.policy.HostsShells && ok && environment != "":`, tests: rebuilt},
 		{name: "a closed tool is left out", file: folder + "tool.go", text: "	if w.policy.opens(o.kind) {", off: "	if true {", tests: rebuilt},

@@ -46,6 +46,16 @@ const (
 	vertexCountMessages // CountMessages at Vertex AI
 )
 
+// Embeds reports whether a call asks for vectors, for which a model reads tokens and writes none.
+func (e Endpoint) Embeds() bool {
+	switch e {
+	case Embeddings, EmbedContent, BatchEmbedContents, OllamaEmbed, OllamaEmbeddings:
+		return true
+	default:
+		return false
+	}
+}
+
 // tables are the rules that table has made. A package variable for each rule would delay the
 // start of every command.
 var tables [vertexCountMessages + 1]struct {

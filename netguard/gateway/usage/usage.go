@@ -114,7 +114,11 @@ func (u *Usage) Counts() Counts {
 		Input:  fields[fieldInput] + fields[fieldToolInput],
 		Output: fields[fieldOutput] + fields[fieldThoughts],
 	}
-	c.Output = max(c.Output, fields[fieldTotal]-c.Input)
+	if u.answer.api.Embeds() { // some servers report only the total
+		c.Input = max(c.Input, fields[fieldTotal]-c.Output)
+	} else {
+		c.Output = max(c.Output, fields[fieldTotal]-c.Input)
+	}
 	if u.dialect == schema.Anthropic {
 		c.Input += fields[fieldCacheRead] + fields[fieldCacheWrite]
 	}

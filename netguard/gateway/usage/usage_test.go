@@ -102,10 +102,15 @@ func TestTokensAreCountedInEveryDialectWholeAndStreamed(t *testing.T) {
 			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":424,\"total_tokens\":1016}}\n\n",
 			Counts{Input: 20, Output: 996},
 		},
-		"only a total": {
+		"embeddings": {
 			schema.OpenAI, schema.Embeddings,
 			`{"usage":{"prompt_tokens":8,"total_tokens":8}}`,
 			Counts{Input: 8},
+		},
+		"embeddings with only a total": {
+			schema.OpenAI, schema.Embeddings,
+			`{"usage":{"total_tokens":10}}`,
+			Counts{Input: 10},
 		},
 		"DeepSeek": {
 			schema.OpenAI, schema.ChatCompletions,
