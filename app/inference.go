@@ -288,8 +288,8 @@ func (i inference) Serve(ctx context.Context, listener net.Listener, access supe
 				Cached: int(e.CachedTokens), Cost: e.Cost, Unpriced: e.Unpriced,
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
 				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
-				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: auditlog.Outcome(e.Outcome.String()), Generates: e.Generates,
-				RetryAfter: e.RetryAfter.Milliseconds(), Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
+				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: auditlog.Outcome(e.Outcome.String()),
+				Generates: e.Generates, Spends: e.Spends, RetryAfter: e.RetryAfter.Milliseconds(), Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
 			})
 		},
 	})

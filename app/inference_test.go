@@ -1,7 +1,12 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -9,8 +14,11 @@ import (
 
 	"aibox/agents"
 	"aibox/internal/fault"
+	"aibox/internal/secret"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/gateway/schema"
+	"aibox/session/auditlog"
+	"aibox/session/supervisor"
 )
 
 func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
@@ -105,6 +113,52 @@ func TestTheDialectsOfAServerAreThoseThatTheGatewayAllows(t *testing.T) {
 	for _, agent := range agents.Builtin().All() {
 		if _, err := agent.Info().CommonDialect(all); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Requests that use a budget are logged one by one, apart from those that do not.
+func TestRequestsForAnswersAndVectorsAreReportedAsSpending(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	defer server.Close()
+	u, err := modelserver.Parse(server.URL+"/v1", func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan auditlog.ModelCall, 1)
+	access := supervisor.ModelAccess{
+		Placeholder: secret.New("placeholder"), Models: func() []string { return []string{"m"} },
+		Calls: supervisor.Calls{Began: func() {}, Received: func() {}, Ended: func(c auditlog.ModelCall) { ended <- c }},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- inference{upstream: u}.Serve(ctx, listener, access) }()
+	defer func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	for request, want := range map[string][2]bool{ // Generates and Spends
+		"POST /openai/v1/chat/completions": {true, true}, "POST /openai/v1/embeddings": {false, true}, "GET /openai/v1/models": {false, false},
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(ctx, method, "http://"+listener.Addr().String()+path, strings.NewReader(`{"model":"m"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer placeholder")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if call := <-ended; call.Generates != want[0] || call.Spends != want[1] {
+			t.Errorf("%s: %+v", request, call)
 		}
 	}
 }

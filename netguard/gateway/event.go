@@ -34,6 +34,9 @@ type Event struct {
 	// Generates reports whether the request asks the model for an answer; OnRequest was
 	// called for it. Other requests ask about models or are invalid.
 	Generates bool `json:"-"`
+	// Spends reports whether the request uses the session's budgets: it asks for an answer or
+	// for vectors.
+	Spends bool `json:"-"`
 	// LeftOut names the fields, tool kinds and beta headers of the request that did not
 	// go upstream because no list names them, each once per session and at most 32 in
 	// one event. They come from the agent: bounded, and to be escaped before printing.

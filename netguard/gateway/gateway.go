@@ -160,6 +160,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call.usage = usage.New(dialect, call.api())
 	call.event.Generates = generates(r.Method, path)
+	call.event.Spends = call.spends()
 	call.begin = sync.OnceFunc(func() {
 		if call.event.Generates && g.onRequest != nil {
 			g.onRequest()

@@ -101,7 +101,7 @@ func TestEmbeddingsCountTowardTheLimits(t *testing.T) {
 			b.events = nil
 			answer := b.send(t, "POST", path, c.request)
 			body := text(t, answer)
-			if event := b.last(t); answer.StatusCode != status || (event.Limit == TokenLimit) != (status == 403) || event.Generates {
+			if event := b.last(t); answer.StatusCode != status || (event.Limit == TokenLimit) != (status == 403) || event.Generates || !event.Spends {
 				t.Errorf("%s, request %d: %d %.200s %+v", path, i, answer.StatusCode, body, event)
 			}
 		}

@@ -41,6 +41,9 @@ type ModelCall struct {
 	Limit string `json:"limit,omitempty"`
 	// Generates reports whether the request asks for an answer, not for a list of models.
 	Generates bool `json:"-"`
+	// Spends reports whether the request uses the session's budgets: it asks for an answer or
+	// for vectors.
+	Spends bool `json:"-"`
 }
 
 // Passed reports whether the gateway let the request through, successful or not.

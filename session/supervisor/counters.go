@@ -14,7 +14,7 @@ const (
 	maxRefusalKinds = 1000 // number of distinct refusals of each kind of access that are counted separately
 	maxRefusals     = 50   // number of refusals in a result
 	maxModels       = 50   // number of models whose tokens are counted separately
-	maxAnswers      = 5000 // number of requests sent to the model for an answer that are logged separately
+	maxAnswers      = 5000 // number of requests sent to the model for an answer or vectors that are logged separately
 	maxOtherCalls   = 1000 // number of other model requests that are logged separately, such as refused ones
 	maxNotices      = 5    // number of distinct failures of the model that are reported at once
 	maxEgress       = 5000 // number of allowed requests to the egress proxy that are logged separately
@@ -33,7 +33,7 @@ type counters struct {
 	byModel  map[string]session.Tokens
 	sent     int64 // bytes sent to the model
 	calls    int
-	answers  int // the calls that were sent to the model for an answer
+	answers  int // the calls that were sent to the model for an answer or vectors
 	egress   session.Egress
 	// egressLogged is the number of allowed requests since the start, of which the first
 	// maxEgress are logged separately.
@@ -124,7 +124,7 @@ func (t *counters) addCall(c auditlog.ModelCall) (log, report bool) {
 		}
 	}
 	t.sent += c.Sent
-	if c.Generates && c.Passed() && c.Sent > 0 {
+	if c.Spends && c.Passed() && c.Sent > 0 {
 		t.answers++
 		log = t.answers <= maxAnswers
 	} else {

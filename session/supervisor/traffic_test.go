@@ -180,8 +180,8 @@ func TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog(t *testing.T) {
 	sessions, s := watched(t)
 	cheap := []auditlog.ModelCall{
 		{Method: "GET", Path: "/v1/models", Status: 200},
-		{Method: "POST", Path: "/v1/responses", Status: 401, Generates: true, Error: "no key", Outcome: auditlog.Refused},
-		{Method: "POST", Path: "/v1/responses", Status: 499, Generates: true, Error: "the agent gave up", Outcome: auditlog.GivenUp},
+		{Method: "POST", Path: "/v1/responses", Status: 401, Generates: true, Spends: true, Error: "no key", Outcome: auditlog.Refused},
+		{Method: "POST", Path: "/v1/responses", Status: 499, Generates: true, Spends: true, Error: "the agent gave up", Outcome: auditlog.GivenUp},
 	}
 	for i := range maxOtherCalls + 100 {
 		s.modelCalled(cheap[i%len(cheap)])
@@ -189,8 +189,12 @@ func TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog(t *testing.T) {
 	s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/nothing", Status: 404, Error: "not listed", Outcome: auditlog.Refused})
 	s.modelCalled(auditlog.ModelCall{Method: "GET", Path: "/v1/models", Status: 200, LeftOut: []string{"x"}})
 	const answers = 20
-	for range answers {
-		s.modelCalled(auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "m", Status: 200, Generates: true, Sent: 10, Input: 3, Output: 2})
+	for i := range answers {
+		call := auditlog.ModelCall{Method: "POST", Path: "/v1/responses", Model: "m", Status: 200, Generates: true, Spends: true, Sent: 10, Input: 3, Output: 2}
+		if i%2 == 0 {
+			call.Path, call.Generates, call.Output = "/v1/embeddings", false, 0
+		}
+		s.modelCalled(call)
 	}
 	listed := map[string]int{}
 	err := sessions.Events(s.id, func(e audit.Event) error {
@@ -205,7 +209,7 @@ func TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog(t *testing.T) {
 	if err != nil || listed["answers"] != answers || listed["POST /v1/nothing"] != 1 {
 		t.Errorf("the log has %v: %v", listed, err)
 	}
-	if all := listed["GET /v1/models"] + listed["POST /v1/responses"]; all != maxOtherCalls+1+answers {
+	if all := listed["GET /v1/models"] + listed["POST /v1/responses"] + listed["POST /v1/embeddings"]; all != maxOtherCalls+1+answers {
 		t.Errorf("the log has %d of these: %v", all, listed)
 	}
 	totals := s.counters.totals()

@@ -132,7 +132,7 @@ func connections() []control {
 		{name: "a query has the size of one", file: dns, text: `if !isShort(packet) || query`, off: `if query`, tests: "TestAQuestionOfThousandsOfRecordsIsNotParsed"},
 		{name: "one question a query", file: dns, text: ` || len(query.Question) != 1 {`, off: ` || len(query.Question) < 1 {`, tests: "TestOnlyOneQuestionOfAClientIsAnswered"},
 		{name: "no answer to an answer", file: dns, text: "	if query.Response {", off: "	if false {", tests: "TestOnlyOneQuestionOfAClientIsAnswered FuzzAnswer"},
-		{name: "requests to the model that cost nothing have their own limit in the log", file: "session/supervisor/counters.go", text: `c.Generates && c.Passed() && c.Sent > 0`, off: `false`, tests: "TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog"},
+		{name: "requests to the model that cost nothing have their own limit in the log", file: "session/supervisor/counters.go", text: `c.Spends && c.Passed() && c.Sent > 0`, off: `false`, tests: "TestRequestsThatCostNothingKeepNoAnswerOutOfTheLog"},
 		{name: "the log of refusals is bounded", file: "session/supervisor/counters.go", text: `known == nil && t.kinds[r.What] >= maxRefusalKinds`, off: `false`, tests: "TestRefusalsBeyondTheLimitOfKindsAreCountedTogether TestEveryRefusedNameCounts"},
 		{name: "each kind of access has its own limit in the log", file: "session/supervisor/counters.go", text: `t.kinds[r.What] >= maxRefusalKinds`, off: `len(t.refused) >= maxRefusalKinds`, tests: "TestAFloodOfOneKindKeepsNoOtherRefusalOutOfTheLog"},
 		{name: "streams to the name server are bounded", file: dns, text: `netutil.LimitListener(tcp, connections)`, off: `netutil.LimitListener(tcp, 1<<20)`, tests: "TestStreamsToTheNameServerAreBounded"},
