@@ -273,12 +273,23 @@ func TestNoTrickGetsPastTheProxy(t *testing.T) {
 	// A second session, which the first must not reach, and ports of the host itself.
 	neighbor := m.detached("shell", "--network", "local", "--inference", m.script("[[step]]\nsay = \"hello\"\n"), "--repo", m.repo("other", nil), "--", "sh", "-c",
 		`hostname -I; exec python3 -m http.server --bind 0.0.0.0 8000`)
-	defer m.aibox(0, "rm", "-f", neighbor)
-	defer m.aibox(0, "stop", neighbor)
 	watcher := m.start("logs", "-f", neighbor)
 	watcher.stdout.await(t, "\n")
 	sandbox, _, _ := strings.Cut(strings.TrimSpace(watcher.stdout.String()), " ")
 	bridge := m.record(neighbor).State.Network.Gateway.String()
+	// The attacked server must answer from before the first attack until after the last one, or a
+	// refused connection proves nothing.
+	answers := func() bool {
+		return m.exec(aibox, "exec", neighbor, "--", "curl", "-sf", "-o", "/dev/null", "http://"+sandbox+":8000").code == 0
+	}
+	t.Cleanup(func() { // after the parallel subtests, unlike a deferred call
+		if !answers() {
+			t.Error("the neighbor's server has ended")
+		}
+		m.aibox(0, "stop", neighbor)
+		m.aibox(0, "rm", "-f", neighbor)
+	})
+	eventually(t, hung, "the neighbor's server answers", answers)
 
 	for _, policy := range []string{"allowlist", "public", "local", "none"} {
 		t.Run(policy, func(t *testing.T) {
