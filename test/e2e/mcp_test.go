@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -370,21 +369,33 @@ func TestACancelledMCPCallLeavesNothing(t *testing.T) {
 	m := newMachine(t)
 	c := m.mcp()
 	id := c.done("create_sandbox", map[string]any{}).Sandbox
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(2*time.Second, cancel)
-	_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "run_command", Arguments: map[string]any{"sandbox": id, "command": "echo $$ > /tmp/pid; exec sleep 5555", "seconds": 500}})
-	if err == nil {
-		t.Fatal("the canceled call succeeds")
+	canceled := func(name string, in map[string]any, begun func()) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: in})
+			ended <- err
+		}()
+		begun()
+		cancel()
+		if err := <-ended; err == nil {
+			t.Fatalf("the canceled call of %s succeeds", name)
+		}
 	}
-	if ran := c.done("run_command", map[string]any{"sandbox": id, "command": "for i in $(seq 100); do kill -0 $(cat /tmp/pid) 2>/dev/null || exit 0; sleep 0.1; done; exit 1"}); ran.Status != "completed" {
+	canceled("run_command", map[string]any{"sandbox": id, "command": "echo $$ > /tmp/pid; exec sleep 5555", "seconds": 500}, func() {
+		c.done("run_command", map[string]any{"sandbox": id, "command": "until test -s /tmp/pid; do sleep 0.1; done", "seconds": 120})
+	})
+	if ran := c.done("run_command", map[string]any{"sandbox": id, "command": "test -s /tmp/pid || exit 2; for i in $(seq 100); do kill -0 $(cat /tmp/pid) 2>/dev/null || exit 0; sleep 0.1; done; exit 1"}); ran.Status != "completed" {
 		t.Errorf("the process of the canceled call runs: %+v", ran)
 	}
-	ctx, cancel = context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "create_sandbox", Arguments: map[string]any{"name": "canceled"}})
+	canceled("create_sandbox", map[string]any{"name": "canceled"}, func() {
+		eventually(t, hung, "the second sandbox is being created", func() bool { return len(m.alive()) == 2 })
+	})
 	c.done("destroy_sandbox", map[string]any{"sandbox": id})
 	// The client does not wait for the end of what it cancels.
 	eventually(t, hung, "the canceled sandbox is gone", func() bool {
-		return !strings.Contains(c.done("list_sandboxes", map[string]any{}).facts, "canceled")
+		return len(m.alive()) == 0 && !strings.Contains(c.done("list_sandboxes", map[string]any{}).facts, "canceled")
 	})
 }
