@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
+	"time"
 
 	"aibox/test/terminal"
 )
@@ -130,7 +131,8 @@ func TestTheNextStartWorksAfterAKill(t *testing.T) {
 func TestManyChangesOfTheSizeLeaveTheScreenIntact(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", "seq 300 > work.txt; seq 50")
+	// Two hours ago, since the screen changes each second while it shows the age in seconds.
+	m.aged(m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--json", "--", "sh", "-c", "seq 300 > work.txt; seq 50")).ID, 2*time.Hour)
 	random := rand.New(rand.NewPCG(5, 6))
 	for name, open := range map[string]func(p *user){
 		"sessions": func(p *user) { p.sees(`(?s)▲ to review.*work\.txt`) },
