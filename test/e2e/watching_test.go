@@ -45,33 +45,50 @@ func TestASessionAsksForMoreTimeBeforeItsLimitAndGetsIt(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	repo := m.repo("shop", nil)
-	s := m.onTerminal()
-	long := `sleep 102; echo survived`
-	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
-	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
-	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "100s", "--", "sh", "-c", long)
+	long := func() string {
+		return m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "20s", "--", "sh", "-c", `sleep 22; echo survived`)
+	}
+	given := long()
 	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" can run until ") {
 		t.Errorf("extend prints:\n%s", o)
 	}
-	for _, id := range []string{asks, denied} {
-		key := map[string]string{asks: "y", denied: "n"}[id]
-		s.awaitShown(id + ` asks`)
-		s.insists(key, s.gone(id+" asks"))
-	}
-	for id, code := range map[string]int{asks: 0, given: 0, denied: 5} {
+	denied := long()
+	for id, code := range map[string]int{given: 0, denied: 5} {
 		o := m.aibox(code, "attach", id)
 		if strings.Contains(o.stdout, "survived") != (code == 0) {
 			t.Errorf("%s printed:\n%s", id, o)
 		}
 	}
-	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 1m") {
+	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 20s") {
 		t.Errorf("no follower is notified:\n%s", o)
 	}
-	if o := m.aibox(2, "extend", asks, "1m"); !strings.Contains(o.stderr, "has ended") {
+	if o := m.aibox(2, "extend", given, "1m"); !strings.Contains(o.stderr, "has ended") {
 		t.Errorf("extend prints:\n%s", o)
 	}
-	m.aibox(2, "extend", asks, "soon")
-	m.aibox(2, "extend", asks)
+	m.aibox(2, "extend", given, "soon")
+	m.aibox(2, "extend", given)
+}
+
+// The limit is one of the disk, so that no clock decides when the questions end.
+func TestTheScreenAnswersWhetherALimitIsRaised(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", nil)
+	s := m.onTerminal()
+	for key, code := range map[string]int{"y": 0, "n": 5} {
+		id := m.detached("shell", "--network", "none", "--repo", repo, "--disk", "20", "--", "sh", "-c",
+			"head -c 18000000 /dev/zero > x; until test -e go; do sleep 0.1; done; head -c 15000000 /dev/zero > y; until test -e done; do sleep 0.1; done; echo survived")
+		s.awaitShown(id + ` asks`)
+		s.insists(key, s.gone(id+" asks"))
+		workspace := m.record(id).State.Workspace.Path
+		m.write(filepath.Join(workspace, "go"), "")
+		if code == 0 {
+			m.write(filepath.Join(workspace, "done"), "")
+		}
+		if o := m.aibox(code, "attach", id); strings.Contains(o.stdout, "survived") != (code == 0) {
+			t.Errorf("after %s, %s printed:\n%s", key, id, o)
+		}
+	}
 	s.typed("q")
 	s.ends(0)
 }
