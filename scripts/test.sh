@@ -48,11 +48,12 @@ in_memory() {
 if in_memory; then export AIBOX_TEST_MEMORY=$memory; fi
 trap 'rm -f "$memory/run.$$"' EXIT # the folder stays: another run can use it
 
-make --no-print-directory build
+# Without -trimpath, as in go test, so that the program, the checks and the tests share what is
+# compiled.
+make --no-print-directory build TRIM=
 lint=0
 if (($# == 0)); then
-	# As in the program, so that the checks, the tests and the program that they use share what is
-	# compiled.
+	# As in the program, for the same reason.
 	export CGO_ENABLED=0
 	make --no-print-directory lint || lint=$?
 	(cd test/gitleaks && GOWORK=off go test ./...) || lint=$?

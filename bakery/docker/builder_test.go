@@ -56,7 +56,7 @@ var probe = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "probe")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/probe")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "./testdata/probe")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, errors.New(string(out))

@@ -89,7 +89,7 @@ func buildProber(t testing.TB) (program string) {
 	t.Helper()
 	dir := t.TempDir()
 	program = filepath.Join(dir, "prober")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./testdata/prober")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./testdata/prober")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the prober: %v\n%s", err, out)
