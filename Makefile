@@ -71,7 +71,7 @@ api: ## generate code and the OpenAPI document from the schema in api/aibox/v1, 
 locks: ## update dockerfiles/locks after a version in a Dockerfile has changed
 	@go test ./test/locks -run WholeAndCurrent -count=1 -update
 
-lint: ## run go vet, golangci-lint (with formatting) and shellcheck
+lint: ## run golangci-lint (with go vet and formatting) and shellcheck
 	@scripts/lint.sh
 
 fmt: ## format the Go files
