@@ -10,6 +10,7 @@ import (
 
 // The examples of the clients run as they are documented, against the real server.
 func TestTheExamplesOfTheClientsRun(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	node, _ := m.node(strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
 	s := m.serve("local")

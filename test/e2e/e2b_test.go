@@ -63,6 +63,7 @@ func (m *machine) install(name, image string) (in func(args ...string) *exec.Cmd
 
 // The table of docs/e2b.md is what the package itself reports.
 func TestTheUnchangedPackageE2BWorks(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	in := m.install("e2b", strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
 	s := m.serve("acme")

@@ -352,6 +352,7 @@ const notListed = "no entry of the allow list names this host"
 
 // The official client for Node finds nothing wrong with the answers, over both transports.
 func TestTheOfficialMCPClientForNodeUsesSandboxes(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	in := m.install("mcp", strings.TrimSpace(m.aibox(0, "bake", "code").stdout))
 	s := m.serve("acme")

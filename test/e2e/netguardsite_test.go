@@ -33,6 +33,7 @@ func systemDocker(t *testing.T) string {
 // This namespace replaces the host's: root of a user namespace is root there, and nothing outside
 // changes.
 func TestTheSystemsDockerIsGuardedInTheHostsNamespace(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	script := `export XTABLES_LOCKFILE="$HOME/lock" PATH="$PATH:/usr/sbin:/sbin"
 tables() { { iptables-save; ip6tables-save; iptables-legacy-save -t filter; ip rule; ip -6 rule; ip addr show lo; cat /proc/sys/net/ipv4/icmp_ratelimit; } | grep -v "^#"; }

@@ -301,6 +301,7 @@ func TestAPolicyChangeOfASessionReachesItsSandboxes(t *testing.T) {
 
 // A real agent calls the tools by its own client of the protocol.
 func TestARealAgentUsesSandboxesOfItsOwn(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"codex", "claude", "opencode", "gemini", "qwen", "copilot"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()

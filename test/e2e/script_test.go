@@ -26,6 +26,7 @@ import (
 //
 // Where its output goes through a pipe, aibox is found in the PATH, too.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
