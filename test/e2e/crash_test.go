@@ -51,7 +51,7 @@ func TestKillingTheSupervisorEndsTheSandboxAndTheNextCommandRepairs(t *testing.T
 	watcher.stdout.await(t, "ready")
 	r := m.record(id)
 	kill(t, r.State.Supervisor)
-	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	if code := watcher.wait(); code != 1 || !strings.Contains(watcher.stderr.String(), "supervisor died") {
 		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())

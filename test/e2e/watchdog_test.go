@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // stopper is an agent that stops PID 1 of its sandbox, which could end the sandbox when the
@@ -38,7 +37,7 @@ func TestTheSandboxEndsWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	m := newMachine(t)
 	r := m.initStopped("--", "sh", "-c", stopper)
 	kill(t, r.State.Supervisor)
-	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	// Without any command, the remains end by themselves, too.
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
@@ -62,7 +61,7 @@ func TestPID1EndsTheSandboxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testin
 		t.Fatal(err)
 	}
 	kill(t, r.State.Supervisor)
-	took := eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	kill(t, r.State.Watchdog)
 	m.aibox(0, "rm", "--force", id)
@@ -95,7 +94,8 @@ func TestTheWatchdogSurvivesSignalsToItsSupervisorsGroup(t *testing.T) {
 	if err := syscall.Kill(-r.State.Supervisor.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
 	m.aibox(0, "rm", "--force", r.ID)
 }
 
