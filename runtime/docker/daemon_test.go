@@ -48,7 +48,7 @@ func newDaemon(t *testing.T) *daemon {
 	}
 	defer log.Close()
 	d := &daemon{t: t, dir: dir, kit: exec.Command(runtimetest.RootlessScript(t), "--config-file", config, "--data-root", filepath.Join(dir, "data"))}
-	d.kit.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "DOCKER_HOST=")
+	d.kit.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "TMPDIR="+dir, "DOCKER_HOST=")
 	d.kit.Stdout, d.kit.Stderr = log, log
 	d.kit.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := d.kit.Start(); err != nil {
@@ -79,10 +79,10 @@ func (d *daemon) open() *Backend {
 }
 
 // end kills every process with the test's folder in its command line or environment, and
-// removes the folder.
+// removes the folder once nothing writes there.
 func (d *daemon) end() {
-	for range 50 {
-		left := false
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var left []int
 		entries, _ := os.ReadDir("/proc")
 		for _, e := range entries {
 			pid, err := strconv.Atoi(e.Name())
@@ -92,17 +92,20 @@ func (d *daemon) end() {
 			line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 			env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
 			if bytes.Contains(line, []byte(d.dir)) || bytes.Contains(env, []byte(d.dir)) {
-				left = true
+				left = append(left, pid)
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
-		if !left {
+		if len(left) == 0 {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
+		if time.Now().After(deadline) {
+			d.t.Errorf("processes of the test's own daemon do not end: %v", left)
+			break
+		}
 	}
 	_ = d.kit.Wait()
-	_ = os.RemoveAll(d.dir)
+	runtimetest.RemoveRootless(d.t, d.dir)
 }
 
 func (d *daemon) prepare() programs {

@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"context"
 	"os/exec"
 	"testing"
 )
@@ -16,4 +17,16 @@ func RootlessScript(t testing.TB) string {
 	}
 	t.Fatal("dockerd-rootless.sh is missing: make setup")
 	return ""
+}
+
+// RemoveRootless deletes a folder with files of a test's own daemon, which belong to subordinate ids.
+func RemoveRootless(t testing.TB, dir string) {
+	t.Helper()
+	kit := "rootlesskit"
+	if _, err := exec.LookPath(kit); err != nil {
+		kit = "docker-rootlesskit"
+	}
+	if out, err := exec.CommandContext(context.Background(), kit, "rm", "-rf", dir).CombinedOutput(); err != nil {
+		t.Errorf("removing the data of the test's own daemon: %v\n%s", err, out)
+	}
 }

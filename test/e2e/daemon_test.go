@@ -74,7 +74,8 @@ func (d *daemon) starts() (answers bool) {
 	d.cmd = d.m.cmd(runtimetest.RootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
 	d.log, d.exited = newWatched(), make(chan struct{})
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
-	d.cmd.Env = append(d.cmd.Env, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	// RootlessKit, which is killed, leaves a folder among the temporary files.
+	d.cmd.Env = append(d.cmd.Env, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "TMPDIR="+d.dir)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := d.cmd.Start(); err != nil {
 		d.m.t.Fatal(err)
@@ -159,18 +160,7 @@ func (d *daemon) remove() {
 		_ = d.cmd.Process.Kill()
 	}
 	d.sweep()
-	d.removeAll(d.dir)
-}
-
-// removeAll deletes a folder with files that belong to subordinate ids.
-func (d *daemon) removeAll(dir string) {
-	kit := "rootlesskit"
-	if _, err := exec.LookPath(kit); err != nil {
-		kit = "docker-rootlesskit"
-	}
-	if o := d.m.exec(kit, "rm", "-rf", dir); o.code != 0 {
-		d.m.t.Errorf("removing the daemon's data: %s", o)
-	}
+	runtimetest.RemoveRootless(d.m.t, d.dir)
 }
 
 // mentioning are the pids whose command line contains text.

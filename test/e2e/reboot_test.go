@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aibox/runtime"
+	"aibox/runtime/runtimetest"
 )
 
 // A power cut ends everything at once. Afterwards the runtime folder is empty, the networks'
@@ -32,7 +33,7 @@ func TestTheRepairAfterARebootEndsNoOtherProcess(t *testing.T) {
 		kill(t, p)
 	}
 	<-d.exited
-	d.removeAll(filepath.Join(d.dir, "run"))
+	runtimetest.RemoveRootless(t, filepath.Join(d.dir, "run"))
 	m.write(filepath.Join(d.dir, "run/.keep"), "")
 
 	bystander := m.bystander()
