@@ -18,6 +18,7 @@ import (
 var (
 	setOnce sync.Once
 	set     *review.ChangeSet
+	setRoot string // the folder of its repository; TestMain removes it
 )
 
 // workedOn is a change set of a real repository. Its folder outlives the test that made it.
@@ -33,6 +34,7 @@ func makeChangeSet(t testing.TB) *review.ChangeSet {
 	if err != nil {
 		t.Fatal(err)
 	}
+	setRoot = root
 	repo := filepath.Join(root, "shop")
 	write := func(dir, name, text string) {
 		path := filepath.Join(dir, name)

@@ -30,7 +30,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(faultyUI) != "" {
 		os.Exit(runFaulty())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if setRoot != "" {
+		_ = os.RemoveAll(setRoot)
+	}
+	os.Exit(code)
 }
 
 // latency is the delay of the terminal's answers to queries in these tests: they arrive after the
