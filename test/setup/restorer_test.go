@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const restorer = "usr/local/lib/aibox/runsc-restore"
@@ -147,7 +148,13 @@ esac
 			}
 			continue
 		}
-		if err := created.Wait(); err == nil || created.ProcessState.ExitCode() != -1 {
+		hung := time.AfterFunc(time.Minute, func() {
+			t.Errorf("%s: the process does not end", name)
+			_ = created.Process.Kill()
+		})
+		err := created.Wait()
+		hung.Stop()
+		if err == nil || created.ProcessState.ExitCode() != -1 {
 			t.Errorf("%s: the process ended with %v", name, err)
 		}
 	}
