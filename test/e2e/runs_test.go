@@ -163,6 +163,22 @@ func (m *machine) locks() (firewall, twice []string) {
 
 // left returns everything that the runs should have removed, by kind.
 func (s *soak) left(firewall []string) map[string][]string {
+	left := s.leftButRules()
+	now, twice := s.m.locks()
+	left["rules"] = twice
+	for _, rule := range now {
+		if len(firewall) > 0 && !slices.Contains(firewall, rule) {
+			left["rules"] = append(left["rules"], rule)
+		}
+	}
+	if len(left["rules"]) == 0 {
+		delete(left, "rules")
+	}
+	return left
+}
+
+// leftButRules is left without the guard's rules, which need a command.
+func (s *soak) leftButRules() map[string][]string {
 	m := s.m
 	left := map[string][]string{"containers": m.leftContainers()}
 	for _, pid := range m.leftWatchdogs() {
@@ -174,13 +190,6 @@ func (s *soak) left(firewall []string) map[string][]string {
 		}
 	}
 	left["networks"] = m.leases()
-	now, twice := m.locks()
-	left["rules"] = twice
-	for _, rule := range now {
-		if len(firewall) > 0 && !slices.Contains(firewall, rule) {
-			left["rules"] = append(left["rules"], rule)
-		}
-	}
 	sockets, _ := os.ReadFile("/proc/net/unix")
 	for line := range strings.Lines(string(sockets)) {
 		if strings.Contains(line, m.home+"/") {
