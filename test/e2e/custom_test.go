@@ -180,6 +180,7 @@ func TestACheckReportsWhatIsWrongWithAnAgent(t *testing.T) {
 			`interactive = ["sh", "-c", 'printf "Trust this folder? "; read answer', "sh", "{prompt}", "{openai}", "{options}"]` + "\n", "terminal failed", "Trust this folder?", []string{"--timeout", "15s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newMachine(t)
 			m.customAgent(name, replaced(t, example(t), test.old, test.by))
 			c, steps, o := m.check(1, append(test.args, name)...)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -177,17 +178,23 @@ func mentioning(text string) []int {
 	return pids
 }
 
+// workerProgram builds the worker once.
+var workerProgram = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(filepath.Dir(aibox), "worker")
+	return program, goBuild("-o", program, "./testdata/worker")
+})
+
 // image imports an image that holds the worker alone.
 func (d *daemon) image() string {
 	d.m.t.Helper()
-	program := filepath.Join(d.dir, "worker")
-	if err := goBuild("-o", program, "./testdata/worker"); err != nil {
+	program, err := workerProgram()
+	if err != nil {
 		d.m.t.Fatal(err)
 	}
 	content := d.m.read(program)
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	err := w.WriteHeader(&tar.Header{Name: "worker", Mode: 0o755, Size: int64(len(content))})
+	err = w.WriteHeader(&tar.Header{Name: "worker", Mode: 0o755, Size: int64(len(content))})
 	if err == nil {
 		_, err = w.Write([]byte(content))
 	}

@@ -134,10 +134,12 @@ func (m *machine) containers() []string {
 func (m *machine) leftContainers() []string {
 	deadline := time.Now().Add(hung)
 	for {
+		asked := time.Now()
 		left := m.containers()
-		if len(left) == 0 || time.Now().After(deadline) {
+		if len(left) == 0 || asked.After(deadline) {
 			return left
 		}
+		pause(asked)
 	}
 }
 

@@ -523,8 +523,8 @@ func (c *tally) String() string {
 // result names the cause.
 func TestRandomFaultsLoseNothingAndLeaveNothing(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "worker")
-	if err := goBuild("-o", program, "./testdata/worker"); err != nil {
+	program, err := workerProgram()
+	if err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(program)

@@ -70,8 +70,7 @@ func (w *watched) await(t testing.TB, text string) {
 const hung = 30 * time.Second
 
 // eventually asks until a condition of another process holds; it fails the test after the time
-// given. It takes at most a fifth of a processor, since a question can be a command, and tests that
-// wait must not slow down the others.
+// given.
 func eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -83,6 +82,12 @@ func eventually(t testing.TB, within time.Duration, what string, holds func() bo
 		if time.Since(begin) > within {
 			t.Fatalf("within %v it does not come true that %s", within, what)
 		}
-		<-time.After(min(max(4*time.Since(asked), 5*time.Millisecond), time.Second))
+		pause(asked)
 	}
+}
+
+// pause waits before a question is repeated that was asked then. The questions take at most a fifth
+// of a processor, since one can be a command, and tests that wait must not slow down the others.
+func pause(asked time.Time) {
+	<-time.After(min(max(4*time.Since(asked), 5*time.Millisecond), time.Second))
 }
