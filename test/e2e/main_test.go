@@ -51,7 +51,7 @@ func run(m *testing.M) int {
 	if err := command(os.Stderr, aibox, append([]string{"bake", "base"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
-	if err := oneMoreAtOnce(); err != nil {
+	if err := twoMoreAtOnce(); err != nil {
 		return fail("choosing how many tests are at work at once", err)
 	}
 	if err := buildElsewhere(dir); err != nil {
@@ -78,16 +78,16 @@ func run(m *testing.M) int {
 	return code
 }
 
-// oneMoreAtOnce runs one more test in parallel than there are processors, unless -parallel
+// twoMoreAtOnce runs two more tests in parallel than there are processors, unless -parallel
 // is given: these tests spend much of their time waiting for limits and for agents that
 // retry.
-func oneMoreAtOnce() error {
+func twoMoreAtOnce() error {
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if chosen {
 		return nil
 	}
-	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+2))
 }
 
 // images lists the references of the images that aibox has baked.
