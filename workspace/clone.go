@@ -148,11 +148,11 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := dropLocks(dir, staleLock); err != nil {
 		return err
 	}
-	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*")
+	out, err := clone.Output(ctx, "ls-remote", "--quiet", "--symref", "origin", "HEAD", "refs/heads/*", "refs/tags/*")
 	if err != nil {
 		return err
 	}
-	if err := makeWay(ctx, clone, serverBranches(string(out))); err != nil {
+	if err := makeWay(ctx, clone, string(out)); err != nil {
 		return err
 	}
 	restore, err := keepWork(ctx, clone, dir, branchCommits(string(out)))
@@ -179,31 +179,33 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 const replacedRefs = "refs/aibox/replaced/"
 
 // makeWay moves branches of a clone that are in the way of the server's, as a folder of branches is
-// in that of a branch with its name, to refs that keep their commits.
-func makeWay(ctx context.Context, clone *git.Repo, server []string) error {
-	out, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/")
+// in that of a branch with its name, to refs that keep their commits. It deletes tags that are in the way of
+// the server's. server is what ls-remote printed.
+func makeWay(ctx context.Context, clone *git.Repo, server string) error {
+	out, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/")
 	if err != nil {
 		return err
 	}
-	taken := map[string]bool{}  // the server's branches
+	taken := map[string]bool{}  // the server's refs
 	folder := map[string]bool{} // the folders that they are in
-	for _, name := range server {
-		taken[name] = true
-		for _, dir := range slashpath.Parents(name) {
+	for line := range strings.Lines(server) {
+		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		taken[ref] = true
+		for _, dir := range slashpath.Parents(ref) {
 			folder[dir] = true
 		}
 	}
-	inWay := func(name string) bool {
-		return folder[name] || slices.ContainsFunc(slashpath.Parents(name), func(dir string) bool { return taken[dir] })
+	inWay := func(ref string) bool {
+		return folder[ref] || slices.ContainsFunc(slashpath.Parents(ref), func(dir string) bool { return taken[dir] })
 	}
 	var edits strings.Builder
 	kept := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !inWay(strings.TrimPrefix(ref, "refs/heads/")) {
+		if !inWay(ref) {
 			continue
 		}
-		if fmt.Fprintf(&edits, "delete %s %s\n", ref, id); !kept[id] {
+		if fmt.Fprintf(&edits, "delete %s %s\n", ref, id); strings.HasPrefix(ref, "refs/heads/") && !kept[id] {
 			fmt.Fprintf(&edits, "update %s%s %s\n", replacedRefs, id, id)
 			kept[id] = true
 		}

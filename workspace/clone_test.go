@@ -44,6 +44,15 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			gitIn(t, repo, "branch", "-D", "flat")
 			gitIn(t, repo, "branch", "flat/one")
 		},
+		"a tag in the place of a folder of tags": func(repo, _ string) {
+			gitIn(t, repo, "tag", "-d", "rc/one")
+			gitIn(t, repo, "tag", "rc", "outside")
+		},
+		"a folder of tags in the place of a tag": func(repo, _ string) {
+			gitIn(t, repo, "tag", "-d", "nightly")
+			gitIn(t, repo, "tag", "nightly/one")
+			gitIn(t, repo, "tag", "nightly/two", "outside")
+		},
 		"locks of a git that was killed": func(repo, clone string) {
 			gitIn(t, repo, "branch", "-m", "trunk")
 			commit(t, repo, map[string]string{"a.txt": "new\n"})
@@ -58,6 +67,10 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			repo, home := repository(t), t.TempDir()
 			for _, branch := range []string{"side/one", "side/two", "flat"} {
 				gitIn(t, repo, "branch", branch)
+			}
+			gitIn(t, repo, "tag", "outside", gitIn(t, repo, "commit-tree", "-m", "on no branch", "HEAD^{tree}"))
+			for _, tag := range []string{"rc/one", "nightly"} {
+				gitIn(t, repo, "tag", tag, "outside")
 			}
 			_, err := cloned(t, repo, home, "k3f9")
 			must(t, err)
@@ -78,6 +91,17 @@ func TestACloneFollowsItsServer(t *testing.T) {
 			}
 			if kept := gitIn(t, clones[0], "rev-parse", "refs/heads/aibox/work"); kept != accepted {
 				t.Errorf("the branch of accepted work is %s", kept)
+			}
+			for _, tag := range strings.Fields(gitIn(t, repo, "tag")) {
+				if got, want := gitIn(t, clones[0], "rev-parse", tag), gitIn(t, repo, "rev-parse", tag); got != want {
+					t.Errorf("the tag %s is %s, not %s", tag, got, want)
+				}
+			}
+			if replaced := gitIn(t, clones[0], "for-each-ref", "refs/aibox/replaced/"); strings.Contains(name, "tag") && replaced != "" {
+				t.Errorf("tags are kept as work: %s", replaced)
+			}
+			if server := read(t, filepath.Join(clones[0], "aibox-server")); strings.Contains(server, "refs/tags/") {
+				t.Errorf("the server's branches are recorded as %q", server)
 			}
 		})
 	}

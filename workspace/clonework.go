@@ -90,13 +90,19 @@ func recordUpdate(dir string, out []byte) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	var record []byte
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, "\trefs/tags/") {
+			record = append(record, line...)
+		}
+	}
 	now := branchCommits(string(out))
 	for line := range strings.Lines(string(before)) {
 		if _, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); strings.HasPrefix(ref, "refs/heads/") && now[ref] == "" {
-			out = append(out, line...)
+			record = append(record, line...)
 		}
 	}
-	return paths.WriteFile(name, out)
+	return paths.WriteFile(name, record)
 }
 
 // markUsed records that a clone was used without an update.
