@@ -31,6 +31,7 @@ const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_
 // copied is the outcome for one file: the File, with Stored and EOL still open.
 type copied struct {
 	File
+	mtime   int64  // of the original, as in Stat; the file system of the copy may round its own
 	gone    bool   // not there any more, or something that git does not keep
 	content []byte // of .gitignore files and symlinks
 	key     bool   // a private key that the agent does not get; it will be removed

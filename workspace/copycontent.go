@@ -42,7 +42,7 @@ func (c *copier) copyContent(fd, to int, name string, st *unix.Stat_t, result *c
 	if err := unix.Fstat(out, &now); err != nil {
 		return err
 	}
-	result.Stat = StatOf(&now)
+	result.Stat, result.mtime = StatOf(&now), st.Mtim.Nano()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,7 +131,7 @@ func TestUncommittedWorkIsThatOfTheCopyIfTheUserSavesFilesMeanwhile(t *testing.T
 		ws, err := prepare(t, repo, func(r *workspace.Request) {
 			r.Hide = hide
 			r.Progress = func(now workspace.Progress) {
-				if now.Stage == "copying" && now.Files == now.Total && hide == nil {
+				if now.Stage == "copying" && now.Files == now.Total {
 					must(t, os.Remove(repo+"/build.out"))
 					write(t, repo+"/a.txt", "saved later\n")
 					write(t, repo+"/new.txt", "saved later\n")
@@ -139,9 +140,46 @@ func TestUncommittedWorkIsThatOfTheCopyIfTheUserSavesFilesMeanwhile(t *testing.T
 		})
 		must(t, err)
 		for _, path := range []string{"a.txt", "new.txt"} {
-			if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":"+path); got != "copied" {
+			if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":"+path); strings.TrimSuffix(got, "\r") != "copied" {
 				t.Errorf("%s is recorded as %q, hiding %q", path, got, hide)
 			}
+		}
+	}
+}
+
+func TestUncommittedWorkIsThatOfTheCopyIfTheUserSavesFilesWhileGitStoresThem(t *testing.T) {
+	for _, meanwhile := range []string{"echo 'saved later' >new.txt", "echo 'saved later' >new.txt; rm -f other.txt"} {
+		repo := repository(t)
+		gitIn(t, repo, "config", "filter.saves.clean", meanwhile+"; tr a-z A-Z")
+		commit(t, repo, map[string]string{".gitattributes": "*.first filter=saves\n"})
+		for _, name := range []string{"a.first", "new.txt", "other.txt"} {
+			write(t, repo+"/"+name, "copied\n")
+		}
+		ws, err := prepare(t, repo)
+		must(t, err)
+		for path, want := range map[string]string{"a.first": "COPIED", "new.txt": "copied", "other.txt": "copied"} {
+			if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":"+path); got != want {
+				t.Errorf("%s is recorded as %q", path, got)
+			}
+		}
+	}
+}
+
+func TestUncommittedWorkIsStoredByFiltersAndRulesThatTheAgentDoesNotGet(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, map[string]string{".gitignore": "tools/\n"})
+	gitIn(t, repo, "config", "filter.strip.clean", "tools/strip")
+	write(t, repo+"/tools/strip", "#!/bin/sh\nsed 's/secret//'\n")
+	must(t, os.Chmod(repo+"/tools/strip", 0o755))
+	write(t, repo+"/.git/info/exclude", ".gitattributes\n")
+	write(t, repo+"/.gitattributes", "*.nb filter=strip\n*.txt text\n")
+	write(t, repo+"/a.nb", "a secret output\n")
+	write(t, repo+"/new.txt", "one\r\n")
+	ws := prepared(t, repo)
+	for path, want := range map[string]string{"a.nb": "a  output\n", "new.txt": "one\n"} {
+		size := gitIn(t, ws.GitDir, "cat-file", "-s", ws.BaseTree+":"+path)
+		if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":"+path); got != strings.TrimSpace(want) || size != strconv.Itoa(len(want)) {
+			t.Errorf("%s is recorded as %q, of %s bytes", path, got, size)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -210,9 +212,40 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	return rest, nil
 }
 
-// hashAsUser stores the copied files as the user's own git would add them, and records their ids. The
-// user may have changed the original files since they were copied. It writes to the store, and neither to the user's repository nor to its index.
+// asCopied splits files into those that the user has not changed since they were copied, and the others.
+func (p *preparation) asCopied(which []int) (same, changed []int) {
+	for _, i := range which {
+		f := &p.files[i]
+		var st unix.Stat_t
+		err := unix.Lstat(join(p.src.top, f.Path), &st)
+		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && uint64(st.Size) == f.Stat.Size && st.Mtim.Nano() == f.mtime {
+			same = append(same, i)
+		} else {
+			changed = append(changed, i)
+		}
+	}
+	return same, changed
+}
+
+// hashAsUser stores the copied files as the user's own git would add them, and records their ids. Git gets
+// them from the user's folder, where it finds filters and rules that the agent does not get, except those that
+// the user has changed since they were copied.
 func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
+	same, changed := p.asCopied(which)
+	err := p.hashIn(ctx, p.src.top, same)
+	same, more := p.asCopied(same)
+	if err != nil && len(more) > 0 { // one of them may have disappeared
+		err = p.hashAsUser(ctx, same)
+	}
+	if err != nil {
+		return err
+	}
+	return p.hashIn(ctx, p.ws.Path, append(changed, more...))
+}
+
+// hashIn is hashAsUser for files in a work tree: the user's folder or the copy. It writes to the store, and
+// neither to the user's repository nor to its index.
+func (p *preparation) hashIn(ctx context.Context, tree string, which []int) error {
 	if len(which) == 0 {
 		return nil
 	}
@@ -225,10 +258,6 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 		if e, ok := p.list.index[path]; ok { // git does not convert the line endings of a text that it stores with CRLF
 			fmt.Fprintf(&known, "%s %s\t%s\x00", e.Mode, e.ID, path)
 		}
-	}
-	tree := p.ws.Path
-	if slices.ContainsFunc(p.list.hidden, func(path string) bool { return filepath.Base(path) == ".gitattributes" }) {
-		tree = p.src.top // where git finds the rules that are hidden from the agent
 	}
 	repo := git.Beside(p.src.gitDir, tree, index).With( // without alternates, since git does not write objects that an alternate has
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(p.store.dir, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
