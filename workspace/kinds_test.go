@@ -165,6 +165,22 @@ func TestUncommittedWorkIsThatOfTheCopyIfTheUserSavesFilesWhileGitStoresThem(t *
 	}
 }
 
+func TestUncommittedWorkIsThatOfTheCopyIfTheUserTakesItBackMeanwhile(t *testing.T) {
+	repo := repository(t)
+	write(t, repo+"/a.txt", "copied\n")
+	ws, err := prepare(t, repo, func(r *workspace.Request) {
+		r.Progress = func(now workspace.Progress) {
+			if now.Stage == "copying" && now.Files == now.Total {
+				gitIn(t, repo, "restore", "a.txt")
+			}
+		}
+	})
+	must(t, err)
+	if got := gitIn(t, ws.GitDir, "show", ws.BaseTree+":a.txt"); got != "copied" {
+		t.Errorf("a.txt is recorded as %q", got)
+	}
+}
+
 func TestUncommittedWorkIsStoredByFiltersAndRulesThatTheAgentDoesNotGet(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, map[string]string{".gitignore": "tools/\n"})

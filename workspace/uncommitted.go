@@ -183,8 +183,9 @@ func (p *preparation) keepAssumed(hashed []int) error {
 }
 
 // keepFiltered checks tracked files whose bytes differ from the index. Files that the user's
-// git calls unmodified have a filter and keep their blob; it returns the others, and those of
-// which git says nothing because they are marked assume-unchanged.
+// git calls unmodified have a filter and keep their blob; it returns the others, those of
+// which git says nothing because they are marked assume-unchanged, and those that the user has
+// changed since they were copied.
 func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error) {
 	if len(odd) == 0 {
 		return nil, nil
@@ -197,7 +198,7 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	for _, path := range modified {
 		isModified[path] = true
 	}
-	var rest []int
+	odd, rest := p.asCopied(odd) // what git says about the others is not about the copies
 	for _, i := range odd {
 		f := &p.files[i]
 		tracked := p.list.index[f.Path]
