@@ -43,6 +43,20 @@ type duplicate struct {
 	lost       string // an unreadable path that is needed
 }
 
+// openTop opens the top of a tree that an agent made. Unless the agent may be running, the user gets the
+// rights that copying the tree needs.
+func openTop(path string, live bool) (int, error) {
+	pin, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(pin)
+	if !live {
+		_ = giveRights(pin, 0o500) // if that fails, what cannot be read is reported
+	}
+	return unix.Open(procPath(pin), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
 // run copies the tree from the top down, so that each folder exists before its files.
 func (d *duplicate) run(ctx context.Context) error {
 	var top unix.Stat_t
@@ -50,9 +64,6 @@ func (d *duplicate) run(ctx context.Context) error {
 		return err
 	}
 	d.device, d.foreign = top.Dev, top.Uid != d.uid
-	if !d.live && top.Mode&0o500 != 0o500 {
-		_ = unix.Fchmod(d.from, top.Mode&0o7777|0o500) // else its files cannot be read
-	}
 	c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
 	if d.live {
 		c.room = new(atomic.Int64)

@@ -117,7 +117,7 @@ func CopyTree(ctx context.Context, from, to string) (notes []string, err error) 
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, err
 	}
-	top, err := unix.Open(from, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	top, err := openTop(from, false)
 	if err != nil {
 		return nil, err
 	}

@@ -292,16 +292,20 @@ func pinWithRights(dir int, name string, flags uint64, rights uint32) (int, erro
 	if err != nil {
 		return -1, err
 	}
-	var st unix.Stat_t
-	err = unix.Fstat(pin, &st)
-	if err == nil && st.Mode&rights != rights {
-		err = unix.Chmod(procPath(pin), st.Mode&0o7777|rights)
-	}
-	if err != nil {
+	if err := giveRights(pin, rights); err != nil {
 		unix.Close(pin)
 		return -1, err
 	}
 	return pin, nil
+}
+
+// giveRights gives the owner of an open file or folder these rights to it.
+func giveRights(fd int, rights uint32) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&rights == rights {
+		return err
+	}
+	return unix.Chmod(procPath(fd), st.Mode&0o7777|rights)
 }
 
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -154,10 +154,14 @@ func TestCopiesHaveFilesAndFoldersWithoutRights(t *testing.T) {
 	must(t, os.Chmod(ws.Path, 0o600))
 	copied, err := workspace.Throwaway(t.Context(), req)
 	must(t, err)
-	must(t, os.Chmod(ws.Path+"/src", 0o444))
+	must(t, errors.Join(os.Chmod(ws.Path+"/src", 0o444), os.Chmod(ws.Path, 0)))
 	fork, err := workspace.Fork(t.Context(), workspace.ForkRequest{Of: ws, Session: "0bbbb-shell", Dirs: req.Dirs})
 	must(t, err)
-	for _, made := range []*workspace.Workspace{copied, fork} {
+	must(t, os.Chmod(ws.Path, 0o300))
+	tree := &workspace.Workspace{Path: t.TempDir() + "/tree"}
+	tree.Notes, err = workspace.CopyTree(t.Context(), ws.Path, tree.Path)
+	must(t, err)
+	for _, made := range []*workspace.Workspace{copied, fork, tree} {
 		for path, want := range map[string]string{
 			"src/plain/in/file.txt": "x\n", "src/closed/in/file.txt": "x\n", "src/listed/in/file.txt": "x\n", "kept.txt": "changed\n",
 		} {
