@@ -46,14 +46,17 @@ func (s *Client) WatchRequests(ctx context.Context, id session.ID, visit func([]
 }
 
 // WatchAllRequests watches the requests of all running sessions, present and future, until
-// ctx ends; see WatchRequests. The caller shows what Requests returns.
+// ctx ends or the sessions cannot be listed; see WatchRequests. The caller shows what Requests
+// returns.
 func (s *Client) WatchAllRequests(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
 	changed, err := s.Changed(ctx)
 	if err != nil {
 		return err
 	}
-	var watching sync.WaitGroup
-	defer watching.Wait()
 	var mu sync.Mutex
 	watched := map[session.ID]bool{}
 	watch := func(id session.ID) {
