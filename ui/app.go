@@ -154,8 +154,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.remark = "no shell to return to"
 		return a, a.questions.Resume()
 	case page.Returned:
-		a.handing = false
-		return a, tea.Batch(a.questions.Resume(), a.page().Update(msg))
+		return a, tea.Batch(a.takeBack(), a.page().Update(msg))
+	case executed:
+		return a, tea.Batch(a.takeBack(), a.deliver(msg.answer))
 	case resumed:
 		if msg.err != nil {
 			a.remark = termtext.Escape(msg.err.Error())
@@ -211,6 +212,8 @@ func (a *app) do(request page.Request) tea.Cmd {
 		return a.handOver(func(ctx context.Context) error { return a.request.Run(ctx, of.Request) })
 	case page.SendBack:
 		return a.handOver(func(ctx context.Context) error { return a.request.SendBack(ctx, of) })
+	case page.Exec:
+		return a.exec(a.page(), of)
 	case page.Close:
 		return a.leave(of)
 	default:

@@ -100,6 +100,11 @@ func (f *faulty) Update(msg tea.Msg) tea.Cmd {
 		return tea.Sequence(fails)
 	case "x":
 		return page.Ask(page.Command{Args: []string{"x"}})
+	case "e":
+		return page.Ask(page.Exec{
+			Do:   func() error { panic("in an editor that has the terminal") },
+			Done: func(err error) tea.Msg { return page.Returned{Err: err} },
+		})
 	case "w":
 		return page.Ask(page.Command{Args: []string{"wait"}})
 	case "h":
@@ -189,7 +194,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 func TestAPanicOfACommandThatHasTheTerminalIsItsError(t *testing.T) {
 	t.Parallel()
 	on, ctx := faultyTerminal(t)
-	for _, step := range [][2]string{{"x", `returned: .*in a command that has the terminal`}, {"q", `ended: <nil>`}} {
+	for _, step := range [][2]string{{"x", `returned: .*in a command that has the terminal`}, {"e", `returned: .*in an editor that has the terminal`}, {"q", `ended: <nil>`}} {
 		if err := on.Press(step[0]); err != nil {
 			t.Fatal(err)
 		}

@@ -10,16 +10,37 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
+// executed is the answer to a page.Exec: the terminal is the UI's again.
+type executed struct{ answer }
+
 // handOver hides the UI and gives the whole terminal to do. The screen that requested it receives
-// do's error in a page.Returned. A request that comes before the UI is hidden, as from a key that is
-// pressed twice, is dropped.
+// do's error in a page.Returned.
 func (a *app) handOver(do func(context.Context) error) tea.Cmd {
+	return a.hand(a.release(do, func(err error) tea.Msg { return page.Returned{Err: err} }))
+}
+
+// exec is handOver for a screen that receives a message of its own, unless it is closed by then.
+func (a *app) exec(l *layer, of page.Exec) tea.Cmd {
+	do := func(context.Context) error { return of.Do() }
+	return a.hand(a.release(do, func(err error) tea.Msg { return executed{answer{l, of.Done(err)}} }))
+}
+
+// hand returns the command that releases the terminal, and ends the watch of requests until takeBack.
+// A request for the terminal that comes before the UI is hidden, as from a key that is pressed twice,
+// is dropped.
+func (a *app) hand(release tea.Cmd) tea.Cmd {
 	if a.handing {
 		return nil
 	}
 	a.handing = true
 	a.questions.Pause()
-	return a.release(do, func(err error) tea.Msg { return page.Returned{Err: err} })
+	return release
+}
+
+// takeBack watches requests again when the terminal is the UI's.
+func (a *app) takeBack() tea.Cmd {
+	a.handing = false
+	return a.questions.Resume()
 }
 
 // release gives the terminal to do once the terminal has answered the UI's query. The UI receives

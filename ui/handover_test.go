@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"aibox/app/run"
@@ -12,7 +13,7 @@ import (
 
 func TestASecondRequestForTheTerminalIsDroppedUntilTheFirstReturns(t *testing.T) {
 	a := newTestApp(t, 80, 24)
-	for _, request := range []page.Request{page.Run{Request: run.Request{Agent: "codex"}}, page.Shell("0aaaa-codex"), page.System{Command: []string{"true"}}, page.SendBack{ID: "0aaaa-codex"}} {
+	for _, request := range []page.Request{page.Run{Request: run.Request{Agent: "codex"}}, page.Shell("0aaaa-codex"), page.System{Command: []string{"true"}}, page.SendBack{ID: "0aaaa-codex"}, page.Exec{}} {
 		if a.do(request) == nil {
 			t.Errorf("%T does not get the terminal", request)
 		}
@@ -51,6 +52,24 @@ func TestSessionsDoNotAskWhileTheTerminalIsNotTheUIs(t *testing.T) {
 	drive(a, page.Returned{})
 	if sessions.watch == before || sessions.watch.Err() != nil {
 		t.Error("they do not ask again")
+	}
+	for _, closed := range []bool{false, true} {
+		before = sessions.watch
+		screen := &layer{Page: &inbox{}}
+		a.open = append(a.open, screen)
+		if a.deliver(answer{screen, page.Exec{}}) == nil || before.Err() == nil {
+			t.Error("they ask although an editor has the terminal")
+		}
+		if a.deliver(answer{screen, page.Exec{}}) != nil {
+			t.Error("a second editor gets the terminal, too")
+		}
+		if closed {
+			a.open = slices.Delete(a.open, 1, len(a.open))
+		}
+		drive(a, executed{answer{screen, "edited"}})
+		if sessions.watch == before || sessions.watch.Err() != nil {
+			t.Errorf("they do not ask again after an editor; its screen is closed: %t", closed)
+		}
 	}
 	before = sessions.watch
 	drive(a, tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl}) // there is no shell

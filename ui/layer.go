@@ -50,9 +50,6 @@ func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
 			}
 			return batch
 		}
-		if exec, ok := msg.(page.Exec); ok {
-			return tea.Exec(exec.Program, l.done(exec))()
-		}
 		if msg == nil || forRuntime(msg) {
 			return msg
 		}
@@ -60,14 +57,8 @@ func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// done tags the message that follows a program. Bubble Tea sends it directly to the root, not
-// through the command that requested the program.
-func (l *layer) done(exec page.Exec) tea.ExecCallback {
-	return func(err error) tea.Msg { return answer{l, exec.Done(err)} }
-}
-
 // forRuntime reports whether Bubble Tea itself handles the message, for example to set the
-// clipboard or to run an editor. Most of these types are not exported.
+// clipboard. Most of these types are not exported.
 func forRuntime(msg tea.Msg) bool {
 	return reflect.TypeOf(msg).PkgPath() == reflect.TypeFor[tea.BatchMsg]().PkgPath()
 }

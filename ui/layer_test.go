@@ -47,14 +47,13 @@ func TestTheEndOfAProgramReachesOnlyTheScreenThatRanIt(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	below, top := &inbox{}, &inbox{}
 	a.open = []*layer{{Page: below}, {Page: top}}
-	editor := page.Exec{Done: func(err error) tea.Msg { return err }}
-	below.cmd = func() tea.Msg { return editor }
-	if msg := a.open[0].Update("edit")(); !forRuntime(msg) {
-		t.Fatalf("Bubble Tea does not run %T", msg)
+	below.cmd = page.Ask(page.Exec{})
+	if a.deliver(a.open[0].Update("edit")().(answer)) != nil {
+		t.Error("a screen that is covered gets the terminal")
 	}
 	below.cmd, below.got = nil, nil
 	ended := errors.New("ended")
-	drive(a, a.open[0].done(editor)(ended))
+	drive(a, executed{answer{a.open[0], ended}})
 	if !slices.Equal(below.got, []tea.Msg{ended}) || len(top.got) != 0 {
 		t.Errorf("the screen below got %v, the one on top %v", below.got, top.got)
 	}

@@ -147,9 +147,7 @@ func (d *delivery) edit() tea.Cmd {
 		return nil
 	}
 	e := &editing{ctx: d.ctx, services: d.services, text: d.question.message.Value(), part: d.question.part}
-	return func() tea.Msg {
-		return page.Exec{Program: e, Done: func(err error) tea.Msg { return edited{e.text, err} }}
-	}
+	return page.Ask(page.Exec{Do: e.run, Done: func(err error) tea.Msg { return edited{e.text, err} }})
 }
 
 // takeMessage takes the message from the editor. A failed edit changes nothing.

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"context"
-	"io"
 
 	"aibox/review"
 )
@@ -21,13 +20,8 @@ type editing struct {
 	part     *review.ChangeSet
 }
 
-// Run waits for the editor.
-func (e *editing) Run() (err error) {
+// run waits for the editor, which opens the terminal itself.
+func (e *editing) run() (err error) {
 	e.text, err = e.services.Edit(e.ctx, e.text, e.part)
 	return err
 }
-
-// SetStdin does nothing, like the next two: the editor opens the terminal itself.
-func (*editing) SetStdin(io.Reader)  {}
-func (*editing) SetStdout(io.Writer) {}
-func (*editing) SetStderr(io.Writer) {}

@@ -2,9 +2,11 @@ package page
 
 import tea "charm.land/bubbletea/v2"
 
-// Exec is a message that asks the root to run a program on the whole terminal, such as an editor.
-// The message of Done reaches only the page that asked, like any other answer.
+// Exec calls a function that has the whole terminal, such as one that runs an editor. The message of
+// Done reaches only the page that asked, like any other answer.
 type Exec struct {
-	Program tea.ExecCommand
-	Done    func(err error) tea.Msg
+	Do   func() error
+	Done func(err error) tea.Msg
 }
+
+func (Exec) request() {}

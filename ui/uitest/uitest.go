@@ -67,10 +67,10 @@ func (p *User) Run(cmd tea.Cmd) {
 		for _, cmd := range msg {
 			p.Run(cmd)
 		}
+	case page.Exec:
+		p.Send(msg.Done(msg.Do()))
 	case page.Request:
 		p.Asked = append(p.Asked, msg)
-	case page.Exec:
-		p.Send(msg.Done(msg.Program.Run()))
 	default:
 		if inner, _ := page.Current(msg); p.Withhold != nil && p.Withhold(inner) {
 			p.Withheld = append(p.Withheld, msg)
