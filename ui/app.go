@@ -53,7 +53,7 @@ type app struct {
 	job           func() job           // reads the job of this process
 	remark        string               // about the last key, escaped; empty for none
 	interrupted   bool                 // the last key was ctrl+c
-	handing       bool                 // a function has the terminal, or is about to get it
+	handing       bool                 // a function or the shell has the terminal, or is about to get it
 	composes      bool                 // a Run ends the program instead of starting
 	composed      *run.Request         // that Run's request
 	query         *terminalQuery       // for its background
@@ -152,7 +152,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, a.deliver(msg)
 	case noShell:
 		a.remark = "no shell to return to"
-		return a, a.questions.Resume()
+		return a, a.takeBack()
 	case page.Returned:
 		return a, tea.Batch(a.takeBack(), a.page().Update(msg))
 	case executed:
@@ -161,7 +161,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.err != nil {
 			a.remark = termtext.Escape(msg.err.Error())
 		}
-		return a, a.questions.Resume()
+		return a, a.takeBack()
 	case tea.KeyPressMsg:
 		return a, a.press(msg)
 	case tea.MouseClickMsg:

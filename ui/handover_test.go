@@ -20,6 +20,9 @@ func TestASecondRequestForTheTerminalIsDroppedUntilTheFirstReturns(t *testing.T)
 		if a.do(request) != nil {
 			t.Errorf("a second %T gets the terminal, too", request)
 		}
+		if a.suspend() != nil {
+			t.Errorf("the program stops while a %T has the terminal", request)
+		}
 		drive(a, page.Returned{})
 	}
 }

@@ -39,13 +39,12 @@ type (
 
 // suspend stops this process, and gives the terminal to the shell until the shell continues it.
 func (a *app) suspend() tea.Cmd {
-	a.questions.Pause()
-	return func() tea.Msg {
+	return a.hand(func() tea.Msg {
 		if !a.job().controlled() {
 			return noShell{}
 		}
 		return a.release(stop, func(err error) tea.Msg { return resumed{err} })()
-	}
+	})
 }
 
 // stopTime is many times longer than the kernel needs to stop a process.

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/ui/page"
 	"aibox/ui/widget/keymap"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestOnlyAShellWithJobControlStopsTheProgram(t *testing.T) {
@@ -41,6 +44,25 @@ func TestCtrlZWithoutAShellSaysSo(t *testing.T) {
 		if strings.Contains(shown(a), "no shell") {
 			t.Errorf("after %q, the next key does not clear it", before)
 		}
+	}
+}
+
+func TestCtrlZStopsTheProgramOnceUntilItIsContinued(t *testing.T) {
+	a := newTestApp(t, 80, 24)
+	for _, back := range []tea.Msg{noShell{}, resumed{}} {
+		if a.suspend() == nil {
+			t.Fatal("it does not stop")
+		}
+		if a.suspend() != nil {
+			t.Error("it stops a second time")
+		}
+		if a.do(page.Shell("0aaaa-codex")) != nil {
+			t.Error("a shell of a sandbox gets the terminal, too")
+		}
+		drive(a, back)
+	}
+	if a.suspend() == nil {
+		t.Error("it does not stop again")
 	}
 }
 
