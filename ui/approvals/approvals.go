@@ -58,7 +58,8 @@ type Model struct {
 	changed       <-chan struct{}
 	watches       page.Latest        // of requests
 	unwatch       context.CancelFunc // ends the last of them
-	unwatched     string             // why the last of them failed; empty for not
+	began         time.Time          // when the last of them began
+	unwatched     string             // the failure that was reported, and is not reported again; empty for none
 	lists         page.Latest
 	waiting       []session.Request
 	known         map[name]bool // the open questions of the last list
@@ -129,21 +130,26 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Pause() {
 	m.unwatch()
 	m.watches.Cancel()
+	m.unwatched = ""
 }
 
 // Resume watches the requests of sessions again.
 func (m *Model) Resume() tea.Cmd {
-	m.Pause()
+	m.unwatch()
 	ctx, cancel := context.WithCancel(m.ctx)
-	m.unwatch = cancel
+	m.unwatch, m.began = cancel, m.Now()
 	sessions := m.sessions
 	return m.watches.Replace(func() tea.Msg { return watchEnded{sessions.WatchAllRequests(ctx)} })
 }
 
-// takeWatch reports why the requests are not watched, once, and watches them again after a while.
+// takeWatch reports why the requests are not watched, and watches them again after a while. It reports
+// the same failure again only if they were watched in between.
 func (m *Model) takeWatch(msg watchEnded) tea.Cmd {
 	if msg.err == nil || m.ctx.Err() != nil {
 		return nil
+	}
+	if m.Now().Sub(m.began) > watchPause {
+		m.unwatched = ""
 	}
 	if why := msg.err.Error(); why != m.unwatched {
 		m.unwatched = why

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/golden"
 	"aibox/session"
 	"aibox/ui/page"
+	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
@@ -515,6 +516,37 @@ func TestAWatchThatFailsIsReportedOnceAndStartsAgain(t *testing.T) {
 	p.run(p.m.Resume())
 	if watches != 3 {
 		t.Errorf("it has watched %d times", watches)
+	}
+}
+
+func TestAFailureOfTheWatchThatComesBackIsReportedAgain(t *testing.T) {
+	p := newUser(t)
+	lasts := time.Duration(0)
+	p.fakeSessions.watch = func(context.Context) error {
+		p.now = p.now.Add(lasts)
+		return errors.New("the folder of sessions cannot be read")
+	}
+	for _, step := range []struct {
+		name     string
+		lasts    time.Duration
+		pause    bool
+		reported bool
+	}{
+		{name: "the first", reported: true},
+		{name: "one without a watch in between", lasts: watchPause},
+		{name: "one after a long watch", lasts: time.Hour, reported: true},
+		{name: "one right after it"},
+		{name: "one after a pause", pause: true, reported: true},
+	} {
+		if step.pause {
+			p.m.Pause()
+		}
+		lasts = step.lasts
+		p.m.Take(uitest.Answer(p.m.Resume()))
+		if p.m.Outcome() != step.reported {
+			t.Errorf("%s is reported: %t", step.name, p.m.Outcome())
+		}
+		p.m.Pass(keymap.Press("x"))
 	}
 }
 
