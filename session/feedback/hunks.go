@@ -67,7 +67,7 @@ func (f Feedback) RejectedHunks(ctx context.Context, set *review.ChangeSet, name
 	}
 	isNamed := func(h review.Hunk) bool {
 		return slices.ContainsFunc(named, func(text string) bool {
-			prefix, _, _ := strings.Cut(text, ":") // lines follow
+			prefix, _, _ := strings.Cut(strings.ToLower(text), ":") // lines follow
 			return strings.HasPrefix(string(h.ID), prefix)
 		})
 	}

@@ -279,6 +279,7 @@ func TestAChoiceThatNamesHunksLeavesOutOtherRejectedOnes(t *testing.T) {
 		{[]string{first}, nil, []string{first}},
 		{[]string{first}, []string{b}, []string{first}},
 		{[]string{first}, []string{b, first[:8]}, nil},
+		{[]string{first}, []string{strings.ToUpper(first)}, nil},
 		{[]string{first}, []string{one}, []string{two}},
 		{[]string{first}, []string{first + ":1-2"}, nil},
 		{[]string{one}, []string{b}, []string{one}},
