@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"aibox/internal/fault"
@@ -82,12 +83,15 @@ func (s *Saved) Detailed() []review.Path {
 }
 
 // WithoutDelivered returns the decisions that remain when taken is delivered, of the change set that
-// they belong to. Of a file that is delivered in part, what was accepted becomes undecided.
-func (s *Saved) WithoutDelivered(set *review.ChangeSet, taken *review.Selection) *Saved {
+// they belong to. taken includes before, which earlier accepts delivered; decisions about files of
+// which it has nothing more stay. Of a file that is delivered in part, what was accepted becomes
+// undecided.
+func (s *Saved) WithoutDelivered(set *review.ChangeSet, before, taken *review.Selection) *Saved {
 	names, left := set.Names(), &Saved{Base: s.Base, Tree: s.Tree}
 	for _, f := range s.Files {
 		t := taken.At(f.Path)
-		if t != nil && t.Whole && t.Fits(names.At(f.Path)) || t != nil && !f.dropAccepted() {
+		more := t != nil && !reflect.DeepEqual(t, before.At(f.Path))
+		if more && (t.Whole && t.Fits(names.At(f.Path)) || !f.dropAccepted()) {
 			continue
 		}
 		left.Files = append(left.Files, f)

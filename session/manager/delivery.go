@@ -62,7 +62,11 @@ func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.C
 			return err
 		}
 		if saved, err := s.Draft(id, set); err == nil && saved != nil {
-			_ = s.SaveDraft(id, saved.WithoutDelivered(set, decisions.Taken)) // the work is delivered anyway
+			var before *review.Selection
+			if opts.Prior != nil {
+				before = opts.Prior.Selection
+			}
+			_ = s.SaveDraft(id, saved.WithoutDelivered(set, before, accepted.Selection)) // the work is delivered anyway
 		}
 		return s.storeReview(record, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *session.State) {
 			if accepted.Target == accept.ToBranch {

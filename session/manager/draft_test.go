@@ -95,6 +95,23 @@ func TestAnAcceptDropsSavedDecisionsOnlyAboutWhatItDelivers(t *testing.T) {
 	if !reflect.DeepEqual(saved.All(), want) {
 		t.Errorf("left is %+v", saved.All())
 	}
+	f.must(f.SaveDraft(id, &decision.Saved{Base: set.BaseTree, Tree: set.Tree, Files: []decision.SavedFile{
+		{Path: "a.txt", Decision: decision.Accepted},
+		{Path: "b.txt", Decision: decision.Rejected, Notes: map[review.HunkID]string{taken: "no"}},
+		{Path: "c.txt", Decision: decision.Accepted},
+	}}))
+	_, err = f.Accept(t.Context(), id, accept.Options{Choice: review.Choice{Files: []string{"c.txt"}}, Message: "Work"})
+	f.must(err)
+	saved, err = f.Draft(id, set)
+	f.must(err)
+	want = []decision.SavedFile{
+		{Path: "a.txt", Decision: decision.Accepted},
+		{Path: "b.txt", Decision: decision.Rejected, Notes: map[review.HunkID]string{taken: "no"}},
+	}
+	if !reflect.DeepEqual(saved.All(), want) {
+		t.Errorf("left of the files that earlier accepts delivered is %+v", saved.All())
+	}
+	f.must(f.SaveDraft(id, &decision.Saved{Base: set.BaseTree, Tree: set.Tree, Files: []decision.SavedFile{{Path: "a.txt", Decision: decision.Accepted}, {Path: "d.txt", Decision: decision.Rejected}}}))
 	_, err = f.Accept(t.Context(), id, everything)
 	f.must(err)
 	if _, err := os.Stat(filepath.Join(f.store.Dir(id), draftFile)); !os.IsNotExist(err) {
