@@ -45,10 +45,13 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	if p.tree, err = cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen); err != nil {
 		return nil, err
 	}
-	if p.tree == before.Tree {
+	if p.tree == before.Tree && opts.Target == ToBranch && before.Commit == "" { // no branch has that work
+		p.before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+	}
+	if p.empty() {
 		return nil, review.ErrNothing
 	}
-	p.files = chosen.CountBeyond(before.Selection)
+	p.files = p.all.CountBeyond(p.before.Selection)
 	return p, nil
 }
 

@@ -132,6 +132,32 @@ func TestAnAcceptedForkLeavesTheBranchOfTheOriginal(t *testing.T) {
 	}
 }
 
+// The branch of the original session has that work, but none of the fork does.
+func TestAcceptedWorkThatAForkInheritsGoesToTheForksBranch(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	first := accept.Options{Choice: review.Choice{Files: []string{"first.txt"}}, Message: "Work"}
+	_, err := d.Accept(t.Context(), "00001-a", first)
+	d.must(err)
+	d.forked("00001-a", "00002-a", "second.txt")
+	set, err := d.FinalChanges("00002-a")
+	d.must(err)
+	d.must(d.CheckBranch(t.Context(), "00002-a", set, first))
+	forked, err := d.Accept(t.Context(), "00002-a", first)
+	d.must(err)
+	if got := d.git("diff", "--name-only", "main", "aibox/00002-a"); got != "first.txt" || forked.Branch != "aibox/00002-a" || forked.Files != 1 {
+		t.Errorf("%d files are on the branch %s, which has %q", forked.Files, forked.Branch, got)
+	}
+	if _, err := d.Accept(t.Context(), "00002-a", first); err == nil || !strings.Contains(err.Error(), "already accepted, on branch aibox/00002-a") {
+		t.Errorf("the second accept gives %v", err)
+	}
+	second, err := d.Accept(t.Context(), "00002-a", accept.Options{Choice: review.Choice{All: true}, Message: "Work"})
+	d.must(err)
+	if second.Branch != forked.Branch || d.git("rev-parse", "aibox/00002-a^") != forked.Commit {
+		t.Errorf("the rest goes to %s", second.Branch)
+	}
+}
+
 func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "first.txt")
