@@ -70,12 +70,17 @@ func (s *changeSets) storeComputed(record *session.Session, set *review.ChangeSe
 		return err
 	}
 	result := record.State.Result
+	was, reviewed := *result, record.State.Review
 	result.Changed, result.Changes = !set.Empty(), session.Summarize(set)
 	if !decisions.Taken.Empty() {
 		record.State.Review = decisions.review(set)
 	}
-	return errors.Join(s.append(record.ID, audit.ChangesComputed, session.ComputedEvent(result.Changes)),
-		s.store.WriteState(record.ID, record.State))
+	logged := s.append(record.ID, audit.ChangesComputed, session.ComputedEvent(result.Changes))
+	written := s.store.WriteState(record.ID, record.State)
+	if written != nil { // they are still unknown
+		*result, record.State.Review = was, reviewed
+	}
+	return errors.Join(logged, written)
 }
 
 // storeFailure stores why the changes of a session are still unknown. After a canceled

@@ -143,6 +143,27 @@ func TestChangesThatCannotBeStoredAreUnknownForThatReason(t *testing.T) {
 	}
 }
 
+func TestChangesWhoseRecordCannotBeWrittenAreUnknownForThatReason(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "made.txt")
+	set, err := d.FinalChanges("00001-a")
+	d.must(err)
+	record := d.loaded("00001-a")
+	record.State.Result = &session.Result{Changes: session.Changes{Unknown: diedComputing, Tries: 2}}
+	state := filepath.Join(d.store.Dir("00001-a"), session.StateFile)
+	d.must(os.Remove(state))
+	d.write(filepath.Join(state, "x"), "") // fails like a full disk
+	cause := d.storeComputed(record, set)
+	if cause == nil {
+		t.Fatal("the record is written")
+	}
+	d.must(os.RemoveAll(state))
+	d.must(d.storeFailure(t.Context(), record, session.Changes{Tries: 1}, cause))
+	if result := d.loaded("00001-a").State.Result; result == nil || result.Changed || !strings.Contains(result.Changes.Unknown, session.StateFile) || result.Changes.Tries != 2 {
+		t.Errorf("the result is %+v", result)
+	}
+}
+
 func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
