@@ -25,16 +25,22 @@ const (
 // concludeComputing ends a session whose supervisor died, or was killed because the session is
 // to end, while it computed the changes. cause is the reason for the end.
 func (s *repairs) concludeComputing(record *session.Session, cause error) error {
-	result, reason := record.State.Result, diedComputing
-	if fault.KindOf(cause) == fault.Interrupted {
-		reason = session.FailureOf(cause).Message
-	}
+	result, reason := record.State.Result, unknownBecause(cause, diedComputing)
 	result.Changes = session.Changes{Unknown: reason, Tries: max(1, result.Changes.Tries)}
 	noteUnverified(record, result)
 	record.State.Phase, record.State.Ended = session.Ended, session.Now()
 	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": reason}),
 		s.store.WriteState(record.ID, record.State),
 		s.store.RemoveLive(record.ID))
+}
+
+// unknownBecause returns the reason for unknown changes: the cause of the session's end if it was
+// interrupted, otherwise died.
+func unknownBecause(cause error, died string) string {
+	if fault.KindOf(cause) == fault.Interrupted {
+		return session.FailureOf(cause).Message
+	}
+	return died
 }
 
 // noteUnverified adds a note to the result of a session with unknown changes if they should have

@@ -258,6 +258,7 @@ func TestChangesThatWereNotComputedNameWhatEndedTheSession(t *testing.T) {
 	}{
 		"its supervisor died computing":  {session.Computing, func(d *fixture) error { _, err := d.Repair(t.Context()); return err }, diedComputing},
 		"the user stopped the computing": {session.Computing, func(d *fixture) error { _, err := d.Kill(t.Context(), "00001-a", "by the user"); return err }, "stopped at once: by the user"},
+		"the user stopped it":            {session.Running, func(d *fixture) error { _, err := d.Kill(t.Context(), "00001-a", "by the user"); return err }, "stopped at once: by the user"},
 		"its supervisor died":            {session.Running, func(d *fixture) error { _, err := d.Repair(t.Context()); return err }, diedSupervising},
 	} {
 		t.Run(name, func(t *testing.T) {

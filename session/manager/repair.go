@@ -418,7 +418,7 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 	result.Refused = append([]session.Refusal{}, live.Refused...) // not nil: null in JSON means unknown
 	result.Tokens.Lost = !known && record.HasModel()
 	if !record.IsSandbox() {
-		result.Changes.Unknown = diedSupervising
+		result.Changes.Unknown = unknownBecause(cause, diedSupervising)
 	}
 	noteUnverified(record, &result)
 	record.State.Phase, record.State.Ended, record.State.Result = session.Ended, session.Now(), &result
