@@ -223,6 +223,7 @@ func TestAnAcceptOfRejectedOrAcceptedWorkNamesTheRest(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt", "Makefile")
 	two := accept.Options{Choice: review.Choice{Files: []string{"two.txt"}}}
+	both := accept.Options{Choice: review.Choice{Files: []string{"one.txt", "two.txt"}}}
 	_, err := d.Accept(t.Context(), "00001-a", two)
 	d.must(err)
 	set, err := d.FinalChanges("00001-a")
@@ -230,8 +231,13 @@ func TestAnAcceptOfRejectedOrAcceptedWorkNamesTheRest(t *testing.T) {
 	d.must(set.Files(t.Context(), func(f review.FileDiff) error {
 		return d.Reject(t.Context(), "00001-a", []review.HunkID{f.Hunks[0].ID}, "")
 	}, "one.txt"))
+	var accepted []string
+	d.must(set.Files(t.Context(), func(f review.FileDiff) error {
+		accepted = append(accepted, string(f.Hunks[0].ID))
+		return nil
+	}, "two.txt"))
 
-	_, err = d.Accept(t.Context(), "00001-a", two)
+	_, err = d.Accept(t.Context(), "00001-a", both)
 	want := "already rejected or accepted, on branch aibox/00001-a; still undecided: three.txt; left out because of risks: Makefile; rejected in part or as a whole: one.txt"
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
@@ -240,6 +246,12 @@ func TestAnAcceptOfRejectedOrAcceptedWorkNamesTheRest(t *testing.T) {
 	for _, hint := range []string{"aibox reject 00001-a HUNK --remove", "--accept-risky FILE", "aibox review 00001-a"} {
 		if !strings.Contains(hints, hint) {
 			t.Errorf("the hints %q do not have %q", hints, hint)
+		}
+	}
+	for _, opts := range []accept.Options{two, {Choice: review.Choice{Hunks: accepted}}} { // they do not select what is rejected
+		_, err := d.Accept(t.Context(), "00001-a", opts)
+		if err == nil || !strings.Contains(err.Error(), "already accepted, on branch aibox/00001-a; still undecided: three.txt") || strings.Contains(strings.Join(fault.Hints(err), "\n"), "--remove") {
+			t.Errorf("%v, hints %q", err, fault.Hints(err))
 		}
 	}
 }

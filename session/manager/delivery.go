@@ -49,7 +49,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.C
 		accepted, err = accept.Run(ctx, record.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
 			left, _ := s.Remaining(id, set) // the error is also useful without these
-			return alreadyDecided(record, opts.Target, s.choiceRejects(id, opts.Choice), left)
+			return alreadyDecided(record, opts.Target, s.choiceRejects(ctx, id, set, opts.Choice), left)
 		}
 		if err != nil || accepted.Files == 0 {
 			return err

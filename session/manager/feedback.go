@@ -42,10 +42,24 @@ func (s *workReader) WithoutRejected(ctx context.Context, id session.ID, set *re
 	return choice, err
 }
 
-// choiceRejects reports whether the choice leaves out a rejected hunk.
-func (s *workReader) choiceRejects(id session.ID, choice review.Choice) bool {
+// choiceRejects reports whether the choice, as WithoutRejected returned it, selects less because of
+// rejected hunks.
+func (s *workReader) choiceRejects(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) bool {
 	f, err := s.Feedback(id)
-	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
+	if err != nil {
+		return false
+	}
+	ids, err := f.RejectedHunks(ctx, set, choice.Hunks...)
+	if err != nil || len(ids) == 0 {
+		return false
+	}
+	selected, err := set.Select(ctx, choice)
+	if err != nil {
+		return false
+	}
+	choice.Except = slices.DeleteFunc(slices.Clone(choice.Except), func(hunk string) bool { return slices.Contains(ids, hunk) })
+	all, err := set.Select(ctx, choice)
+	return err == nil && all.CountBeyond(selected) > 0
 }
 
 // feedbacks stores the feedback on sessions' work.
