@@ -68,8 +68,12 @@ func (s *handovers) UndoFork(ctx context.Context, to session.ID) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	for _, root := range agentstate.Roots(dir) {
-		err = errors.Join(err, workspace.RemoveFolder(ctx, root))
+	doomed := agentstate.Roots(dir)
+	for _, name := range workspace.Removed(dir) { // an interrupted call has left it
+		doomed = append(doomed, filepath.Join(dir, name))
+	}
+	for _, path := range doomed {
+		err = errors.Join(err, workspace.RemoveFolder(ctx, path))
 	}
 	return err
 }

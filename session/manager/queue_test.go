@@ -136,12 +136,17 @@ func TestAQueuedForkThatNeverStartedKeepsNoCopies(t *testing.T) {
 	if there() != 2 {
 		t.Fatalf("%d of %q were copied", there(), copies)
 	}
+	rest := filepath.Join(d.store.Dir("00002-a"), ".aibox-removed-x") // of an interrupted removal
+	d.write(filepath.Join(rest, "log"), "hello\n")
 	ws := d.loaded("00002-a").State.Workspace
 	d.must(d.store.Write("00002-a", session.StateFile, session.State{Phase: session.Preparing, Workspace: ws, Queue: &session.Queue{Detached: true}}))
 	repaired, err := d.Repair(t.Context())
 	d.must(err)
 	if len(repaired) != 1 || !repaired[0].Queued || there() != 0 {
 		t.Errorf("repaired is %+v, and %d of %q are left", repaired, there(), copies)
+	}
+	if _, err := os.Lstat(rest); !os.IsNotExist(err) {
+		t.Errorf("the rest of an interrupted removal is left: %v", err)
 	}
 	if gone, _ := ws.Gone(); !gone || !agentstate.FolderUsed(d.store.Dir("00001-a"), "shell", "~/.talk") {
 		t.Errorf("the workspace is gone: %v", gone)
