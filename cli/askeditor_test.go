@@ -88,6 +88,7 @@ func TestCtrlCDoesNotEndTheEditor(t *testing.T) {
 }
 
 func TestAnInterruptedEditorInterruptsItsCommand(t *testing.T) {
+	setIgnored(t, os.Interrupt, false)
 	c, _ := consoleOnTerminal(t)
 	script := filepath.Join(t.TempDir(), "editor")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nkill -INT $$\n"), 0o700); err != nil {

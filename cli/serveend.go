@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-
-	"golang.org/x/sys/unix"
 )
 
 // endingServer is a server that waits for calls before it ends.
@@ -31,7 +29,7 @@ func (o *serveOptions) watchEnd(ctx context.Context, server endingServer) (stop 
 		}
 		// Only now, so that the signal that has ended ctx is not among them.
 		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, os.Interrupt, unix.SIGTERM)
+		signal.Notify(signals, endSignals(os.Interrupt)...)
 		defer signal.Stop(signals)
 		o.hurry(ended, server, signals)
 	}()

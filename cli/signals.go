@@ -7,14 +7,17 @@ import (
 	"syscall"
 )
 
-// endSignals are the signals that ask aibox to end, except for ctrl-c, and then the signals in more. SIGHUP is
-// not among them if the program was started with it ignored, as nohup does: Notify would receive it again.
+// endSignals are the signals that ask aibox to end, except for ctrl-c, and then the signals in more. Those that
+// the program was started with ignored are not among them, because Notify would receive them again: nohup
+// ignores SIGHUP, and a script ignores SIGINT for a command in the background. SIGTERM is always among them.
 func endSignals(more ...os.Signal) []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
+	for _, s := range append([]os.Signal{syscall.SIGHUP}, more...) {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
 	}
-	return append(signals, more...)
+	return signals
 }
 
 // untilSignal returns a context that ends at the first signal that asks aibox to end, except for
@@ -24,7 +27,9 @@ func (c *console) untilSignal(ctx context.Context) context.Context {
 	ctx, _ = signal.NotifyContext(ctx, endSignals()...)
 	ctx, cancel := context.WithCancel(ctx)
 	c.interrupts = make(chan os.Signal, 1)
-	signal.Notify(c.interrupts, os.Interrupt)
+	if !signal.Ignored(os.Interrupt) { // see endSignals
+		signal.Notify(c.interrupts, os.Interrupt)
+	}
 	go func() { // without an interrupt it ends with the program
 		<-c.interrupts
 		cancel()
@@ -41,8 +46,12 @@ func untilNextSignal(ctx context.Context, do func(context.Context) error) error 
 }
 
 // ignoreInterrupts keeps ctrl-c from ending aibox until end is called. It is for a program that has
-// the terminal, which sends ctrl-c to both. A program that is started meanwhile does not inherit this.
+// the terminal, which sends ctrl-c to both. A program that is started meanwhile inherits only what aibox was
+// started with.
 func (c *console) ignoreInterrupts() (end func()) {
+	if signal.Ignored(os.Interrupt) {
+		return func() {}
+	}
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, os.Interrupt) // first, because an interrupt that nothing receives ends the process
 	if c.interrupts != nil {
