@@ -14,11 +14,13 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +34,18 @@ var aibox string
 
 func TestMain(m *testing.M) {
 	peertest.Child()
+	receiveIgnored()
 	os.Exit(run(m))
+}
+
+// receiveIgnored keeps the programs that the tests start from inheriting ignored signals, which tests send to
+// them. The tests themselves survive these signals as before.
+func receiveIgnored() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 func run(m *testing.M) int {
