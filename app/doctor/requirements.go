@@ -106,6 +106,9 @@ func fixBySetup(system bool, step string) string {
 	return SetupCommand
 }
 
+// systemInstallation is how a user gets another program of gVisor for the system's Docker.
+const systemInstallation = "install gVisor's newest release as root, where only root can change it: https://gvisor.dev/docs/user_guide/install/"
+
 func runscFinding(ctx context.Context, info runtime.Info, system bool) Finding {
 	f := Finding{Name: "gVisor (runsc)", State: OK}
 	fix := fixBySetup(system, runtime.SystemRegistration)
@@ -113,12 +116,16 @@ func runscFinding(ctx context.Context, info runtime.Info, system bool) Finding {
 	if !ok {
 		return Finding{Name: f.Name, State: Missing, Detail: "Docker has no runtime named runsc", Fix: fix}
 	}
-	if problems := runtimeProblems(ctx, runsc); len(problems) > 0 {
-		f.State, f.Detail, f.Fix = Missing, strings.Join(problems, "; "), fix
-		if system {
-			return f
+	if program, unsafe := runtimeProblems(ctx, runsc); program != "" || len(unsafe) > 0 {
+		var problems, steps []string // steps are for the system's Docker
+		if program != "" {
+			problems, steps = append(problems, program), append(steps, systemInstallation)
 		}
-		if !isOurs(runsc.Path) || len(runsc.Unsafe()) > 0 { // the setup installs its own program again
+		if len(unsafe) > 0 {
+			problems, steps = append(problems, unsafe...), append(steps, runtime.SystemRegistration)
+		}
+		f.State, f.Detail, f.Fix = Missing, strings.Join(problems, "; "), fixBySetup(system, strings.Join(steps, "; "))
+		if !system && (!isOurs(runsc.Path) || len(unsafe) > 0) { // the setup installs its own program again
 			f.Replaces = registration(runsc)
 		}
 		return f

@@ -63,6 +63,7 @@ func TestSettingsThatBuildsOfImagesDoNotGetAreReported(t *testing.T) {
 func TestNothingIsFixedByTheSetupForTheSystemsDocker(t *testing.T) {
 	escape := runtime.Runtime{Name: "runsc", Path: "/nowhere/runsc", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
 	unlimited := runtime.Runtime{Name: "runsc", Path: aProgram(t), Overlay: true}
+	noProgram := runtime.Runtime{Name: "runsc", Path: "/nowhere/runsc", Overlay: true, OverlaySize: 1 << 30}
 	onDisk := runtime.Runtime{Name: "runsc", Path: aProgram(t)}
 	noRuntime := fault.New(fault.Environment, "no runtime").Hint(runtime.SystemRegistration)
 	for want, found := range map[string][]Finding{
@@ -72,6 +73,10 @@ func TestNothingIsFixedByTheSetupForTheSystemsDocker(t *testing.T) {
 			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{escape}}, true),
 			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{unlimited}}, true),
 			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{onDisk}}, true),
+		},
+		"gvisor.dev/docs/user_guide/install": {
+			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{escape}}, true),
+			runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{noProgram}}, true),
 		},
 		"use rootless Docker": {snapshotFinding(runtime.Info{}, "", true)},
 		"load it": {New(Sources{Guard: func(context.Context) (Guard, error) {
@@ -84,6 +89,10 @@ func TestNothingIsFixedByTheSetupForTheSystemsDocker(t *testing.T) {
 				t.Errorf("not fixed by %q: %+v", want, f)
 			}
 		}
+	}
+	f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{noProgram}}, true)
+	if strings.Contains(f.Fix, "daemon.json") {
+		t.Errorf("a registration does not mend the program: %+v", f)
 	}
 }
 

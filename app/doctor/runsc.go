@@ -33,21 +33,14 @@ var (
 	pinnedBuild   = lazyregexp.New(`(?m)^readonly RUNSC_MODULE=[^@\n]+@(\S+)$`)
 )
 
-// runtimeProblems returns the problems of the runtime with which Docker starts sandboxes.
-// The setup makes the same checks before it keeps a registered runtime (runtime_problems in
-// its script).
-func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {
-	var why string
+// runtimeProblems returns the problem of the program of the runtime with which Docker starts
+// sandboxes, "" if it has none, and those of its registration. The setup makes the same checks
+// before it keeps a registered runtime (runtime_problems in its script).
+func runtimeProblems(ctx context.Context, r runtime.Runtime) (program string, registration []string) {
 	if isOurs(r.Path) {
-		why = ownProgramProblem(r.Path)
-	} else {
-		why = programProblem(ctx, r.Path)
+		return ownProgramProblem(r.Path), r.Unsafe()
 	}
-	var problems []string
-	if why != "" {
-		problems = append(problems, why)
-	}
-	return append(problems, r.Unsafe()...)
+	return programProblem(ctx, r.Path), r.Unsafe()
 }
 
 // isOurs reports whether the program at path is in the folder of the setup's runsc.

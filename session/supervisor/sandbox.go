@@ -100,7 +100,11 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 		return nil, errors.Join(err, sandboxFailure(ctx, container))
 	}
 	s.onUndo(func(context.Context) error { return conn.Close() })
-	if err := checkKernel(hello.Kernel); err != nil {
+	info, err := res.docker.Backend.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKernel(hello.Kernel, info.Rootless); err != nil {
 		return nil, err
 	}
 	res.kernel = hello.Kernel
@@ -151,8 +155,8 @@ func mountsText(asked *session.Spec) string {
 }
 
 // checkKernel refuses a sandbox that runs on the host's own kernel, regardless of the
-// runtime's name in the daemon's configuration.
-func checkKernel(inside string) error {
+// runtime's name in the daemon's configuration. rootless is whether the daemon is.
+func checkKernel(inside string, rootless bool) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
 		return fmt.Errorf("reading the host's kernel version: %w", err)
@@ -161,8 +165,11 @@ func checkKernel(inside string) error {
 	if inside != "" && !strings.HasSuffix(inside, version) {
 		return nil
 	}
-	return fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside).
-		Hint("Docker's runtime runsc is not gVisor's: `aibox doctor --fix` registers it")
+	refusal := fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside)
+	if !rootless {
+		return refusal.Hint("Docker's runtime runsc is not gVisor's: " + runtime.SystemRegistration)
+	}
+	return refusal.Hint("Docker's runtime runsc is not gVisor's: `aibox doctor --fix` registers it")
 }
 
 // launchSandbox starts the sandbox and its watchdog, and stores the sandbox's process, so

@@ -1,11 +1,13 @@
 package supervisor
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
+	"aibox/runtime"
 )
 
 func TestASandboxOnTheHostKernelIsRefused(t *testing.T) {
@@ -15,11 +17,14 @@ func TestASandboxOnTheHostKernelIsRefused(t *testing.T) {
 	}
 	own := "Linux " + unix.ByteSliceToString(host.Release[:]) + " " + unix.ByteSliceToString(host.Version[:])
 	for _, inside := range []string{own, ""} {
-		if err := checkKernel(inside); fault.KindOf(err) != fault.Refused {
-			t.Errorf("kernel %q gave %v", inside, err)
+		for rootless, fix := range map[bool]string{true: "aibox doctor --fix", false: runtime.SystemRegistration} {
+			err := checkKernel(inside, rootless)
+			if hints := fault.Hints(err); fault.KindOf(err) != fault.Refused || len(hints) != 1 || !strings.Contains(hints[0], fix) {
+				t.Errorf("kernel %q, rootless %t: %v, %q", inside, rootless, err, hints)
+			}
 		}
 	}
-	if err := checkKernel("Linux 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"); err != nil {
+	if err := checkKernel("Linux 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016", true); err != nil {
 		t.Errorf("gVisor's kernel gave %v", err)
 	}
 }
