@@ -352,6 +352,17 @@ record() {
 	esac
 }
 
+# forget KIND WORD…: drops a record of the machine.
+forget() {
+	! recorded "$@" || { grep -vxF -- "$*" "$root$STATE_FILE" || true; } | store_records
+}
+
+# store_records: replaces the records of the machine by standard input.
+store_records() {
+	install_file "$STATE_FILE"
+	[[ -s $root$STATE_FILE ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
+}
+
 recorded() { grep -qxF -- "$*" <<<"$(cat "$root$STATE_FILE" 2>/dev/null || true; own_records)"; }
 
 own_records() { [[ -z $uid ]] || as_user cat "$(own_state_file)" 2>/dev/null || true; }
@@ -470,13 +481,15 @@ available_package() {
 # has_candidate PACKAGE: can apt install it?
 has_candidate() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
-# new_units: prints the units that come with dockerd. A unit that exists belongs to others, such as the
-# containerd of a Kubernetes node.
+# new_units: prints the units that come with dockerd, and those that a killed run has held. Another unit that
+# exists belongs to others, such as the containerd of a Kubernetes node.
 new_units() {
 	local unit
-	has_systemd && ! command -v dockerd >/dev/null || return 0
+	has_systemd || return 0
 	for unit in "${ROOT_UNITS[@]}"; do
-		has_root_unit "$unit" || echo "$unit"
+		if recorded held "$unit" || ! { command -v dockerd >/dev/null || has_root_unit "$unit"; }; then
+			echo "$unit"
+		fi
 	done
 }
 
@@ -490,10 +503,13 @@ has_root_unit() {
 }
 
 # hold_units [UNIT…]: keeps packages that are being installed from starting their units. A root daemon would
-# set up a bridge and forwarding. The masks do not survive a reboot.
+# set up a bridge and forwarding. The masks do not survive a reboot. If this run is killed, the next one finds
+# the records.
 hold_units() {
+	local unit
 	(($#)) || return 0
 	held_units=("$@")
+	for unit in "$@"; do record held "$unit"; done
 	as_root systemctl mask --runtime "$@" >/dev/null 2>&1 || true
 }
 
@@ -505,6 +521,7 @@ release_units() {
 	as_root systemctl unmask --runtime "${held_units[@]}" >/dev/null 2>&1 || true
 	for unit in "${held_units[@]}"; do
 		as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true
+		forget held "$unit"
 	done
 	held_units=()
 }
@@ -512,15 +529,13 @@ release_units() {
 need_packages() {
 	local missing units
 	missing=$(missing_packages | sort -u | xargs)
-	if [[ -z $missing ]]; then
-		return
-	elif command -v apt-get >/dev/null; then
-		echo "apt-get install --no-install-recommends --no-remove $missing"
-		units=$(new_units | xargs)
-		[[ -z $units ]] || echo "systemctl disable $units"
-	else
+	if [[ $missing ]] && ! command -v apt-get >/dev/null; then
 		echo "by hand: install these packages (the names are Debian's): $missing"
+		return
 	fi
+	[[ -z $missing ]] || echo "apt-get install --no-install-recommends --no-remove $missing"
+	units=$(new_units | xargs)
+	[[ -z $units ]] || echo "systemctl disable $units"
 }
 
 make_packages() {
@@ -530,12 +545,14 @@ make_packages() {
 		die "packages are missing, and $(os_release PRETTY_NAME) has no apt-get to install them: ${missing[*]}" \
 			"install them with this system's package manager (the names are Debian's), then run this again"
 	mapfile -t units < <(new_units)
-	finish_packages
-	quietly "cannot update the package lists" "check the network and /etc/apt/sources.list*, then: apt-get update" \
-		as_root apt-get -o DPkg::Lock::Timeout=300 update
-	mapfile -t missing < <(missing_packages | sort -u)
 	hold_units "${units[@]}"
-	install_packages "${missing[@]}"
+	finish_packages
+	if [[ $(missing_packages) ]]; then
+		quietly "cannot update the package lists" "check the network and /etc/apt/sources.list*, then: apt-get update" \
+			as_root apt-get -o DPkg::Lock::Timeout=300 update
+		mapfile -t missing < <(missing_packages | sort -u)
+		install_packages "${missing[@]}"
+	fi
 	release_units
 }
 
@@ -1415,8 +1432,7 @@ forget_user() {
 	fi
 	[[ -e $root$STATE_FILE ]] || return 0
 	keep_records <"$root$STATE_FILE" >"$scratch/records"
-	install_file "$STATE_FILE" <"$scratch/records"
-	[[ -s $scratch/records ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
+	store_records <"$scratch/records"
 }
 
 # keep_records: prints those records of standard input whose files stay.

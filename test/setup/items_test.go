@@ -79,18 +79,49 @@ func TestOnlyUnitsThatComeWithThePackagesAreDisabled(t *testing.T) {
 		if got, want := m.must(withoutDockerd+"need_packages"), "apt-get install --no-install-recommends --no-remove docker.io\nsystemctl disable "+c.units; got != want {
 			t.Errorf("%s: needs %q, not %q", name, got, want)
 		}
-		after := "systemctl mask --runtime " + c.units + "\napt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove docker.io\n" +
+		want := "systemctl mask --runtime " + c.units + "\napt-get -o DPkg::Lock::Timeout=300 update\napt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove docker.io\n" +
 			"systemctl unmask --runtime " + c.units + "\nsystemctl disable --now " + strings.ReplaceAll(c.units, " ", "\nsystemctl disable --now ") + "\n"
 		for _, failed := range []string{"0", "100"} {
 			m.write("calls", "")
 			if got := m.run("export failed=" + failed + "\n" + install); (got.code == 0) != (failed == "0") {
 				t.Errorf("%s: apt-get exits with %s, and the setup with %d: %s", name, failed, got.code, got.err)
 			}
-			if _, calls, _ := strings.Cut(m.read("calls"), " update\n"); calls != after {
-				t.Errorf("%s: apt-get exits with %s, and the calls are\n%s\nnot\n%s", name, failed, calls, after)
+			if calls := m.read("calls"); calls != want {
+				t.Errorf("%s: apt-get exits with %s, and the calls are\n%s\nnot\n%s", name, failed, calls, want)
 			}
 			m.write("tmp/.keep", "")
 		}
+	}
+}
+
+// A setup that is killed leaves the units of the packages masked, or, after the next boot, running.
+func TestUnitsThatAKilledSetupHeldAreDisabledByTheNextOne(t *testing.T) {
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "var/lib/dpkg/updates/0001": ""})
+	for _, name := range []string{"apt-get", "dpkg", "systemctl"} {
+		m.write("bin/"+name, "#!/bin/sh\necho \""+name+" $*\" >>\"$calls\"\n")
+	}
+	const traced = "export calls=$root/calls\ntrap leave EXIT\n"
+	m.run(traced + "command() { [[ ${*: -1} != dockerd ]] && builtin command \"$@\"; }\nmissing_packages() { echo docker.io; }\ninstall_packages() { kill -KILL $$; }\nmake_packages")
+	m.write("bin/dockerd", "#!/bin/sh\n")
+	m.write("usr/lib/systemd/system/containerd.service", "")
+	m.write("calls", "")
+	m.write("tmp/.keep", "")
+	const installed = "missing_packages() { true; }\n"
+	const units = "docker.service docker.socket containerd.service"
+	if got, want := m.must(installed+"need_packages"), "systemctl disable "+units; got != want {
+		t.Errorf("needs %q, not %q", got, want)
+	}
+	m.must(traced + installed + "make_packages")
+	want := "systemctl mask --runtime " + units + "\ndpkg --configure -a\nsystemctl unmask --runtime " + units +
+		"\nsystemctl disable --now " + strings.ReplaceAll(units, " ", "\nsystemctl disable --now ") + "\n"
+	if calls := m.read("calls"); calls != want {
+		t.Errorf("the calls are\n%s\nnot\n%s", calls, want)
+	}
+	if got := m.must(installed + "need_packages"); got != "" {
+		t.Errorf("afterwards, it needs %q", got)
+	}
+	if records := m.read("var/lib/aibox/setup"); records != "" {
+		t.Errorf("afterwards, the records are %q", records)
 	}
 }
 
