@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/review/risk"
 	"aibox/workspace"
@@ -67,7 +68,8 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 	cs.Notes = slices.DeleteFunc(cs.Notes, func(note string) bool { return slices.Contains(cs.RiskNotes, note) })
 	cs.RiskNotes = nil
 	if long := a.callers.long; len(long) > 0 {
-		more = append(more, tooLong(len(long), "file", long[0]))
+		why := fmt.Sprintf("they are longer than %s, or those before them have %s", amount.Bytes(risk.MaxContent), amount.Bytes(maxLongCallers))
+		more = append(more, notSearched(amount.Of(len(long), "file"), long[0].Path, why))
 	}
 	for _, note := range slices.Concat(more, notes) {
 		cs.NoteRisks(note)

@@ -330,37 +330,76 @@ func TestChangedFilesThatCanRunOthersAreReadWithinALimit(t *testing.T) {
 	cs := b.Assess()
 	b.WantRisks(cs, "scripts/check.sh", "called")
 	b.WantRisks(cs, "main.go", "called")
-	if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "7 changed files, such as apps/a63/package.json, were not searched") {
+	if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "7 changed files, such as apps/a63/package.json, are not searched") {
 		t.Errorf("notes: %q", notes)
 	}
 }
 
-// TestAFileThatIsTooLongToBeSearchedMayRunAnyScript has files that the agent padded, and those of
-// the user.
-func TestAFileThatIsTooLongToBeSearchedMayRunAnyScript(t *testing.T) {
+// TestAChangedFileThatIsTooLongToBeSearchedMayRunAnyScript has files that the agent padded.
+func TestAChangedFileThatIsTooLongToBeSearchedMayRunAnyScript(t *testing.T) {
 	padding := strings.Repeat("# padding\n", risk.MaxCaller/10+1)
 	for path, held := range map[string]bool{
-		".gitlab-ci.yml": true, "package.json": true, ".vscode/tasks.json": true, ".npmrc": true, ".pnp.cjs": false, ".yarn/releases/yarn-4.0.0.cjs": false, ".claude/picture": false, "notes.txt": false,
+		".gitlab-ci.yml": true, "package.json": true, ".vscode/tasks.json": true, ".npmrc": true, ".pnp.cjs": false, ".yarn/releases/yarn-4.0.0.cjs": false, "notes.txt": false,
 	} {
-		text := padding + "scripts/a.sh\n"
-		if path == ".claude/picture" {
-			text = "\x00" + text
+		b := reviewtest.NewRepository(t, map[string]string{"scripts/a.sh": "1\n", "main.go": "package main\n"}).Prepare()
+		b.Write(path, padding)
+		b.Write("scripts/a.sh", "2\n")
+		b.Write("main.go", "package other\n")
+		cs := b.Assess()
+		b.WantRisks(cs, "scripts/a.sh", []string{"called"}[:map[bool]int{true: 1}[held]]...)
+		b.WantRisks(cs, "main.go")
+		if notes := strings.Join(cs.Notes, "\n"); strings.Contains(notes, "longer than 256 KiB, so scripts") != held {
+			t.Errorf("%s: notes: %q", path, notes)
 		}
-		want := []string{"called"}[:map[bool]int{true: 1}[held]]
-		own := reviewtest.NewRepository(t, map[string]string{"scripts/a.sh": "1\n", "main.go": "package main\n", path: text}).Prepare()
-		agents := reviewtest.NewRepository(t, map[string]string{"scripts/a.sh": "1\n", "main.go": "package main\n"}).Prepare()
-		if !strings.Contains(path, "picture") { // of the agent, it may be padded with NUL
-			agents.Write(path, text)
+	}
+}
+
+// TestLongFilesOfTheUserAreSearched has a bundled action and a lock file, which run no script of the
+// repository, and long files that do.
+func TestLongFilesOfTheUserAreSearched(t *testing.T) {
+	padding := strings.Repeat("# padding\n", risk.MaxCaller/10+1)
+	b := reviewtest.NewRepository(t, map[string]string{
+		"scripts/a.sh": "1\n", "scripts/b.sh": "1\n", "scripts/c.sh": "1\n",
+		".gitlab-ci.yml":                 padding + "scripts/a.sh\n",
+		"package.json":                   `{"scripts":{"test":"sh scripts/c.sh","postinstall":"sh scripts/b.sh"},"x":"` + strings.Repeat("x", risk.MaxCaller) + `"}`,
+		".github/actions/x/index.js":     padding,
+		".github/actions/x/package.json": padding,
+		".pnp.cjs":                       padding + "scripts/c.sh\n",
+		".yarn/releases/yarn-4.0.0.cjs":  padding + "scripts/c.sh\n",
+		".claude/picture":                "\x00" + padding + "scripts/c.sh\n",
+	}).Prepare()
+	for _, path := range []string{"scripts/a.sh", "scripts/b.sh", "scripts/c.sh"} {
+		b.Write(path, "2\n")
+	}
+	cs := b.Assess()
+	b.WantRisks(cs, "scripts/a.sh", "called")
+	b.WantRisks(cs, "scripts/b.sh", "called")
+	b.WantRisks(cs, "scripts/c.sh")
+	if len(cs.Notes) > 0 {
+		t.Errorf("notes: %q", cs.Notes)
+	}
+}
+
+// TestFilesOfTheUserThatAreNotSearchedMayRunAnyScript has one file that is too long, and too many long
+// ones, of which each kind is reported once.
+func TestFilesOfTheUserThatAreNotSearchedMayRunAnyScript(t *testing.T) {
+	text := strings.Repeat("# padding\n", risk.MaxContent/10)
+	many := map[string]string{}
+	for i := range 9 {
+		many[fmt.Sprintf(".github/actions/a%d/index.js", i)] = text
+	}
+	for first, files := range map[string]map[string]string{".gitlab-ci.yml": {".gitlab-ci.yml": text + text[:10]}, ".github/actions/a8/index.js": many} {
+		files["scripts/a.sh"] = "1\n"
+		b := reviewtest.NewRepository(t, files).Prepare()
+		b.Write("scripts/a.sh", "2\n")
+		cs := b.Assess()
+		b.WantRisks(cs, "scripts/a.sh", "called")
+		if r := reviewtest.RisksOf(t, cs, "scripts/a.sh")[0]; !strings.HasPrefix(r.Found, "perhaps named in "+first) {
+			t.Errorf("reported as %+v", r)
 		}
-		for _, b := range []*reviewtest.Fixture{own, agents} {
-			b.Write("scripts/a.sh", "2\n")
-			b.Write("main.go", "package other\n")
-			cs := b.Assess()
-			b.WantRisks(cs, "scripts/a.sh", want...)
-			b.WantRisks(cs, "main.go")
-			if notes := strings.Join(cs.Notes, "\n"); strings.Contains(notes, "longer than 256 KiB, so scripts") != held {
-				t.Errorf("%s: notes: %q", path, notes)
-			}
+		want := "1 file, such as " + first + ", are not searched for names of others, because they are longer than 4 MiB, or those before them have 32 MiB"
+		if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, want) {
+			t.Errorf("notes: %q", notes)
 		}
 	}
 }

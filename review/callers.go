@@ -27,12 +27,16 @@ type callers struct {
 	settings []risk.Caller
 	files    []git.Entry
 	unread   []risk.Caller // changed files that are not searched, one of each kind
-	long     []string      // files of the baseline that are too long to be searched
+	long     []git.Entry   // files of the baseline that are too long to be searched
 }
 
 // maxChangedCallers limits the bytes of changed files that are searched for names of others. An
 // agent can add thousands, all with the same large content.
 const maxChangedCallers = 16 << 20
+
+// maxLongCallers limits the bytes of files of the baseline longer than risk.MaxCaller that are
+// searched. Folders such as .github/actions hold bundled programs and lock files.
+const maxLongCallers = 32 << 20
 
 // userCallers returns the user's git settings that run programs, and the user's hooks that are no
 // files of the repository, with notes on those that could not be read. Those of the submodules in the
@@ -166,18 +170,18 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	}
 	changes, beyond := upToLimit(changes, sizes)
 	if len(beyond) > 0 {
-		notes = append(notes, fmt.Sprintf("%s, such as %s, were not searched for names of others, because those before them have %s, so scripts that they may run are held back", amount.Of(len(beyond), "changed file"), termtext.Escape(beyond[0].Path), amount.Bytes(maxChangedCallers)))
+		notes = append(notes, notSearched(amount.Of(len(beyond), "changed file"), beyond[0].Path, "those before them have "+amount.Bytes(maxChangedCallers)))
 	}
 	if len(long) > 0 {
-		notes = append(notes, tooLong(len(long), "changed file", long[0].Path))
+		notes = append(notes, notSearched(amount.Of(len(long), "changed file"), long[0].Path, "they are longer than "+amount.Bytes(risk.MaxCaller)))
 	}
 	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(slices.Concat(beyond, long))
 	return notes, nil
 }
 
-// tooLong is the note on files that are too long to be searched.
-func tooLong(files int, kind, first string) string {
-	return fmt.Sprintf("%s, such as %s, are not searched for names of others, because they are longer than %s, so scripts that they may run are held back", amount.Of(files, kind), termtext.Escape(first), amount.Bytes(risk.MaxCaller))
+// notSearched is the note on files that are not searched for names of others.
+func notSearched(files, first, why string) string {
+	return fmt.Sprintf("%s, such as %s, are not searched for names of others, because %s, so scripts that they may run are held back", files, termtext.Escape(first), why)
 }
 
 // upToLimit divides changed files into those that are searched and those beyond maxChangedCallers.
@@ -217,20 +221,33 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 		blobs := a.repo.Blobs(ctx)
 		defer func() { *failed = errors.Join(*failed, blobs.Close()) }()
 		a.long = nil
-		for _, e := range a.files {
-			content, cut, err := blobs.ReadWithin(e.ID, risk.MaxContent) // changed ones are not longer than MaxCaller
+		searched := int64(0)        // bytes of long files
+		for _, e := range a.files { // changed ones are not longer than MaxCaller
+			most := int64(risk.MaxContent)
+			if !risk.CallsIfLong(e.Path) {
+				most = risk.MaxCaller
+			}
+			content, size, err := blobs.ReadSized(e.ID, most)
 			if err != nil {
 				*failed = err
 				return
 			}
-			c, ok := risk.CallerOf(e.Path, content)
-			if cut || len(content) > risk.MaxCaller {
-				if looksBinary(content) || !risk.CallsIfLong(e.Path) {
+			if size > risk.MaxCaller {
+				if most == risk.MaxCaller || looksBinary(content) {
 					continue
 				}
-				c, ok, a.long = risk.UnreadFile(e.Path), true, append(a.long, e.Path)
+				if size > most || searched+size > maxLongCallers {
+					a.long = append(a.long, e)
+					continue
+				}
+				searched += size
 			}
-			if ok && !yield(c) {
+			if c, ok := risk.CallerOf(e.Path, content); ok && !yield(c) {
+				return
+			}
+		}
+		for _, c := range unsearched(a.long) {
+			if !yield(c) {
 				return
 			}
 		}

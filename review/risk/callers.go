@@ -113,7 +113,8 @@ func packed(parts []string) bool {
 	return i >= 0 && i+2 < len(parts) && (parts[i+1] == "cache" || parts[i+1] == "unplugged")
 }
 
-// MaxCaller is the longest text of a caller that is read, in bytes.
+// MaxCaller is the longest hook of the user and the longest changed file that are searched for names,
+// in bytes. Longer files of the baseline are searched, too, if CallsIfLong.
 const MaxCaller = 256 << 10
 
 // CallerOf makes a Caller of a file; ok is false if files of its name are not callers.
@@ -122,7 +123,7 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 	if r == nil {
 		return Caller{}, false
 	}
-	c = Caller{Name: name, Dir: path.Dir(name), Text: content[:min(len(content), MaxCaller)], rule: r}
+	c = Caller{Name: name, Dir: path.Dir(name), Text: content, rule: r}
 	switch r.name {
 	case "npm-scripts":
 		c.Text = installScripts(c.Text, npmLifecycle)
