@@ -137,7 +137,8 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 }
 
 // installScripts are the scripts of a package that run without being named: those of lifecycle, and
-// those before and after others. A package that cannot be read may run everything in it.
+// those before and after others, with the scripts that they name. A package that cannot be read may
+// run everything in it.
 func installScripts(content []byte, lifecycle []string) []byte {
 	now, err := object(content)
 	if err != nil {
@@ -147,25 +148,58 @@ func installScripts(content []byte, lifecycle []string) []byte {
 	if err != nil {
 		return now["scripts"]
 	}
-	var out bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+	names := slices.Sorted(maps.Keys(scripts))
+	var run []string
+	known := map[string]bool{} // scripts in run, and patterns
+	var add func(name string)
+	add = func(name string) {
+		if _, there := scripts[name]; there && !known[name] {
+			known[name], run = true, append(run, name)
+			add("pre" + name)
+			add("post" + name)
+		}
+	}
+	for _, name := range names {
 		around := (strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post")) && !strings.HasSuffix(name, "test")
-		if !around && !slices.Contains(lifecycle, name) {
-			continue
+		if around || slices.Contains(lifecycle, name) {
+			add(name)
 		}
-		var command string
-		var list []string
-		switch {
-		case json.Unmarshal(scripts[name], &command) == nil:
-			list = []string{command}
-		case json.Unmarshal(scripts[name], &list) != nil:
-			list = []string{string(scripts[name])}
-		}
-		for _, command := range list {
+	}
+	var out bytes.Buffer
+	for i := 0; i < len(run); i++ {
+		for _, command := range commands(scripts[run[i]]) {
 			out.WriteString(command + "\n")
+			for word := range strings.FieldsFuncSeq(command, func(c rune) bool { return c < 0x80 && c != ':' && splits(byte(c)) }) {
+				word = strings.TrimPrefix(word, "@")
+				_, rest, _ := strings.Cut(word, ":") // as in npm:build
+				for _, name := range []string{word, rest} {
+					add(name)
+					prefix, star := strings.CutSuffix(name, "*")
+					if prefix = strings.TrimRight(prefix, "*"); !star || prefix == "" || known[prefix+"*"] {
+						continue
+					}
+					known[prefix+"*"] = true
+					for at, _ := slices.BinarySearch(names, prefix); at < len(names) && strings.HasPrefix(names[at], prefix); at++ {
+						add(names[at])
+					}
+				}
+			}
 		}
 	}
 	return out.Bytes()
+}
+
+// commands are the commands of a script, which can be a list.
+func commands(script json.RawMessage) []string {
+	var command string
+	if json.Unmarshal(script, &command) == nil {
+		return []string{command}
+	}
+	var list []string
+	if json.Unmarshal(script, &list) != nil {
+		return []string{string(script)}
+	}
+	return list
 }
 
 // Called finds the changed files that callers name. The result is keyed by the index into
