@@ -14,6 +14,7 @@ import (
 	"aibox/review"
 	"aibox/review/reviewtest"
 	"aibox/review/risk"
+	"aibox/workspace"
 )
 
 func TestEachChangeIsJudgedByItsAddedLines(t *testing.T) {
@@ -200,6 +201,45 @@ func TestAFileThatAHookOfASubmoduleRunsIsHeldBack(t *testing.T) {
 	cs = b.Assess()
 	b.WantRisks(cs, "lib/team/lib.txt", called...)
 	b.WantRisks(cs, "lib/scripts/check", was...)
+}
+
+// TestHooksOfASubmoduleThatIsNotCheckedOutAreRead has submodules that are stored at the start, and
+// one whose files the user removes later.
+func TestHooksOfASubmoduleThatIsNotCheckedOutAreRead(t *testing.T) {
+	for name, before := range map[string]bool{"stored": true, "removed later": false} {
+		t.Run(name, func(t *testing.T) {
+			lib := reviewtest.NewRepository(t, map[string]string{"scripts/check": "1\n", "scripts/outer": "1\n", "team/lib.txt": "1\n"})
+			b := reviewtest.NewRepository(t, map[string]string{"main.go": "package main\n"})
+			reviewtest.GitIn(t, b.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.Repo, "lib")
+			reviewtest.GitIn(t, b.Repo, "commit", "-q", "-m", "lib")
+			reviewtest.Write(t, b.InRepo(".git/hooks/pre-commit"), "./scripts/outer\n")
+			reviewtest.Write(t, b.InRepo(".git/modules/lib/hooks/post-checkout"), "./scripts/check\n")
+			deinit := func() { reviewtest.GitIn(t, b.Repo, "submodule", "--quiet", "deinit", "-f", "lib") }
+			if before {
+				deinit()
+			}
+			b.Prepare(func(req *workspace.Request) { req.Clean = true })
+			if !before {
+				deinit()
+			}
+			for _, path := range []string{"scripts/check", "scripts/outer", "team/lib.txt"} {
+				b.Write("lib/"+path, "other content\n")
+				reviewtest.Must(t, os.Chmod(b.Path("lib/"+path), 0o755))
+			}
+			cs := b.Assess()
+			b.WantRisks(cs, "lib/scripts/check", "called", "newly-executable")
+			b.WantRisks(cs, "lib/scripts/outer", "called", "newly-executable")
+			if r := reviewtest.RisksOf(t, cs, "lib/scripts/outer")[0]; r.Found != "named in your hook pre-commit" {
+				t.Errorf("reported as %+v", r)
+			}
+			b.WantRisks(cs, "lib/team/lib.txt", "newly-executable")
+			reviewtest.GitIn(t, b.InRepo(".git/modules/lib"), "config", "core.hooksPath", "team")
+			b.WantRisks(b.Assess(), "lib/team/lib.txt", "called", "newly-executable")
+
+			reviewtest.Must(t, os.RemoveAll(b.InRepo(".git/modules/lib")))
+			b.WantRisks(b.Assess(), "lib/scripts/check", "newly-executable")
+		})
+	}
 }
 
 func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {

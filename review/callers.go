@@ -50,18 +50,33 @@ func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, b
 	if err != nil {
 		return nil, nil, err
 	}
-	found, notes, err = repoCallers(ctx, repo, userRepo{dir: ws.Repo}, roots, base)
+	found, notes, err = repoCallers(ctx, repo, userRepo{dir: ws.Repo, git: git.User(ws.Repo)}, roots, base)
 	for i := 0; err == nil && i < len(ws.Modules); i++ {
-		m := &ws.Modules[i]
-		if m.Repo == "" || !mayBeRepository(m.Repo) {
-			continue // git runs no hook where no files are
+		at, ok := moduleRepo(ws, &ws.Modules[i])
+		if !ok {
+			continue
 		}
 		var of []risk.Caller
 		var more []string
-		of, more, err = repoCallers(ctx, repo, userRepo{dir: m.Repo, module: m.Path}, roots, base)
+		of, more, err = repoCallers(ctx, repo, at, roots, base)
 		found, notes = append(found, of...), append(notes, more...)
 	}
 	return found, notes, err
+}
+
+// moduleRepo is the repository of a submodule; ok is false if the user runs no git there. It need not
+// be checked out: a branch that has the agent's work can be, later.
+func moduleRepo(ws *workspace.Workspace, m *workspace.Module) (at userRepo, ok bool) {
+	if m.Repo == "" && m.URL != "" {
+		return userRepo{}, false // aibox's clone
+	}
+	at = userRepo{dir: filepath.Join(ws.Repo, m.Path), module: m.Path, git: m.Git()}
+	if mayBeRepository(m.GitDir) {
+		return at, true
+	}
+	at.git = git.User(at.dir) // the repository may have moved
+	_, err := os.Lstat(filepath.Join(at.dir, ".git"))
+	return at, !errors.Is(err, fs.ErrNotExist)
 }
 
 // mayBeRepository reports whether the folder of a repository is still there.
@@ -72,15 +87,16 @@ func mayBeRepository(dir string) bool {
 
 // userRepo is the user's repository, or that of a submodule.
 type userRepo struct {
-	dir    string // of its files
+	dir    string // of its files, which need not be there
 	module string // the submodule's path from the top; empty for the repository itself
+	git    *git.Repo
 }
 
 // repoCallers returns the callers of one repository.
 func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.Roots, base string) (found []risk.Caller, notes []string, err error) {
-	records, err := gitSettings(ctx, at.dir)
+	records, err := gitSettings(ctx, at.git)
 	if noRepository(err) {
-		records, err = gitSettings(ctx, "/") // those of every repository
+		records, err = gitSettings(ctx, git.User("/")) // those of every repository
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading your git settings: %w", err)
@@ -111,9 +127,9 @@ func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.R
 	return append(found, h.found...), h.notes, nil
 }
 
-// gitSettings are the settings that the user's git has in a folder.
-func gitSettings(ctx context.Context, dir string) ([]string, error) {
-	return git.User(dir).Records(ctx, "config", "--list", "-z", "--includes")
+// gitSettings are the settings that the user's git has in a repository.
+func gitSettings(ctx context.Context, in *git.Repo) ([]string, error) {
+	return in.Records(ctx, "config", "--list", "-z", "--includes")
 }
 
 // noRepository reports whether git found no repository, or one whose parts are gone.

@@ -38,12 +38,12 @@ type hooks struct {
 
 // newHooks returns the hooks of a repository before they are read.
 func newHooks(ctx context.Context, repo userRepo, roots *risk.Roots) (*hooks, error) {
-	dir, err := git.User(repo.dir).Line(ctx, "rev-parse", "--git-common-dir")
+	dir, err := repo.git.Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(repo.dir, dir)
+		dir = filepath.Join(repo.git.Dir(), dir)
 	}
 	dir, err = filepath.EvalSymlinks(dir)
 	return &hooks{repo: repo, roots: roots, gitDir: dir}, err
@@ -86,7 +86,7 @@ func expands(path string) bool {
 
 // expanded asks git for core.hooksPath with its beginning replaced.
 func (h *hooks) expanded(ctx context.Context) (string, error) {
-	paths, err := git.User(h.repo.dir).Records(ctx, "config", "-z", "--type=path", "--get-all", "core.hooksPath")
+	paths, err := h.repo.git.Records(ctx, "config", "-z", "--type=path", "--get-all", "core.hooksPath")
 	if err != nil {
 		return "", errors.New(git.Message(err))
 	}
