@@ -496,6 +496,26 @@ func TestManyFilesOfOneKindHideNoOtherCaller(t *testing.T) {
 	}
 }
 
+// TestManyChangedFilesOfOneKindHideNoneOfThem has decoys nearer to the top than the package that runs
+// a script.
+func TestManyChangedFilesOfOneKindHideNoneOfThem(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"tools/setup.js": "1\n", "notes.txt": "1\n", "apps/web/package.json": "{}"}).Prepare()
+	b.Write("tools/setup.js", "2\n")
+	b.Write("notes.txt", "2\n")
+	b.Write("apps/web/package.json", `{"scripts":{"postinstall":"node ../../tools/setup.js"}}`)
+	for i := range 499 {
+		b.Write(fmt.Sprintf("a%d/package.json", i), "{}")
+	}
+	b.WantRisks(b.Assess(), "tools/setup.js", "called")
+	b.Write("a499/package.json", "{}")
+	cs := b.Assess()
+	b.WantRisks(cs, "tools/setup.js", "called")
+	b.WantRisks(cs, "notes.txt")
+	if notes := strings.Join(cs.Notes, "\n"); !strings.Contains(notes, "1 changed file, such as apps/web/package.json, are not searched") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
 func TestFilesBeyondTheLimitsAreHeldBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a": "a\n"}).Prepare()
 	b.Write("long.txt", strings.Repeat("x", risk.MaxContent+1))

@@ -179,10 +179,13 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 		}
 		sizes[c.NewBlob] = c.Size
 	}
-	entries, left := old.nearest()
-	changes, more := changed.nearest()
-	if left += more; left > 0 {
+	entries, left, _ := old.nearest()
+	if left > 0 {
 		notes = append(notes, fmt.Sprintf("%s, such as package.json, may run changed files too, but only the %d of each kind that are nearest to the top were searched", amount.Of(left, "other file"), maxCallers))
+	}
+	changes, left, deep := changed.nearest()
+	if left > 0 {
+		notes = append(notes, notSearched(amount.Of(left, "changed file"), deep[0].Path, fmt.Sprintf("only the %d of each kind that are nearest to the top are", maxCallers)))
 	}
 	changes, beyond := upToLimit(changes, sizes)
 	if len(beyond) > 0 {
@@ -191,7 +194,7 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	if len(long) > 0 {
 		notes = append(notes, notSearched(amount.Of(len(long), "changed file"), long[0].Path, "they are longer than "+amount.Bytes(risk.MaxCaller)))
 	}
-	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(slices.Concat(beyond, long))
+	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(slices.Concat(deep, beyond, long))
 	return notes, nil
 }
 

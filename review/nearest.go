@@ -20,6 +20,7 @@ type Callers struct {
 	search risk.Search
 	kinds  map[string][]git.Entry // by the rule
 	left   int                    // files that were dropped
+	first  []git.Entry            // of each kind, a file that was dropped
 }
 
 // add adds a file if files of its name can run others.
@@ -43,16 +44,19 @@ func (c *Callers) prune(kind string) {
 	depth := func(e git.Entry) int { return strings.Count(e.Path, "/") }
 	slices.SortStableFunc(all, func(a, b git.Entry) int { return cmp.Compare(depth(a), depth(b)) })
 	if more := len(all) - maxCallers; more > 0 {
+		if !slices.ContainsFunc(c.first, func(e git.Entry) bool { return risk.CallerKind(e.Path) == kind }) {
+			c.first = append(c.first, all[maxCallers])
+		}
 		c.kinds[kind] = slices.Delete(all, maxCallers, len(all))
 		c.left += more
 	}
 }
 
-// nearest returns the files, and how many more there are.
-func (c *Callers) nearest() (files []git.Entry, left int) {
+// nearest returns the files, how many more there are, and one of these of each kind.
+func (c *Callers) nearest() (files []git.Entry, left int, first []git.Entry) {
 	for _, kind := range slices.Sorted(maps.Keys(c.kinds)) {
 		c.prune(kind)
 		files = append(files, c.kinds[kind]...)
 	}
-	return files, c.left
+	return files, c.left, c.first
 }
