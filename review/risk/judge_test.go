@@ -244,11 +244,19 @@ func TestAnEffectThatOnlyANewNameGivesIsFound(t *testing.T) {
 		{"a.json", "composer.json", `{"scripts":{"post-install-cmd":"sh x"}}`, "composer"},
 		{"a/.gitattributes", ".gitattributes", "* diff=run\n", "git-attributes"},
 		{"hosts.txt", "yarn.lock", "resolved \"https://b.example/\"\n", "lock-elsewhere"},
+		{"testdata/evil/package.json", "package.json", `{"scripts":{"postinstall":"node x"}}`, "npm-scripts"},
+		{"testdata/composer.json", "composer.json", `{"scripts":{"post-install-cmd":"sh x"}}`, "composer"},
+		{"testdata/go.mod", "go.mod", "module a\nreplace b => ../c\n", "go-build"},
+		{"go.mod", "go.work", "replace b => ../c\n", "go-build"},
+		{"examples/x/external.tf", "external.tf", "data \"external\" \"x\" {\n", "terraform"},
+		{"testdata/yarn.lock", "yarn.lock", "resolved \"https://b.example/\"\n", "lock-elsewhere"},
 	} {
 		find(t, moved(c.from, c.to, c.text, c.text), c.rule)
 	}
 	for _, f := range []*File{
 		moved("a/package.json", "b/package.json", `{"scripts":{"a":"b"}}`, `{"scripts":{"a":"b"}}`),
+		moved("package.json", "web/package.json", `{"scripts":{"a":"b"}}`, `{"scripts":{"a":"b"}}`),
+		moved("a.tf", "b.tf", "source = \"evil.example/a/b\"\n", "source = \"evil.example/a/b\"\n"),
 		moved("a.go", "b.go", "//go:generate sh x\n", "//go:generate sh x\n"),
 	} {
 		if found := Judge(f); len(found) > 0 {

@@ -280,16 +280,29 @@ func inOldPlace(x *index, f *File, here []Risk) []Risk {
 	return there
 }
 
+// gains reports whether the lines of a file get an effect by a move between two folded paths that the
+// rule fits: nearer to the top, they apply to more, and of some files the name says what they are.
+func (r *rule) gains(old, now []string) bool {
+	switch r.name {
+	case "npm-scripts", "composer", "go-build", "lock-elsewhere":
+		return len(now) < len(old) || now[len(now)-1] != old[len(old)-1]
+	case "terraform": // all files of a folder are one module
+		return len(now) < len(old)
+	}
+	return false
+}
+
 // judge applies the rules to an existing file.
 func (x *index) judge(f *File) []Risk {
 	var found []Risk
 	parts := foldPath(f.Path)
 	named := x.rules(parts)
-	before := x.rules(foldPath(f.OldPath))
+	old := foldPath(f.OldPath)
+	before := x.rules(old)
 	whole := f.asNew()
 	fresh := false
 	for _, r := range named {
-		if f.OldPath != "" && r.look != nil && (!slices.Contains(before, r) || isAttributes(f.Path)) {
+		if f.OldPath != "" && r.look != nil && (!slices.Contains(before, r) || r.gains(old, parts) || isAttributes(f.Path)) {
 			fresh = true // only its new name or folder gives its lines an effect
 			found = append(found, r.judge(whole)...)
 			continue
