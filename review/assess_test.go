@@ -242,6 +242,38 @@ func TestHooksOfASubmoduleThatIsNotCheckedOutAreRead(t *testing.T) {
 	}
 }
 
+// TestAFolderOfHooksOfAllRepositoriesIsReadOnce has a hook that cannot be read, and submodules in which
+// relative names mean other files.
+func TestAFolderOfHooksOfAllRepositoriesIsReadOnce(t *testing.T) {
+	lib := reviewtest.NewRepository(t, map[string]string{"scripts/check": "1\n", "team/lib.txt": "1\n"})
+	b := reviewtest.NewRepository(t, map[string]string{"main.go": "package main\n"})
+	for i := range 5 {
+		reviewtest.GitIn(t, b.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.Repo, fmt.Sprint("lib", i))
+	}
+	reviewtest.GitIn(t, b.Repo, "commit", "-q", "-m", "libs")
+	reviewtest.Write(t, filepath.Join(b.Home, "hooks/pre-commit"), "cat team/lib.txt\n")
+	global := filepath.Join(t.TempDir(), "gitconfig")
+	reviewtest.Write(t, global, "[core]\n\thooksPath = "+filepath.Join(b.Home, "hooks")+"\n")
+	t.Setenv("GIT_CONFIG_GLOBAL", global)
+	b.Prepare()
+	for i := range 5 {
+		b.Write(fmt.Sprintf("lib%d/scripts/check", i), "other content\n")
+		b.Write(fmt.Sprintf("lib%d/team/lib.txt", i), "other content\n")
+	}
+	cs := b.Assess()
+	for i := range 5 {
+		b.WantRisks(cs, fmt.Sprintf("lib%d/scripts/check", i))
+		b.WantRisks(cs, fmt.Sprintf("lib%d/team/lib.txt", i), "called")
+		if r := reviewtest.RisksOf(t, cs, fmt.Sprintf("lib%d/team/lib.txt", i))[0]; r.Found != "named in your hook pre-commit" {
+			t.Errorf("reported as %+v", r)
+		}
+	}
+	reviewtest.Write(t, filepath.Join(b.Home, "hooks/commit-msg"), strings.Repeat("# long\n", risk.MaxCaller/7+1))
+	if notes := b.Assess().Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "your hook commit-msg could not be read") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
 func TestHooksAreReadFromTheFolderThatGitRuns(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"scripts/check.sh": "1\n", "scripts/other.sh": "1\n"})
 	reviewtest.Write(t, filepath.Join(b.Home, "hooks/pre-commit.d/check"), "scripts/check.sh\n")

@@ -9,8 +9,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"aibox/internal/amount"
 	"aibox/internal/git"
@@ -50,18 +53,30 @@ func userCallers(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, b
 	if err != nil {
 		return nil, nil, err
 	}
-	found, notes, err = repoCallers(ctx, repo, userRepo{dir: ws.Repo, git: git.User(ws.Repo)}, roots, base)
-	for i := 0; err == nil && i < len(ws.Modules); i++ {
-		at, ok := moduleRepo(ws, &ws.Modules[i])
-		if !ok {
-			continue
+	repos := []userRepo{{dir: ws.Repo, git: git.User(ws.Repo)}}
+	for i := range ws.Modules {
+		if at, ok := moduleRepo(ws, &ws.Modules[i]); ok {
+			repos = append(repos, at)
 		}
-		var of []risk.Caller
-		var more []string
-		of, more, err = repoCallers(ctx, repo, at, roots, base)
-		found, notes = append(found, of...), append(notes, more...)
 	}
-	return found, notes, err
+	all := make([]*hooks, len(repos))
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, at := range repos {
+		g.Go(func() (err error) { all[i], err = askGit(within, at, roots); return err })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	known := map[string]*hooks{}
+	for _, h := range all {
+		h.readAll(known)
+		if err := h.fromTree(ctx, repo, base); err != nil {
+			return nil, nil, fmt.Errorf("reading your hooks: %w", err)
+		}
+		found, notes = append(append(found, h.found...), h.texts...), append(notes, h.notes...)
+	}
+	return found, notes, nil
 }
 
 // moduleRepo is the repository of a submodule; ok is false if the user runs no git there. It need not
@@ -92,15 +107,16 @@ type userRepo struct {
 	git    *git.Repo
 }
 
-// repoCallers returns the callers of one repository.
-func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.Roots, base string) (found []risk.Caller, notes []string, err error) {
+// askGit returns the settings of one repository that run programs, and its hooks before they are read.
+func askGit(ctx context.Context, at userRepo, roots *risk.Roots) (*hooks, error) {
 	records, err := gitSettings(ctx, at.git)
 	if noRepository(err) {
 		records, err = gitSettings(ctx, git.User("/")) // those of every repository
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading your git settings: %w", err)
+		return nil, fmt.Errorf("reading your git settings: %w", err)
 	}
+	h := &hooks{repo: at, roots: roots}
 	hooksPath := ""
 	for _, record := range records {
 		key, value, _ := strings.Cut(record, "\n")
@@ -109,22 +125,17 @@ func repoCallers(ctx context.Context, repo *git.Repo, at userRepo, roots *risk.R
 		}
 		if c, ok := risk.GitSetting(key, value, roots); ok {
 			c.Dir = at.module
-			found = append(found, c)
+			h.found = append(h.found, c)
 		}
 	}
-	h, err := newHooks(ctx, at, roots)
+	err = h.find(ctx, hooksPath)
 	if noRepository(err) {
-		note := termtext.Escape(at.dir) + " is no git repository any more, so scripts that your hooks may run are held back"
-		return append(found, risk.UnreadHook("your hooks")), []string{note}, nil
+		h.found = append(h.found, risk.UnreadHook("your hooks"))
+		h.notes = append(h.notes, termtext.Escape(at.dir)+" is no git repository any more, so scripts that your hooks may run are held back")
+	} else if err != nil {
+		return nil, fmt.Errorf("reading your hooks: %w", err)
 	}
-	if err == nil {
-		h.readAll(ctx, hooksPath)
-		err = h.fromTree(ctx, repo, base)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading your hooks: %w", err)
-	}
-	return append(found, h.found...), h.notes, nil
+	return h, nil
 }
 
 // gitSettings are the settings that the user's git has in a repository.

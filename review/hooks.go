@@ -29,42 +29,52 @@ const (
 type hooks struct {
 	repo   userRepo
 	roots  *risk.Roots
-	gitDir string // links resolved
-	found  []risk.Caller
-	linked []string // files of the repository that are hooks by a link
+	gitDir string        // links resolved
+	folder string        // of the hooks; empty if they cannot be read
+	own    bool          // the folder belongs to this repository
+	found  []risk.Caller // settings that run programs, and hooks without their texts
+	texts  []risk.Caller // of hooks, in which relative names start from the repository
+	linked []string      // files of the repository that are hooks by a link
 	notes  []string
 	files  int
 }
 
-// newHooks returns the hooks of a repository before they are read.
-func newHooks(ctx context.Context, repo userRepo, roots *risk.Roots) (*hooks, error) {
-	dir, err := repo.git.Line(ctx, "rev-parse", "--git-common-dir")
+// find asks git for the folder of the hooks. setting is core.hooksPath, which may be empty.
+func (h *hooks) find(ctx context.Context, setting string) error {
+	dir, err := h.repo.git.Line(ctx, "rev-parse", "--git-common-dir")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(repo.git.Dir(), dir)
+		dir = filepath.Join(h.repo.git.Dir(), dir)
 	}
-	dir, err = filepath.EvalSymlinks(dir)
-	return &hooks{repo: repo, roots: roots, gitDir: dir}, err
-}
-
-// readAll reads the hooks that git runs. setting is core.hooksPath, which may be empty.
-func (h *hooks) readAll(ctx context.Context, setting string) {
+	if h.gitDir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
 	folder := setting
 	if expands(setting) {
-		var err error
 		if folder, err = h.expanded(ctx); err != nil {
 			h.unread(setting, err)
-			return
+			return nil
 		}
 	}
-	switch {
+	switch h.own = !filepath.IsAbs(folder); {
 	case folder == "":
-		folder = filepath.Join(h.gitDir, "hooks")
-	case !filepath.IsAbs(folder):
-		folder = filepath.Join(h.repo.dir, folder)
+		h.folder = filepath.Join(h.gitDir, "hooks")
+	case h.own:
+		h.folder = filepath.Join(h.repo.dir, folder)
+	default:
+		h.folder = folder
 	}
+	return nil
+}
+
+// readAll reads the hooks that git runs. known has the folders that were read for other repositories.
+func (h *hooks) readAll(known map[string]*hooks) {
+	if h.folder == "" {
+		return
+	}
+	folder := h.folder
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -75,6 +85,14 @@ func (h *hooks) readAll(ctx context.Context, setting string) {
 		h.found = append(h.found, risk.HookFolder("your folder of hooks", inside, h.roots))
 		return
 	}
+	if same := known[folder]; same != nil {
+		for _, c := range same.texts { // relative names in them start from this repository
+			c.Dir = h.repo.module
+			h.texts = append(h.texts, c)
+		}
+		return
+	}
+	known[folder] = h
 	h.read(folder, 1)
 }
 
@@ -230,7 +248,7 @@ func (h *hooks) unread(path string, err error) {
 // name names a hook for display.
 func (h *hooks) name(path string) string {
 	name := "your hook " + termtext.Escape(filepath.Base(path))
-	if h.repo.module != "" {
+	if h.repo.module != "" && h.own {
 		name += " of " + termtext.Escape(h.repo.module)
 	}
 	return name
@@ -240,7 +258,7 @@ func (h *hooks) name(path string) string {
 func (h *hooks) add(path string, text []byte) {
 	c := risk.Hook(h.name(path), text, h.roots)
 	c.Dir = h.repo.module
-	h.found = append(h.found, c)
+	h.texts = append(h.texts, c)
 }
 
 // fromTree adds the texts of hooks that are files of the repository, as they are in the baseline.
