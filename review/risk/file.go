@@ -43,6 +43,7 @@ type File struct {
 	readOnce sync.Once
 	seen     [kinds]sighting
 	hidden   []string // secrets in it; an empty one means that the search was incomplete
+	searched bool     // hidden is known, and they are reported elsewhere
 }
 
 // span is a stretch of added lines of the new text.

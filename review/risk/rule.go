@@ -9,6 +9,7 @@ import (
 
 	"aibox/internal/sorting"
 	"aibox/internal/termtext"
+	"aibox/review/risk/secrets"
 )
 
 // rule describes the effect of files with certain names or content.
@@ -266,7 +267,11 @@ func inOldPlace(x *index, f *File, here []Risk) []Risk {
 	if f.OldPath == "" || same {
 		return nil
 	}
-	there := x.judge(&File{Path: f.OldPath, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort})
+	old := &File{Path: f.OldPath, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort}
+	if old.searched = secrets.SameRules(f.OldPath, f.Path); old.searched {
+		old.hidden = f.hidden
+	}
+	there := x.judge(old)
 	there = slices.DeleteFunc(there, func(r Risk) bool {
 		return slices.ContainsFunc(here, func(known Risk) bool { return known.Rule == r.Rule })
 	})
@@ -324,7 +329,9 @@ func (x *index) judge(f *File) []Risk {
 	if f.New.Cut && f.Size <= MaxContent {
 		found = append(found, notSearched.at(0, "all changes together are too much"))
 	}
-	found = append(found, f.secrets()...)
+	if !f.searched {
+		found = append(found, f.secrets()...)
+	}
 	f.withhold(found)
 	if fresh { // the risks may repeat a secret that was there before
 		whole.secrets()

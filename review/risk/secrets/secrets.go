@@ -79,6 +79,22 @@ func Find(path string, text []byte, budget int64) ([]Finding, int64) {
 	return In(path).Find(text, budget)
 }
 
+// SameRules reports whether the same rules apply to the texts of the files at two paths.
+func SameRules(a, b string) bool {
+	in, other := In(a), In(b)
+	for i := range ready {
+		r := &global
+		if i < len(rules) {
+			r = &rules[i]
+		}
+		depends := r.Path != "" || slices.ContainsFunc(r.Allow, func(a Allow) bool { return len(a.Paths) > 0 })
+		if depends && in.rule(i) != other.rule(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // Search finds the secrets in several texts of one file. It matches the file's name once for
 // each rule. It is not safe for concurrent use.
 type Search struct {
