@@ -4,13 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/internal/unprivileged"
 	"aibox/workspace"
 )
 
@@ -110,7 +109,7 @@ func TestAnUnreadableFileIsNamed(t *testing.T) {
 	write(t, repo+"/locked.txt", "x")
 	must(t, os.Chmod(repo+"/locked.txt", 0))
 	if os.Getuid() == 0 {
-		runAsNobody(t)
+		unprivileged.Rerun(t)
 		return
 	}
 	home := t.TempDir()
@@ -121,27 +120,4 @@ func TestAnUnreadableFileIsNamed(t *testing.T) {
 	nothingIn(t, home)
 	ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = []string{"locked.txt"} })
 	must(t, workspace.Undo(t.Context(), ws))
-}
-
-// runAsNobody runs the calling test again as an unprivileged user.
-func runAsNobody(t *testing.T) {
-	t.Helper()
-	const nobody = 65534
-	exe := filepath.Join(t.TempDir(), "test")
-	data, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
-	must(t, os.WriteFile(exe, data, 0o755))
-	for dir := filepath.Dir(exe); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		must(t, os.Chmod(dir, 0o755))
-	}
-	tmp := filepath.Join(filepath.Dir(exe), "tmp")
-	must(t, os.Mkdir(tmp, 0o777))
-	must(t, os.Chmod(tmp, 0o777))
-	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("as nobody: %v\n%s", err, out)
-	}
 }

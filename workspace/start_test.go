@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/unprivileged"
 	"aibox/workspace"
 )
 
@@ -51,7 +52,7 @@ func TestARunInAMissingFolderStartsAtTheTop(t *testing.T) {
 // during the test.
 func TestAFolderThatCannotBeReadIsNamed(t *testing.T) {
 	if os.Getuid() == 0 {
-		runAsNobody(t)
+		unprivileged.Rerun(t)
 		return
 	}
 	repo := repository(t)

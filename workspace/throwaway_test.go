@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/unprivileged"
 	"aibox/workspace"
 )
 
@@ -138,7 +139,7 @@ func TestAThrowawayCopyOfARemovedWorkspaceHasOnlyTheTree(t *testing.T) {
 // Root in a sandbox, which needs no rights, may remove those of files and folders.
 func TestCopiesHaveFilesAndFoldersWithoutRights(t *testing.T) {
 	if os.Getuid() == 0 {
-		runAsNobody(t)
+		unprivileged.Rerun(t)
 		return
 	}
 	ws, req := worked(t)
@@ -177,7 +178,7 @@ func TestCopiesHaveFilesAndFoldersWithoutRights(t *testing.T) {
 
 func TestACopyOfARunningAgentsFilesCountsWhatCannotBeRead(t *testing.T) {
 	if os.Getuid() == 0 {
-		runAsNobody(t)
+		unprivileged.Rerun(t)
 		return
 	}
 	ws, req := worked(t)

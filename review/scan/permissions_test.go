@@ -6,13 +6,18 @@ import (
 	"path/filepath"
 	"testing"
 
+	"aibox/internal/unprivileged"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 )
 
 // TestFoldersThatTheirOwnerMayNotEnterHideNothing does what root in a sandbox does without noticing
-// it. As root it proves nothing.
+// it. It needs an unprivileged user, to which root switches.
 func TestFoldersThatTheirOwnerMayNotEnterHideNothing(t *testing.T) {
+	if os.Getuid() == 0 {
+		unprivileged.Rerun(t)
+		return
+	}
 	for _, mode := range []fs.FileMode{0o644, 0o600, 0o444, 0o400, 0o300, 0o200, 0} {
 		b := reviewtest.NewRepository(t, map[string]string{"top.txt": "a\n", "src/a.txt": "a\n", "src/pkg/deep/b.txt": "b\n", "src/pkg/c.txt": "c\n"}).Prepare()
 		b.Write("src/pkg/c.txt", "changed\n")
@@ -31,6 +36,10 @@ func TestFoldersThatTheirOwnerMayNotEnterHideNothing(t *testing.T) {
 // TestACountOfAFolderThatMayNotBeEnteredDeletesNothing has a running sandbox, in which no permission
 // is repaired.
 func TestACountOfAFolderThatMayNotBeEnteredDeletesNothing(t *testing.T) {
+	if os.Getuid() == 0 {
+		unprivileged.Rerun(t)
+		return
+	}
 	b := reviewtest.NewRepository(t, map[string]string{"src/a.txt": "a\n", "src/pkg/b.txt": "b\n", "src/pkg/deep/c.txt": "c\n"}).Prepare()
 	reviewtest.Must(t, os.Chmod(b.Path("src"), 0o644))
 	defer func() { reviewtest.Must(t, os.Chmod(b.Path("src"), 0o755)) }()

@@ -104,6 +104,7 @@ var owners = map[string][]string{
 	"aibox/api/server/servertest":        nil,
 	"aibox/internal/golden":              {"ui/uitest"},
 	"aibox/internal/peer/peertest":       nil,
+	"aibox/internal/unprivileged":        nil,
 	"aibox/netguard/egress/egresstest":   nil,
 	"aibox/review/reviewtest":            nil,
 	"aibox/runtime/limit/limittest":      nil,
