@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -67,6 +68,9 @@ func (s *source) cloneModule(ctx context.Context, path, recorded string) (m *sou
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
+		if err = diskerr.Explain(err, s.cloner.req.Dirs.Repos()); diskerr.Is(err) {
+			return nil, "", err
+		}
 		return nil, fmt.Sprintf("cloning %s failed: %s", shown, git.Message(cmp.Or(context.Cause(limited), err))), nil
 	}
 	m = &source{
@@ -106,6 +110,9 @@ func (c *moduleCloner) clone(ctx context.Context, address, commit string, env []
 	})
 	if errors.Is(err, errNoRoom) {
 		dropPartial(dir)
+		return "", err
+	}
+	if diskerr.Is(err) {
 		return "", err
 	}
 	if err != nil || !has() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/workspace"
 )
 
@@ -127,5 +128,29 @@ func TestASubmoduleAddressCannotLeaveTheNetworkProtocols(t *testing.T) {
 				t.Fatal("a command ran")
 			}
 		})
+	}
+}
+
+// TestASubmoduleWhoseCloneFailsOnAFullDiskEndsTheRun has a server whose own disk is full, too.
+func TestASubmoduleWhoseCloneFailsOnAFullDiskEndsTheRun(t *testing.T) {
+	repo := repository(t)
+	write(t, repo+"/.gitmodules", "[submodule \"m\"]\n\tpath = m\n\turl = ssh://git@example.com/m\n")
+	gitIn(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+gitIn(t, repo, "rev-parse", "HEAD")+",m")
+	must(t, os.Mkdir(repo+"/m", 0o755))
+	gitIn(t, repo, "add", ".gitmodules")
+	gitIn(t, repo, "commit", "-qm", "a submodule")
+	const full = "fatal: write error: No space left on device"
+	sshThat(t, "echo '"+full+"' >&2; exit 1\n")
+	if _, err := prepare(t, "file://"+repo); fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "is full") {
+		t.Errorf("the error is %v", err)
+	}
+	sshThat(t, "echo 'remote: "+full+"' >&2; exit 1\n")
+	ws, err := prepare(t, "file://"+repo)
+	must(t, err)
+	if len(ws.Notes) != 1 || !strings.HasPrefix(ws.Notes[0], "submodule m is left out") {
+		t.Errorf("notes %q", ws.Notes)
+	}
+	if _, err := prepare(t, "ssh://git@example.com/project"); fault.KindOf(err) != fault.Usage || strings.Contains(err.Error(), "is full") {
+		t.Errorf("the error is %v", err)
 	}
 }

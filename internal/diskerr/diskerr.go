@@ -69,7 +69,7 @@ func find(err error) *reason {
 	if known, ok := errors.AsType[refused](err); ok {
 		return known.reason
 	}
-	text := strings.ToLower(err.Error())
+	text := strings.ToLower(ours(err.Error()))
 	for i, r := range reasons {
 		if errors.Is(err, r.errno) || strings.Contains(text, r.errno.Error()) {
 			return &reasons[i]
@@ -79,6 +79,20 @@ func find(err error) *reason {
 		return &reasons[0]
 	}
 	return nil
+}
+
+// ours is the text of an error without what git repeats of a server, whose disk it may be about.
+func ours(text string) string {
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, mark := range []string{"remote: ", "remote error: "} {
+			if before, _, server := strings.Cut(line, mark); server && (before == "" || strings.HasSuffix(before, ": ")) {
+				line = before
+			}
+		}
+		kept = append(kept, line)
+	}
+	return strings.Join(kept, "\n")
 }
 
 // WithoutRoom reports whether the disk of a folder has so little space that a failure to write to it

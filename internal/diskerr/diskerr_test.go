@@ -34,7 +34,12 @@ func TestDiskErrorNamesTheDiskAndTheFix(t *testing.T) {
 }
 
 func TestOtherErrorsAreUnchanged(t *testing.T) {
-	for _, err := range []error{nil, syscall.EIO, errors.New("the disk")} {
+	for _, err := range []error{
+		nil, syscall.EIO, errors.New("the disk"),
+		errors.New("git: exit status 128: remote: fatal: write error: No space left on device\nfatal: early EOF"),
+		errors.New("git: exit status 128: error: x\nremote: warning: Disk quota exceeded"),
+		errors.New("git: exit status 128: fatal: remote error: Read-only file system"),
+	} {
 		if Is(err) || Explain(err, "/data") != err { //nolint:errorlint // the identical error
 			t.Errorf("%v is reported as %v", err, Explain(err, "/data"))
 		}
