@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -186,7 +187,9 @@ func TestASessionIsActiveWhileAPortThatIsOpenOnTheHostIsUsed(t *testing.T) {
 	ended := time.Now()
 	_, _ = client.Close(), program.Close()
 	cancel()
-	<-over
+	if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 	if last := s.ports.dialed.lastActive(time.Now()); last.Before(ended) || len(s.ports.dialed.open) > 0 {
 		t.Errorf("after it, it was last active at %v; %d connections are open", last, len(s.ports.dialed.open))
 	}
