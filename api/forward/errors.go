@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 
 	"aibox/internal/fault"
@@ -15,7 +16,7 @@ import (
 func (f *Forwarder) proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	h := hopOf(r)
 	switch {
-	case r.Context().Err() != nil && errors.Is(err, context.Canceled):
+	case r.Context().Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, os.ErrDeadlineExceeded)): // of a body
 		panic(http.ErrAbortHandler) // the client has disconnected, or has lost its right
 	case errors.Is(err, ports.ErrNothingListens):
 		f.fail(w, r, h, http.StatusBadGateway, fault.New(fault.Conflict, "nothing listens on port %d in the sandbox", h.target.port))

@@ -15,6 +15,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 	"time"
@@ -59,6 +60,9 @@ type Options struct {
 	Check func(r *http.Request) error
 	// Begin counts a request of a caller until done is called, or refuses it. Nil counts none.
 	Begin func(caller Caller) (done func(), err error)
+	// Stall is the longest pause of a body after the program has answered or closed the connection;
+	// 0 means no limit.
+	Stall time.Duration
 	// WriteError answers a request that is not forwarded, in place of plain text.
 	WriteError func(w http.ResponseWriter, r *http.Request, status int, err error)
 	// Ready returns an error if a tenant's sandbox cannot be used now. It is called for each request,
@@ -127,7 +131,7 @@ func (f *Forwarder) ServePort(w http.ResponseWriter, r *http.Request, caller Cal
 		f.fail(w, r, &hop{caller: credential{Caller: caller}}, http.StatusBadRequest, fault.New(fault.Usage, "this is not a request for a port of a sandbox"))
 	default:
 		if err := f.checkBrowser(r, t); err != nil {
-			f.fail(w, r, &hop{t, credential{Caller: caller}}, http.StatusForbidden, err)
+			f.fail(w, r, &hop{target: t, caller: credential{Caller: caller}}, http.StatusForbidden, err)
 			return
 		}
 		f.forward(w, r, t, credential{Caller: caller, header: true})
@@ -147,7 +151,7 @@ func (f *Forwarder) serve(w http.ResponseWriter, r *http.Request, t target) {
 		case fault.KindOf(err) == fault.Environment:
 			status = http.StatusServiceUnavailable
 		}
-		f.fail(w, r, &hop{t, caller}, status, err)
+		f.fail(w, r, &hop{target: t, caller: caller}, status, err)
 	case !answered:
 		f.forward(w, r, t, caller)
 	}
@@ -173,7 +177,7 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, ca
 	if f.options.Begin != nil {
 		done, err := f.options.Begin(caller.Caller)
 		if err != nil {
-			f.fail(w, r, &hop{t, caller}, http.StatusTooManyRequests, err)
+			f.fail(w, r, &hop{target: t, caller: caller}, http.StatusTooManyRequests, err)
 			return
 		}
 		defer done()
@@ -184,7 +188,21 @@ func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, t target, ca
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a stream has no time limit
 	_ = control.SetWriteDeadline(time.Time{})
-	r = r.WithContext(context.WithValue(ctx, hopKey{}, &hop{target: t, caller: caller}))
+	h := &hop{target: t, caller: caller}
+	if r.Body != nil && r.Body != http.NoBody {
+		h.body = &body{ReadCloser: r.Body, control: control, stall: f.options.Stall}
+		defer h.body.leave()
+		defer context.AfterFunc(ctx, h.body.cut)()
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+			if conn, ok := got.Conn.(*pooledConn); ok {
+				conn.carry(h.body)
+			}
+		}})
+	}
+	r = r.WithContext(context.WithValue(ctx, hopKey{}, h))
+	if h.body != nil {
+		r.Body = h.body
+	}
 	if f.options.Ready != nil {
 		if err := f.options.Ready(ctx, caller.Tenant, t.sandbox); err != nil {
 			f.proxyError(w, r, err)
@@ -216,6 +234,7 @@ func (f *Forwarder) watch(ctx context.Context, cancel func(), caller credential)
 type hop struct {
 	target target
 	caller credential
+	body   *body // nil if the request has none
 }
 
 type hopKey struct{}

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -365,6 +367,94 @@ func TestTunnelEndsWhenItsTokenIsRevoked(t *testing.T) {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the tunnel is still open: %v", err)
+	}
+}
+
+// net/http and the transport both wait for a Read of a body before they end a request.
+func TestARequestWhoseBodyDoesNotArriveEndsWithItsProgramAndItsRight(t *testing.T) {
+	hijack := func(out http.ResponseWriter, text string) {
+		if conn, _, err := http.NewResponseController(out).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, text)
+			_ = conn.Close()
+		}
+	}
+	for name, c := range map[string]struct {
+		serve   func(w *world, out http.ResponseWriter, r *http.Request)
+		recheck time.Duration
+		want    string
+	}{
+		"it answers and closes": {serve: func(_ *world, out http.ResponseWriter, _ *http.Request) {
+			hijack(out, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
+		}, want: "403 Forbidden"},
+		"it answers and reads": {serve: func(_ *world, out http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(out).EnableFullDuplex()
+			_, _ = io.WriteString(out, "early")
+			_ = http.NewResponseController(out).Flush()
+			_, _ = io.Copy(io.Discard, r.Body)
+		}, want: "early"},
+		"it closes": {serve: func(_ *world, out http.ResponseWriter, _ *http.Request) { hijack(out, "") }},
+		"the token is revoked": {serve: func(w *world, _ http.ResponseWriter, r *http.Request) {
+			w.mu.Lock()
+			w.revoked["a"] = true
+			w.mu.Unlock()
+			_, _ = io.Copy(io.Discard, r.Body)
+		}, recheck: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *world
+			w = newWorld(t, func(out http.ResponseWriter, r *http.Request) { c.serve(w, out, r) })
+			if c.recheck == 0 { // a lost right ends it without a limit, too
+				w.forwarder.options.Stall = 100 * time.Millisecond
+			}
+			w.forwarder.recheck = cmp.Or(c.recheck, w.forwarder.recheck)
+			conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: 3000-0dq4f-a.localhost\r\n%s\r\nContent-Length: 1000\r\n\r\n", bearer)
+			_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+			got, err := io.ReadAll(conn)
+			if errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(string(got), c.want) || c.recheck > 0 && len(got) > 0 {
+				t.Errorf("the client got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestABodyThatPausesBeforeItsProgramAnswersHasNoLimit(t *testing.T) {
+	w := newWorld(t, func(out http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		fmt.Fprint(out, string(text), err)
+	})
+	w.forwarder.options.Stall = time.Nanosecond
+	out, in := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(in, "a")
+		for {
+			w.mu.Lock()
+			begun := len(w.seen) > 0
+			w.mu.Unlock()
+			if begun {
+				break
+			}
+			runtime.Gosched()
+		}
+		_, _ = io.WriteString(in, "b")
+		_ = in.Close()
+	}()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", byHost+"/", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+aliceToken)
+	response, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "ab<nil>" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -26,6 +26,9 @@ var errRedirect = errors.New("the program in the sandbox redirects to another ho
 // modify changes the sandbox's answer.
 func modify(response *http.Response) error {
 	h, header := hopOf(response.Request), response.Header
+	if h.body != nil && response.StatusCode != http.StatusSwitchingProtocols {
+		h.body.limit()
+	}
 	for _, name := range dropped {
 		header.Del(name)
 	}

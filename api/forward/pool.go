@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aibox/internal/halfclose"
@@ -83,7 +84,7 @@ func (p *pool) add(conn net.Conn) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	pooled := &pooledConn{halfclose.New(conn), p}
+	pooled := &pooledConn{Conn: halfclose.New(conn), pool: p}
 	p.open[pooled] = struct{}{}
 	return pooled, nil
 }
@@ -104,12 +105,26 @@ func (p *pool) close() {
 // pooledConn leaves the list when it is closed.
 type pooledConn struct {
 	*halfclose.Conn
-	pool *pool
+	pool   *pool
+	body   atomic.Pointer[body] // of the last request that had one
+	closed atomic.Bool
+}
+
+// carry limits the pauses of a body when the connection is closed.
+func (c *pooledConn) carry(b *body) {
+	c.body.Store(b)
+	if c.closed.Load() {
+		b.limit()
+	}
 }
 
 func (c *pooledConn) Close() error {
 	c.pool.mu.Lock()
 	delete(c.pool.open, c)
 	c.pool.mu.Unlock()
+	c.closed.Store(true)
+	if b := c.body.Load(); b != nil {
+		b.limit()
+	}
 	return c.Conn.Close()
 }

@@ -14,13 +14,13 @@ import (
 type dialed struct{ hops []hop }
 
 func (d *dialed) DialPort(_ context.Context, tenant session.Tenant, sandbox string, port uint16) (net.Conn, error) {
-	d.hops = append(d.hops, hop{target{sandbox: sandbox, port: port}, credential{Caller: Caller{Tenant: tenant}}})
+	d.hops = append(d.hops, hop{target: target{sandbox: sandbox, port: port}, caller: credential{Caller: Caller{Tenant: tenant}}})
 	return nil, fault.New(fault.NotFound, "there is no such sandbox")
 }
 
 // An address in the pool names one port of one tenant, and there is only one address of it.
 func FuzzPoolAddress(f *testing.F) {
-	genuine := hop{target{sandbox: "0dq4f-a", port: 3000}, credential{Caller: Caller{Tenant: "alice"}}}
+	genuine := hop{target: target{sandbox: "0dq4f-a", port: 3000}, caller: credential{Caller: Caller{Tenant: "alice"}}}
 	f.Add(genuine.address())
 	f.Add("127.0.0.1:80")
 	f.Add("[::1]:80")

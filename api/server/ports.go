@@ -50,6 +50,7 @@ func newPortService(s *Server) *portService {
 	p.forwarder = forward.New(forward.Options{
 		Authorizer: p, Dialer: p, Key: p.Key, Domains: p.Domains,
 		Begin:   func(caller forward.Caller) (func(), error) { return s.calls.begin(caller.Tenant) },
+		Stall:   s.options.Limits.Stall,
 		Check:   func(r *http.Request) error { return s.checkOrigin(&Route{}, r) },
 		Ready:   p.ready,
 		Refused: p.refused,
