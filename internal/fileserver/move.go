@@ -40,7 +40,11 @@ func moveAcross(from, to string, kind files.Kind, replace bool) error {
 	} else if inside { // the copy would be a part of itself
 		return &fs.PathError{Op: "rename", Path: to, Err: unix.EINVAL}
 	}
-	folder, err := os.MkdirTemp(dirOf(to), partPattern)
+	parent, err := filepath.EvalSymlinks(dirOf(to)) // below it, a cleaned path is the same one
+	if err != nil {
+		return withPath(err, dirOf(to))
+	}
+	folder, err := os.MkdirTemp(parent, partPattern)
 	if err != nil {
 		return withPath(err, dirOf(to))
 	}

@@ -270,7 +270,18 @@ func TestMoveToAnotherFileSystemCopies(t *testing.T) {
 	must(t, unix.Mkfifo(home+"/with/pipe", 0o600))
 	_, err = c.Move(t.Context(), "with", files.Path(other+"/with"), false)
 	wantCode(t, files.NotRegular, err)
-	if left, _ := os.ReadDir(other); len(left) != 2 {
+	must(t, os.Mkdir(other+"/b", 0o700))
+	must(t, os.Symlink(other+"/b", home+"/a"))
+	make1(t, home+"/file", "data")
+	must(t, os.Mkdir(home+"/folder", 0o700))
+	for _, name := range []string{"file", "folder"} {
+		_, err = c.Move(t.Context(), files.Path(name), files.Path("a/../"+name), false)
+		must(t, err)
+		if _, err := os.Lstat(other + "/" + name); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := os.ReadDir(other); len(left) != 5 {
 		t.Errorf("the other file system has %v", left)
 	}
 }
