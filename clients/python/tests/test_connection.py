@@ -13,6 +13,7 @@ import math
 import select
 import socket
 import struct
+import tempfile
 import threading
 import unittest
 from collections.abc import Callable, Iterator
@@ -206,6 +207,25 @@ class ConnectionTest(unittest.TestCase):
             with mock.patch("asyncio.open_connection", hang), self.assertRaises(errors.TimedOutError):
                 asyncio.run(asynchronous())
         self.assertEqual([timeout <= 0.2 for timeout in given], [True])
+
+    def test_a_timeout_is_also_for_connecting_on_a_unix_socket(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+            listener.bind(folder + "/socket")
+            listener.listen(0)
+            first.connect(folder + "/socket")  # it fills the queue of the server, which accepts none
+            caught: list[BaseException] = []
+
+            def call() -> None:
+                try:
+                    with Client(f"unix:{folder}/socket") as client:
+                        client.sandboxes.list(schema.ListSandboxesRequest(), timeout=0.2)
+                except BaseException as err:
+                    caught.append(err)
+
+            thread = threading.Thread(target=call, daemon=True)
+            thread.start()
+            thread.join(20)
+            self.assertEqual([type(err) for err in caught], [errors.TimedOutError])
 
     def test_a_timeout_is_for_all_attempts_together(self) -> None:
         request = schema.ListSandboxesRequest()

@@ -40,14 +40,23 @@ class _SourceError(Exception):
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost")
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
         self._path = path
 
     def connect(self) -> None:
+        end = math.inf if self.timeout is None else time.monotonic() + self.timeout
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
         try:
-            self.sock.connect(self._path)
+            while True:
+                try:
+                    self.sock.connect(self._path)
+                    return
+                except BlockingIOError as err:  # too many connections wait for the server
+                    if time.monotonic() >= end:
+                        raise TimeoutError from err
+                time.sleep(0.05)
         except OSError:
             self.sock.close()
             raise
@@ -213,14 +222,14 @@ class Transport:
                 continue
             if not self.address.socket:
                 protocol.keep_alive(connection.sock)
-                connection.sock.settimeout(None)
+            connection.sock.settimeout(None)
             return connection
         raise AssertionError
 
     def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
         address = self.address
         if address.socket:
-            return _UnixConnection(address.socket)
+            return _UnixConnection(address.socket, timeout)
         if address.tls:
             return http.client.HTTPSConnection(address.host, address.port, timeout=timeout, context=self._context)
         return http.client.HTTPConnection(address.host, address.port, timeout=timeout)
