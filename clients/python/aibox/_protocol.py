@@ -166,6 +166,10 @@ class Deadline:
             raise TimedOutError("the server did not answer in time")
         return left if most is None else min(left, most)
 
+    def allows(self, pause: float) -> bool:
+        """Report whether time is left after a pause, in seconds."""
+        return self._end is None or time.monotonic() + pause < self._end
+
 
 def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return headers by their names in lower case. Several of one name are joined by commas."""

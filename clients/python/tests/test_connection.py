@@ -227,6 +227,21 @@ class ConnectionTest(unittest.TestCase):
             thread.join(20)
             self.assertEqual([type(err) for err in caught], [errors.TimedOutError])
 
+    def test_a_server_that_does_not_run_is_named_despite_a_short_timeout(self) -> None:
+        def synchronous(url: str) -> None:
+            with Client(url) as client:
+                client.sandboxes.list(schema.ListSandboxesRequest(), timeout=0.3)
+
+        async def asynchronous(url: str) -> None:
+            async with AsyncClient(url) as client:
+                await client.sandboxes.list(schema.ListSandboxesRequest(), timeout=0.3)
+
+        with tempfile.TemporaryDirectory() as folder:
+            for run in (synchronous, lambda url: asyncio.run(asynchronous(url))):
+                with self.assertRaises(errors.ConnectionLostError) as caught:
+                    run(f"unix:{folder}/missing")
+                self.assertEqual(caught.exception.hints, ["start it with `aibox serve`"])
+
     def test_a_timeout_is_for_all_attempts_together(self) -> None:
         request = schema.ListSandboxesRequest()
         with mock.patch("aibox._protocol.ATTEMPTS", (60, 60, 60)):

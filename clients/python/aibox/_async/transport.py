@@ -295,12 +295,14 @@ class AsyncTransport:
             try:
                 return await asyncio.wait_for(self._open(), rest)
             except (OSError, TimeoutError) as err:
-                rest = deadline.left(delay)
-                if delay is None or isinstance(err, ssl.SSLError):
+                is_timeout = isinstance(err, TimeoutError)
+                if is_timeout:
+                    deadline.left()  # raises TimedOutError at the end of the time
+                if delay is None or isinstance(err, ssl.SSLError) or not is_timeout and not deadline.allows(delay):
                     raise ConnectionLostError(
                         f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
                     ) from err
-                await asyncio.sleep(rest or 0)
+                await asyncio.sleep(deadline.left(delay) or 0)
         raise AssertionError
 
     async def _open(self) -> _Connection:

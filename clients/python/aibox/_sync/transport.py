@@ -213,12 +213,14 @@ class Transport:
                 connection.connect()
             except OSError as err:
                 connection.close()
-                rest = deadline.left(delay)
-                if delay is None or isinstance(err, ssl.SSLError):
+                is_timeout = isinstance(err, TimeoutError)
+                if is_timeout:
+                    deadline.left()  # raises TimedOutError at the end of the time
+                if delay is None or isinstance(err, ssl.SSLError) or not is_timeout and not deadline.allows(delay):
                     raise ConnectionLostError(
                         f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
                     ) from err
-                time.sleep(rest or 0)
+                time.sleep(deadline.left(delay) or 0)
                 continue
             if not self.address.socket:
                 protocol.keep_alive(connection.sock)
