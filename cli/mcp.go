@@ -83,8 +83,10 @@ func (o *mcpOptions) run(ctx context.Context) error {
 	return mcp.Serve(ctx, mcp.Config{
 		Version: version(), Repositories: repositories, Sessions: agents,
 		Sandboxes: &mcp.Sandboxes{
-			API:      func(ctx context.Context, _ http.Header) (context.Context, *client.Client) { return ctx, api },
-			Bound:    func(_ context.Context, given config.RunOverrides) error { return o.app.CheckSandbox(o.settings, given) },
+			API: func(ctx context.Context, _ http.Header) (context.Context, *client.Client) { return ctx, api },
+			Bound: func(_ context.Context, _ string, given config.RunOverrides) error {
+				return o.app.CheckSandbox(o.settings, given)
+			},
 			Base:     o.sandboxSettings(),
 			OpenPort: ports.open,
 		},

@@ -24,9 +24,9 @@ type Sandboxes struct {
 	// API returns the client for a call and its context. header is that of the request over
 	// HTTP; nil on stdio.
 	API func(ctx context.Context, header http.Header) (context.Context, *client.Client)
-	// Bound returns an error if settings are looser than the user permits; nil leaves that
-	// check to the API.
-	Bound func(ctx context.Context, given config.RunOverrides) error
+	// Bound returns an error if settings, with those of a template, are looser than the user
+	// permits; nil leaves that check to the API.
+	Bound func(ctx context.Context, template string, given config.RunOverrides) error
 	// Base are the default settings of all sandboxes.
 	Base map[string]string
 	// Own is how many sandboxes the caller can have at once if it is an agent in a sandbox. Its
@@ -91,7 +91,7 @@ type createSandboxInput struct {
 	Template string            `json:"template,omitempty" jsonschema:"what it is made from; code if absent"`
 	Name     string            `json:"name,omitempty" jsonschema:"a name for list_sandboxes"`
 	Timeout  string            `json:"timeout,omitempty" jsonschema:"end it after this time, such as 30m"`
-	Network  string            `json:"network,omitempty" jsonschema:"what it can reach: none, local (the user's model server), allowlist or public; none if absent"`
+	Network  string            `json:"network,omitempty" jsonschema:"what it can reach: none, local (the user's model server), allowlist or public; if absent, what the template or the default permits, which is mostly none"`
 	Allow    []string          `json:"allow,omitempty" jsonschema:"hosts that it can reach: HOST, HOST:PORT, *.DOMAIN or a preset such as pypi or npm"`
 	Memory   int               `json:"memory_mib,omitempty" jsonschema:"limit of its memory in MiB"`
 	Env      map[string]string `json:"env,omitempty" jsonschema:"variables of the environment of its processes"`
@@ -161,7 +161,7 @@ func (t sandboxTools) create(ctx context.Context, c *call, in createSandboxInput
 		return nil, err
 	}
 	if t.Bound != nil {
-		if err := t.Bound(ctx, given); err != nil {
+		if err := t.Bound(ctx, in.Template, given); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"aibox/api/client"
 	"aibox/api/mcp"
 	"aibox/api/server"
+	"aibox/app/sandbox"
 	"aibox/config"
 	"aibox/session"
 )
@@ -59,8 +61,8 @@ func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 				Shown: func(ctx context.Context, err error) error { return s.Shown(ctx, session.Tenant(tenant), err) },
 				Sandboxes: &mcp.Sandboxes{
 					API: api,
-					Bound: func(ctx context.Context, given config.RunOverrides) error {
-						return s.checkSandbox(ctx, policy.Tenant, given)
+					Bound: func(ctx context.Context, template string, given config.RunOverrides) error {
+						return s.checkSandbox(ctx, policy.Tenant, template, given)
 					},
 					OpenPort: func(ctx context.Context, header http.Header, id string, port int) (string, error) {
 						ctx, c := api(ctx, header)
@@ -79,8 +81,15 @@ func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 }
 
 // checkSandbox refuses settings of a sandbox that are freer than the user's own and freer than the
-// tenant's defaults.
-func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, given config.RunOverrides) error {
+// tenant's defaults. The settings of a template count unless it is the user's.
+func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, template string, given config.RunOverrides) error {
+	if tenant != session.LocalTenant {
+		if of, err := s.app.TenantTemplates(tenant).Find(template); err == nil { // otherwise there will be no sandbox
+			if given, err = withTemplate(of.Defaults, given); err != nil {
+				return err
+			}
+		}
+	}
 	refused := s.app.CheckSandbox(config.RunOverrides{}, given)
 	if refused == nil {
 		return nil
@@ -93,6 +102,23 @@ func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, given con
 		return refused
 	}
 	return nil
+}
+
+// withTemplate returns the settings of a sandbox with those of its template, and with the network
+// policy that they imply.
+func withTemplate(ofTemplate, given config.RunOverrides) (config.RunOverrides, error) {
+	all, policy := ofTemplate.Clone(), ""
+	for _, settings := range []config.RunOverrides{ofTemplate, given} {
+		chosen, err := sandbox.PolicyOf(settings)
+		if err != nil {
+			return all, err
+		}
+		policy = cmp.Or(chosen, policy)
+	}
+	if err := all.Merge(given); err != nil || policy == "" {
+		return all, err
+	}
+	return all, all.Set("network", policy)
 }
 
 // authorize checks that the caller of a request, which was authenticated, has a right.

@@ -21,6 +21,7 @@ import (
 	"aibox/api/auth"
 	"aibox/api/server"
 	"aibox/app"
+	"aibox/app/template"
 	"aibox/config"
 	"aibox/session"
 )
@@ -364,11 +365,34 @@ func TestASandboxOfMCPIsAtMostAsFreeAsTheUsersSettingsOrTheTenantsDefaults(t *te
 	}); err != nil {
 		t.Fatal(err)
 	}
+	for name, settings := range map[string]map[string]any{
+		"open": {"network": "public"}, "listed": {"allow": []string{"b.example"}}, "more": {"allow": []string{"c.example"}},
+		"large": {"memory": "999GiB"}, "small": {"timeout": "5m"},
+	} {
+		for _, tenant := range []session.Tenant{"ann", "ben"} {
+			store, err := app.TenantTemplateStore(tenant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Create(t.Context(), s.api.app.TenantTemplates(tenant), name, &template.Definition{Image: "example.com/no-such:1", Settings: settings}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	for _, c := range []struct {
 		tenant    session.Tenant
 		arguments string
 		refused   bool
 	}{
+		{"ann", `{"template":"open"}`, true},
+		{"ann", `{"template":"open","network":"none"}`, false},
+		{"ann", `{"template":"listed"}`, true},
+		{"ann", `{"template":"large"}`, true},
+		{"ann", `{"template":"small"}`, false},
+		{"ann", `{"template":"small","timeout":"10m"}`, false},
+		{"ben", `{"template":"open"}`, true},
+		{"ben", `{"template":"listed"}`, false},
+		{"ben", `{"template":"more"}`, true},
 		{session.LocalTenant, `{"template":"no-such","network":"public"}`, true},
 		{session.LocalTenant, `{"template":"no-such","allow":["a.example"]}`, true},
 		{session.LocalTenant, `{"template":"no-such","network":"none","timeout":"5m"}`, false},

@@ -123,7 +123,7 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 	}
 	policy := ""
 	for _, settings := range []config.RunOverrides{ofTenant, ofTemplate, r.Settings} {
-		chosen, err := policyOf(settings)
+		chosen, err := PolicyOf(settings)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (s *Service) CheckDefaults(ctx context.Context, tenant session.Tenant, defa
 
 // CheckTemplate refuses defaults of a template that contradict each other.
 func CheckTemplate(defaults config.RunOverrides) error {
-	policy, err := policyOf(defaults)
+	policy, err := PolicyOf(defaults)
 	if err != nil || policy == "" { // the creation of a sandbox chooses it
 		return err
 	}
@@ -220,9 +220,9 @@ func sourcesOf(setting config.Setting) string {
 	return strings.Join(names, " and ")
 }
 
-// policyOf returns the network policy that settings give or imply; empty for none. An allow
+// PolicyOf returns the network policy that settings give or imply; empty for none. An allow
 // list, also an empty one, implies allowlist, and a model implies local.
-func policyOf(settings config.RunOverrides) (string, error) {
+func PolicyOf(settings config.RunOverrides) (string, error) {
 	given := settings.Text("network")
 	mode, err := netguard.ParseMode(given)
 	switch {
