@@ -425,6 +425,9 @@ func TestAgentsOfMCPWorkOnlyOnTheRepositoriesThatTheUserHasGiven(t *testing.T) {
 		if strings.Contains(answer, refusal) != c.refused || !strings.Contains(answer, `"isError":true`) {
 			t.Errorf("%s: %s", c.repository, answer)
 		}
+		if hinted := strings.Contains(answer, "with --repo"); hinted != (c.refused && c.mcpCaller == user) {
+			t.Errorf("%s: %s", c.repository, answer)
+		}
 	}
 	if _, answer := user.call("list_sessions", "{}"); !strings.Contains(answer, "00000-codex") || strings.Contains(answer, "00001-codex") {
 		t.Errorf("the sessions are %s", answer)

@@ -128,8 +128,11 @@ func (s *Service) resolveSource(request *run.Request, tree string) (err error) {
 	case s.Policy.AnyRepository || s.allowsRepository(repository):
 		return nil
 	default:
-		return fault.New(fault.Refused, "agents cannot run on %s here: it is not one of the allowed repositories (%s)", termtext.Escape(repository), s.allowedRepositories()).
-			Hint("the user can allow it with --repo, where this server is started")
+		refused := fault.New(fault.Refused, "agents cannot run on %s here: it is not one of the allowed repositories (%s)", termtext.Escape(repository), s.allowedRepositories())
+		if s.Policy.Tenant == session.LocalTenant { // other tenants have no repositories of the user
+			refused = refused.Hint("the user can allow it with --repo, where this server is started")
+		}
+		return refused
 	}
 }
 
