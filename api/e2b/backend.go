@@ -27,7 +27,7 @@ type backend struct {
 	listener  *pipe.Listener
 }
 
-func newBackend(api http.Handler, host string) *backend {
+func newBackend(api http.Handler) *backend {
 	b := &backend{listener: pipe.NewListener()}
 	b.transport = &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return b.listener.Dial(ctx) },
@@ -37,7 +37,7 @@ func newBackend(api http.Handler, host string) *backend {
 	}
 	b.server = &http.Server{Handler: api, ReadHeaderTimeout: time.Minute}
 	go b.server.Serve(b.listener) //nolint:errcheck // it ends when the listener is closed
-	client, base := &http.Client{Transport: b.transport}, "http://"+host
+	client, base := &http.Client{Transport: b.transport}, "http://"+defaultDomain
 	options := []connect.ClientOption{connect.WithInterceptors(bearer{}), connect.WithReadMaxBytes(maxAnswer)}
 	b.sandboxes = aiboxv1connect.NewSandboxesClient(client, base, options...)
 	b.processes = aiboxv1connect.NewProcessesClient(client, base, options...)

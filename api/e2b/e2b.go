@@ -39,8 +39,6 @@ const KeySize = 32
 type Config struct {
 	// API serves aibox's own API. It authenticates each call by its bearer token.
 	API http.Handler
-	// Host is a name that the API answers to. Empty means localhost.
-	Host string
 	// Key seals the tokens for the inside of sandboxes. Tokens survive a restart of the
 	// server if the key does.
 	Key []byte
@@ -77,7 +75,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("the key for tokens has a wrong size")
 	}
 	s := &Server{
-		backend: newBackend(c.API, cmp.Or(c.Host, defaultDomain)), tokens: newTokens(c.Key), watches: newWatchers(), forks: newForkNames(c.Key),
+		backend: newBackend(c.API), tokens: newTokens(c.Key), watches: newWatchers(), forks: newForkNames(c.Key),
 		domains: c.Domains, ownDomain: c.OwnDomain, routes: http.NewServeMux(), inside: http.NewServeMux(),
 	}
 	if len(s.domains) == 0 {
