@@ -743,6 +743,9 @@ func TestTheDomainOfSandboxesIsThatOfTheUserOrTheNameOfTheServer(t *testing.T) {
 		{false, "boxes.test:80", "boxes.test:80"},
 		{false, "LOCALHOST", "localhost"},
 		{false, "192.0.2.1:80", "boxes.test:80"},
+		{false, "127.0.0.1:80", "localhost:80"},
+		{false, "[::1]", "localhost"},
+		{true, "127.0.0.1:80", "boxes.test:80"},
 		{true, "localhost:80", "boxes.test:80"},
 		{true, "192.0.2.1", "boxes.test"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func (s *Server) domainOf(r *http.Request) string {
 	name, port := strings.ToLower(r.Host), ""
 	if host, number, err := net.SplitHostPort(name); err == nil { // otherwise it has no port
 		name, port = host, number
+	}
+	if address, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil && address.IsLoopback() {
+		name = defaultDomain // the caller may know no other name of this machine
 	}
 	if s.ownDomain || !slices.Contains(s.domains, name) {
 		name = s.domains[0]
