@@ -104,7 +104,8 @@ func (f *filesystem) Move(ctx context.Context, r *connect.Request[filesystempb.M
 		if _, missing := f.stat(ctx, r.Msg.Source); missing != nil {
 			return nil, missing
 		}
-		if _, err := f.makeDir(ctx, path.Dir(r.Msg.Destination)); err != nil {
+		folder, _ := path.Split(r.Msg.Destination) // not cleaned: a part of it may be a symlink
+		if _, err := f.makeDir(ctx, cmp.Or(folder, ".")); err != nil {
 			return nil, err
 		}
 		moved, err = f.api.files.Move(ctx, connect.NewRequest(move.Msg))

@@ -123,13 +123,13 @@ func locate(dest, name string) (base, rename string, create bool, err error) {
 	case err == nil && (name == Contents || name == "" || strings.HasSuffix(dest, "/")):
 		return "", "", false, fmt.Errorf("%s is not a folder", dest)
 	case err == nil:
-		return filepath.Dir(dest), filepath.Base(dest), false, nil
+		return dirOf(dest), filepath.Base(dest), false, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", "", false, err
 	case name == "", name != Contents && strings.HasSuffix(dest, "/"):
 		return "", "", false, fmt.Errorf("there is no folder %s", dest)
 	}
-	base = filepath.Dir(filepath.Clean(dest))
+	base = dirOf(dest)
 	if info, err := os.Stat(base); err != nil || !info.IsDir() {
 		return "", "", false, fmt.Errorf("there is no folder %s", base)
 	}
@@ -137,6 +137,20 @@ func locate(dest, name string) (base, rename string, create bool, err error) {
 		return dest, "", true, nil
 	}
 	return base, filepath.Base(dest), false, nil
+}
+
+// dirOf returns the folder of a path. Unlike filepath.Dir, it does not clean the path: after a symlink,
+// ".." is the folder above its target.
+func dirOf(file string) string {
+	file = strings.TrimRight(file, "/")
+	switch end := strings.LastIndexByte(file, '/'); end {
+	case -1:
+		return "."
+	case 0:
+		return "/"
+	default:
+		return file[:end]
+	}
 }
 
 // extraction is the extraction of one archive.
