@@ -22,7 +22,9 @@ from typing import Any
 from unittest import mock
 
 from aibox import AsyncClient, AsyncSandbox, Client, Sandbox, errors, schema
+from aibox import _protocol as protocol
 from aibox._protocol import STREAM_HEADERS
+from aibox._sync.transport import Transport
 
 
 class Held(bytes):
@@ -241,6 +243,28 @@ class ConnectionTest(unittest.TestCase):
                 with self.assertRaises(errors.ConnectionLostError) as caught:
                     run(f"unix:{folder}/missing")
                 self.assertEqual(caught.exception.hints, ["start it with `aibox serve`"])
+
+    def test_a_timeout_is_for_all_addresses_of_a_name_and_the_handshake_together(self) -> None:
+        now, given = 0, []
+        resolved = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"192.0.2.{number}", 80)) for number in range(4)]
+        connected = mock.Mock()
+
+        def drop(address: tuple[str, int], timeout: float, *rest: object) -> Any:
+            nonlocal now
+            now += 1
+            given.append(timeout)
+            if address[0] == "192.0.2.3":
+                return connected
+            raise TimeoutError
+
+        with (
+            mock.patch("time.monotonic", lambda: now),
+            mock.patch("socket.getaddrinfo", lambda *args, **options: resolved),
+            mock.patch("socket.create_connection", drop),
+        ):
+            Transport(protocol.Address(host="box.example.com", port=80))._connection(protocol.Deadline(9)).connect()
+        self.assertEqual(given, [9, 8, 7, 6])
+        connected.settimeout.assert_called_with(5)
 
     def test_a_timeout_is_for_all_attempts_together(self) -> None:
         request = schema.ListSandboxesRequest()

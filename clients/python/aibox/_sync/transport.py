@@ -62,6 +62,25 @@ class _UnixConnection(http.client.HTTPConnection):
             raise
 
 
+def _dial(address: tuple[str, int], deadline: protocol.Deadline) -> socket.socket:
+    """Connect to the first address of a name that answers. The handshake has the time that is left."""
+    lost: OSError = OSError("the name has no address")
+    for *_, resolved in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+        timeout = deadline.left(10)
+        try:
+            connection = socket.create_connection((str(resolved[0]), address[1]), timeout)
+        except OSError as err:
+            lost = err
+            continue
+        try:
+            connection.settimeout(deadline.left(10))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+    raise lost
+
+
 class Transport:
     """Sends calls to one server. Several threads can use it."""
 
@@ -208,7 +227,7 @@ class Transport:
         """Connect to the server. It may be restarting, so try several times."""
         deadline = deadline or protocol.Deadline()
         for delay in (*protocol.ATTEMPTS, None):
-            connection = self._connection(deadline.left(10))
+            connection = self._connection(deadline)
             try:
                 connection.connect()
             except OSError as err:
@@ -228,13 +247,17 @@ class Transport:
             return connection
         raise AssertionError
 
-    def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
+    def _connection(self, deadline: protocol.Deadline) -> http.client.HTTPConnection:
         address = self.address
         if address.socket:
-            return _UnixConnection(address.socket, timeout)
+            return _UnixConnection(address.socket, deadline.left(10))
         if address.tls:
-            return http.client.HTTPSConnection(address.host, address.port, timeout=timeout, context=self._context)
-        return http.client.HTTPConnection(address.host, address.port, timeout=timeout)
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(address.host, address.port, context=self._context)
+        else:
+            connection = http.client.HTTPConnection(address.host, address.port)
+        # By default, each address of a name and the handshake would have the whole time.
+        connection._create_connection = lambda to, *_: _dial(to, deadline)  # type: ignore[attr-defined]
+        return connection
 
     def _request(self, connection: http.client.HTTPConnection, path: str, body: bytes | Iterable[bytes]) -> http.client.HTTPResponse:
         headers: dict[str, Any] = {**protocol.STREAM_HEADERS, **self._headers}
