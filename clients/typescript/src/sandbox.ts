@@ -437,7 +437,7 @@ export class Sandbox {
   }
 
   #portPath(port: number, path: string): string {
-    const escaped = encodeURI(path).replace(/%(25|5B|5D)/g, decodeURIComponent); // what is escaped already stays as it is
+    const escaped = encodeURI(path).replace(/%(25(?=[0-9A-Fa-f]{2})|5B|5D)/g, decodeURIComponent); // what is escaped already stays as it is
     return `/v1/sandboxes/${encodeURIComponent(this.sandboxId)}/ports/${Math.trunc(port)}/${escaped.replace(/^\//, "")}`;
   }
 

@@ -226,7 +226,8 @@ test("the path of a request to a port does not leave the port", async () => {
 const portPaths: Record<string, string> = {
   "/a%2Fb?q=a%26b": "/a%2Fb?q=a%26b",
   "/%5B1%5D?x[]=[1]": "/%5B1%5D?x[]=[1]",
-  "/100%?q=50%25": "/100%?q=50%25",
+  "/100%?q=50%25": "/100%25?q=50%25",
+  "/100%.txt?%4g%": "/100%25.txt?%254g%25",
   "/a b/é": "/a%20b/%C3%A9",
   "/x;y,z:@&=+$-_.!~*'()#z": "/x;y,z:@&=+$-_.!~*'()#z",
   '/"<>^`{|}\\': "/%22%3C%3E%5E%60%7B%7C%7D%5C",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -485,6 +486,7 @@ class Sandbox:
         return self.client.transport.request(method, self._port_path(port, path), headers or {}, body, timeout)
 
     def _port_path(self, port: int, path: str) -> str:
+        path = re.sub("%(?![0-9A-Fa-f]{2})", "%25", path)  # what is escaped already stays as it is
         escaped = quote(path, safe="/:?#[]@!$&'()*+,;=%-._~")
         return f"/v1/sandboxes/{quote(self.sandbox_id, safe='')}/ports/{int(port)}/{escaped.removeprefix('/')}"
 
