@@ -38,6 +38,7 @@ type fakeAPI struct {
 	revoked    map[string]bool
 	recorded   []server.Call
 	snapshots  []*aiboxv1.Snapshot
+	deleting   func()                    // called when a snapshot is deleted; may be nil
 	keeps      bool                      // no snapshot can be deleted
 	creating   func(ctx context.Context) // called by each creation, which fails if its caller goes; nil for none
 	unmeasured error                     // the error of each measurement; nil for none
@@ -257,6 +258,9 @@ func (f fakeSandboxes) ListSnapshots(context.Context, *connect.Request[aiboxv1.L
 func (f fakeSandboxes) DeleteSnapshot(_ context.Context, r *connect.Request[aiboxv1.DeleteSnapshotRequest]) (*connect.Response[emptypb.Empty], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.deleting != nil {
+		f.deleting()
+	}
 	if f.keeps {
 		return nil, apiFault(connect.CodeInternal, "internal", "the snapshot cannot be deleted")
 	}

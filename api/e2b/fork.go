@@ -135,9 +135,9 @@ func (s *Server) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 		access := s.access(r, one.Msg)
 		made = append(made, forkJSON{Sandbox: &access})
 	}
-	s.endUnknown(r.Context(), made)
 	// The sandboxes exist in any case. A snapshot that cannot be deleted is left; see check.
 	_, _ = s.backend.sandboxes.DeleteSnapshot(context.WithoutCancel(r.Context()), connect.NewRequest(&aiboxv1.DeleteSnapshotRequest{SnapshotId: taken.SnapshotId}))
+	s.endUnknown(r.Context(), made)
 	writeJSON(w, http.StatusCreated, made)
 	return nil
 }

@@ -70,6 +70,21 @@ func TestAForkWhoseCallerGoesLeavesNoSandbox(t *testing.T) {
 	}
 }
 
+func TestAForkWhoseCallerGoesWhileItsSnapshotIsDeletedLeavesNoSandbox(t *testing.T) {
+	fake, s, front := serve(t)
+	a := create(t, front, "token-a")
+	ctx, leave := context.WithCancel(t.Context())
+	fake.deleting = leave
+	r := httptest.NewRequestWithContext(ctx, "POST", "/e2b/sandboxes/"+a.SandboxID+"/fork", strings.NewReader(`{"count": 2}`))
+	r.Header.Set("X-API-KEY", "token-a")
+	s.ServeHTTP(httptest.NewRecorder(), r)
+	for id, one := range fake.sandboxes {
+		if running := one.state == aiboxv1.SandboxState_SANDBOX_STATE_RUNNING; running != (id == a.SandboxID) {
+			t.Errorf("%s runs: %v", id, running)
+		}
+	}
+}
+
 func TestAForkWhoseSnapshotCannotBeDeletedReturnsItsSandboxes(t *testing.T) {
 	fake, _, front := serve(t)
 	a := create(t, front, "token-a")
