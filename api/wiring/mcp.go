@@ -14,6 +14,7 @@ import (
 	"aibox/api/server"
 	"aibox/app/sandbox"
 	"aibox/config"
+	"aibox/internal/fault"
 	"aibox/session"
 )
 
@@ -98,10 +99,15 @@ func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, template 
 	if err != nil {
 		return err
 	}
-	if defaults.IsZero() || s.app.CheckSandbox(defaults, given) != nil {
+	switch {
+	case !defaults.IsZero() && s.app.CheckSandbox(defaults, given) == nil:
+		return nil
+	case tenant == session.LocalTenant || fault.KindOf(refused) != fault.Refused:
 		return refused
+	default: // another tenant must not see the user's settings
+		return fault.New(fault.Refused, "the settings of a sandbox, here %s, can be at most as free as in the user's settings or in the defaults of the tenant", strings.Join(given.Keys(), " and ")).
+			Hint("leave out what is freer, or let the user change the defaults: aibox token defaults %s", tenant)
 	}
-	return nil
 }
 
 // withTemplate returns the settings of a sandbox with those of its template, and with the network

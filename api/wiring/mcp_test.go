@@ -404,6 +404,9 @@ func TestASandboxOfMCPIsAtMostAsFreeAsTheUsersSettingsOrTheTenantsDefaults(t *te
 		if strings.Contains(answer, refusal) != c.refused || !strings.Contains(answer, `"isError":true`) {
 			t.Errorf("%s %s: %s", c.tenant, c.arguments, answer)
 		}
+		if ofUser := strings.Contains(answer, "aibox config set") || strings.Contains(answer, "where it is"); ofUser != (c.refused && c.tenant == session.LocalTenant) {
+			t.Errorf("%s %s shows the user's settings: %s", c.tenant, c.arguments, answer)
+		}
 	}
 }
 
