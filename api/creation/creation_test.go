@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -174,16 +176,46 @@ func TestTheNextCallSettlesACreationThatPanickedAndCouldNotBeSettled(t *testing.
 	}
 }
 
+// beginStore calls begin for each creation that a tenant begins.
+type beginStore struct {
+	Store
+	begin func(session.Tenant)
+}
+
+func (s beginStore) BeginCreation(ctx context.Context, tenant session.Tenant, key, request, owner string, isAlive func(string) bool) (store.Creation, error) {
+	s.begin(tenant)
+	return s.Store.BeginCreation(ctx, tenant, key, request, owner, isAlive)
+}
+
+// waitContext calls waits before a wait for its end.
+type waitContext struct {
+	context.Context
+	waits func()
+}
+
+func (c waitContext) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
 // The connection of the first call may be lost, and its caller repeats it.
 func TestACallWithTheKeyOfACreationThatRunsGetsItsResult(t *testing.T) {
 	for name, failure := range map[string]error{"": nil, "canceled": context.Canceled} {
 		f := newFixture(t)
 		begun, end := make(chan struct{}), make(chan struct{})
+		var runs atomic.Bool
+		f.Store = beginStore{f.db, func(tenant session.Tenant) {
+			if tenant == "acme" && runs.Load() {
+				t.Errorf("%s: a second call does not wait for the first one", name)
+			}
+		}}
 		first := make(chan error, 1)
 		go func() {
 			_, err := f.do("k", "task", func(record Record) error {
+				runs.Store(true)
 				close(begun)
 				<-end
+				runs.Store(false)
 				return errors.Join(record(t.Context(), "0dq4f-codex"), failure)
 			})
 			first <- err
@@ -198,14 +230,16 @@ func TestACallWithTheKeyOfACreationThatRunsGetsItsResult(t *testing.T) {
 			t.Errorf("%s: a call of another tenant: %v", name, err)
 		}
 		f.made = 0
-		again := make(chan session.ID, 1)
+		again, waits := make(chan session.ID, 1), make(chan struct{})
 		go func() {
-			earlier, err := f.do("k", "task", f.makes("0dq4g-codex", nil))
+			ctx := waitContext{t.Context(), sync.OnceFunc(func() { close(waits) })}
+			earlier, err := f.Do(ctx, "acme", "k", &aiboxv1.StartSessionRequest{Prompt: "task", IdempotencyKey: "k"}, f.makes("0dq4g-codex", nil))
 			if err != nil {
 				t.Errorf("%s: the second call: %v", name, err)
 			}
 			again <- earlier
 		}()
+		<-waits
 		close(end)
 		want, made := session.ID("0dq4f-codex"), 0
 		if failure != nil {
