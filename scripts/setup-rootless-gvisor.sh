@@ -206,8 +206,11 @@ uninstall() {
 # --- messages ----------------------------------------------------------------
 
 # leave: cleans up at the end of the script, however it ends.
+# leave: the end of every run, which cleans up even if one step fails.
 leave() {
-	release_units
+	set +e
+	trap - ERR
+	(set -e; release_units)
 	rm -rf "$scratch"
 }
 
@@ -343,14 +346,16 @@ install_file() {
 # the user's own files are written as the user, who may have no root access.
 record() {
 	! recorded "$@" || return 0
-	case $1 in
-	daemon.json | data | unit | runtime)
+	if is_own "$1"; then
 		# shellcheck disable=SC2016 # these are the inner shell's
 		as_user sh -c 'mkdir -p -m 0700 "${1%/*}" && echo "$2" >>"$1"' sh "$(own_state_file)" "$*"
-		;;
-	*) { cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE" ;;
-	esac
+	else
+		{ cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE"
+	fi
 }
+
+# is_own KIND: are the records of this kind about the user's own files?
+is_own() { [[ $1 == daemon.json || $1 == data || $1 == unit || $1 == runtime ]]; }
 
 # forget KIND WORD…: drops a record of the machine.
 forget() {
@@ -363,7 +368,8 @@ store_records() {
 	[[ -s $root$STATE_FILE ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
 }
 
-recorded() { grep -qxF -- "$*" <<<"$(cat "$root$STATE_FILE" 2>/dev/null || true; own_records)"; }
+# recorded KIND WORD…: is there such a record? The user's records say nothing about the machine.
+recorded() { grep -qxF -- "$*" <<<"$(cat "$root$STATE_FILE" 2>/dev/null || true; ! is_own "$1" || own_records)"; }
 
 own_records() { [[ -z $uid ]] || as_user cat "$(own_state_file)" 2>/dev/null || true; }
 
@@ -519,11 +525,17 @@ release_units() {
 	((${#held_units[@]})) || return 0
 	note "disabling ${held_units[*]}, which rootless Docker does not need"
 	as_root systemctl unmask --runtime "${held_units[@]}" >/dev/null 2>&1 || true
-	for unit in "${held_units[@]}"; do
-		as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true
-		forget held "$unit"
-	done
+	for unit in "${held_units[@]}"; do as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true; done
+	for unit in "${held_units[@]}"; do forget held "$unit"; done
 	held_units=()
+}
+
+# unmask_held: lets others use the units that a killed run has held. It does not disable them, because they may
+# be in use by now.
+unmask_held() {
+	local units
+	mapfile -t units < <(records_of held)
+	((${#units[@]} == 0)) || as_root systemctl unmask --runtime "${units[@]}" >/dev/null 2>&1 || true
 }
 
 need_packages() {
@@ -1431,6 +1443,7 @@ forget_user() {
 		while read -ra words; do record "${words[@]}"; done <"$scratch/own"
 	fi
 	[[ -e $root$STATE_FILE ]] || return 0
+	[[ $others ]] || unmask_held
 	keep_records <"$root$STATE_FILE" >"$scratch/records"
 	store_records <"$scratch/records"
 }
@@ -1443,7 +1456,7 @@ keep_records() {
 		case $line in
 		"data $user") ! as_user test -d "$(data_dir)" || echo "$line" ;;
 		"sub"[ug]"ids "*" $user") ! has_range "${words[0]%s}" "${words[1]}" || echo "$line" ;;
-		"package "* | "device "*) [[ -z $others ]] || echo "$line" ;;
+		"package "* | "device "* | "held "*) [[ -z $others ]] || echo "$line" ;;
 		*" $user") ;;
 		*) echo "$line" ;;
 		esac

@@ -1,6 +1,10 @@
 package setup
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -125,8 +129,26 @@ func TestUnitsThatAKilledSetupHeldAreDisabledByTheNextOne(t *testing.T) {
 	}
 }
 
+// A full disk is a usual reason for a failed installation, and leaves no space for records, either.
+func TestAllHeldUnitsAreDisabledIfTheRecordsCannotBeWritten(t *testing.T) {
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": ""})
+	m.write("bin/systemctl", "#!/bin/sh\necho \"$*\" >>\"$calls\"\n")
+	got := m.run("export calls=$root/calls\ntrap leave EXIT\nhold_units docker.service docker.socket\ninstall_file() { cat >/dev/null; false; }\nexit 7")
+	if got.code != 7 {
+		t.Errorf("it exits with %d: %s", got.code, got.err)
+	}
+	want := "mask --runtime docker.service docker.socket\nunmask --runtime docker.service docker.socket\ndisable --now docker.service\ndisable --now docker.socket\n"
+	if calls := m.read("calls"); calls != want {
+		t.Errorf("the calls are\n%s\nnot\n%s", calls, want)
+	}
+	if _, err := os.Stat(filepath.Join(m.root, "tmp")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its folder for temporary files: %v", err)
+	}
+}
+
 func TestAnExistingDockerdKeepsItsUnits(t *testing.T) {
-	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "bin/dockerd": "#!/bin/sh\n"})
+	// The user's own records say nothing about the machine, and are the user's to write.
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "bin/dockerd": "#!/bin/sh\n", ownFile: "held containerd.service\n"})
 	if got := m.must("missing_packages() { echo uidmap; }\nneed_packages"); got != "apt-get install --no-install-recommends --no-remove uidmap" {
 		t.Errorf("needs %q", got)
 	}

@@ -79,6 +79,18 @@ func TestAUserWithoutRootAccessHasRecordsToo(t *testing.T) {
 	}
 }
 
+func TestUninstallingUnmasksWhatAKilledSetupHeld(t *testing.T) {
+	m := newMachine(t, map[string]string{stateFile: "held docker.service\nheld docker.socket\n"})
+	m.must("others=bob; forget_user")
+	if got := m.read(stateFile); got != "held docker.service\nheld docker.socket\n" {
+		t.Errorf("with another user left, the records are %q", got)
+	}
+	m.must("others=; forget_user")
+	if calls := m.read("calls"); calls != "systemctl unmask --runtime docker.service docker.socket\n" || m.read(stateFile) != "" {
+		t.Errorf("the calls are\n%s\nthe records %q", calls, m.read(stateFile))
+	}
+}
+
 func TestInvalidSettingsAreNotChanged(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", daemonJSON: `{"debug": true,`})
 	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: fix "+m.root+"/"+daemonJSON) {
