@@ -150,7 +150,7 @@ func installScripts(content []byte, lifecycle []string) []byte {
 	}
 	names := slices.Sorted(maps.Keys(scripts))
 	var run []string
-	known := map[string]bool{} // scripts in run, and patterns
+	known, patterns := map[string]bool{}, map[string]bool{} // the scripts in run, and what was searched for
 	var add func(name string)
 	add = func(name string) {
 		if _, there := scripts[name]; there && !known[name] {
@@ -161,26 +161,39 @@ func installScripts(content []byte, lifecycle []string) []byte {
 	}
 	for _, name := range names {
 		around := (strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post")) && !strings.HasSuffix(name, "test")
-		if around || slices.Contains(lifecycle, name) {
+		if around || slices.Contains(lifecycle, name) || strings.ContainsFunc(name, endsWord) {
 			add(name)
+		}
+	}
+	addAll := func(prefix string) {
+		if patterns[prefix] {
+			return
+		}
+		patterns[prefix] = true
+		for at, _ := slices.BinarySearch(names, prefix); at < len(names) && strings.HasPrefix(names[at], prefix); at++ {
+			add(names[at])
 		}
 	}
 	var out bytes.Buffer
 	for i := 0; i < len(run); i++ {
 		for _, command := range commands(scripts[run[i]]) {
 			out.WriteString(command + "\n")
-			for word := range strings.FieldsFuncSeq(command, func(c rune) bool { return c < 0x80 && c != ':' && splits(byte(c)) }) {
+			if strings.Contains(command, `"/`) || strings.Contains(command, "'/") {
+				addAll("") // pnpm takes it for a regular expression
+			}
+			for word := range strings.FieldsFuncSeq(command, endsWord) {
 				word = strings.TrimPrefix(word, "@")
+				if len(word) > 1 && word[0] == '/' && word[len(word)-1] == '/' {
+					addAll("") // such an expression without quotes
+				}
 				_, rest, _ := strings.Cut(word, ":") // as in npm:build
 				for _, name := range []string{word, rest} {
 					add(name)
-					prefix, star := strings.CutSuffix(name, "*")
-					if prefix = strings.TrimRight(prefix, "*"); !star || prefix == "" || known[prefix+"*"] {
-						continue
-					}
-					known[prefix+"*"] = true
-					for at, _ := slices.BinarySearch(names, prefix); at < len(names) && strings.HasPrefix(names[at], prefix); at++ {
-						add(names[at])
+					// A list in braces, as in build:{a,b}, ends the word.
+					if at := strings.IndexByte(name, '*'); at > 0 || at == 0 && strings.Trim(name, "*") == "" {
+						addAll(name[:at])
+					} else if len(name) > 1 && strings.HasSuffix(name, ":") {
+						addAll(name)
 					}
 				}
 			}
@@ -188,6 +201,10 @@ func installScripts(content []byte, lifecycle []string) []byte {
 	}
 	return out.Bytes()
 }
+
+// endsWord reports whether a byte of a command ends a word that can name a script. Scripts with such a
+// byte in their own name count as named.
+func endsWord(c rune) bool { return c < 0x80 && c != ':' && splits(byte(c)) }
 
 // commands are the commands of a script, which can be a list.
 func commands(script json.RawMessage) []string {
