@@ -22,7 +22,7 @@ ready() {
 
 ready && exit
 ((EUID == 0)) || exec sudo "$0"
-exec 9>/run/lock/aibox-testnet
+exec 9>/run/aibox-testnet.lock
 flock 9 # two runs can begin at once
 command -v ip >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends iproute2; } >/dev/null
 ip route show table local "$net" | grep -q . || ip route add local "$net" dev lo
