@@ -96,7 +96,6 @@ type ids map[string]any
 func TestNoCallReachesTheThingsOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	s := m.serve("acme")
 	s.token = s.holding("acme")
 	evil := s.holding("evil")
@@ -263,7 +262,6 @@ func shownTo(answer string, sent map[string]any) string {
 func TestSnapshotsAndTemplatesOutliveTheirServer(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	s := m.serve("local")
 	s.token = s.holding("local")
 	id := s.create(`{"timeout":"900s"}`)

@@ -66,7 +66,6 @@ var steps = map[code.Language][4]string{
 func TestCodeRunsInTheSandbox(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	id := strings.TrimSpace(m.aibox(0, "sandbox", "create").stdout)
 	t.Cleanup(func() { m.aibox(0, "sandbox", "rm", id) })
 	r := code.NewRunner(controlled{control.Dial(filepath.Join(m.sessions(), id), control.AnswerTimeout)})

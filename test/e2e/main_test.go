@@ -61,7 +61,7 @@ func run(m *testing.M) int {
 	if *walkBare {
 		return m.Run() // the test itself installs Docker
 	}
-	if err := command(os.Stderr, aibox, append([]string{"bake", "base"}, fromNpm...)...); err != nil {
+	if err := command(os.Stderr, aibox, append([]string{"bake", "base", "code"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
 	if err := twoMoreAtOnce(); err != nil {

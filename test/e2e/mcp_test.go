@@ -318,7 +318,6 @@ func (o *outside) pipEnv() map[string]any {
 func TestAnMCPClientInstallsPackagesOnlyFromListedHosts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	index := newOutside(t, m.registries())
 	s := m.serve("ci")
 	m.aibox(0, "token", "defaults", "ci", "--allow", index.Name, "--allow", "a.example")

@@ -109,7 +109,6 @@ func drive(script string) []string {
 func TestAnAgentCreatesSandboxesOfItsOwnWithinItsSession(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	repo := m.repo("app", map[string]string{"a.txt": "a\n"})
 	args := append([]string{
 		"run", "shell", "--repo", repo, "--json", "--sandboxes", "2", "--memory", "3000", "--pids", "300", "--timeout", "10m", "--disk", "3000",
@@ -205,7 +204,6 @@ func (m *machine) waiting(args ...string) (parent string, own record) {
 func TestTheSandboxesOfAnAgentEndWithItsSupervisor(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	id, own := m.waiting()
 	if err := runtime.KillProcess(m.record(id).State.Supervisor); err != nil {
 		t.Fatal(err)
@@ -222,7 +220,6 @@ func TestTheSandboxesOfAnAgentEndWithItsSupervisor(t *testing.T) {
 func TestTheSandboxesOfAnAgentEndWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	id, own := m.waiting()
 	m.aibox(0, "stop", id)
 	if phase := m.record(own.ID).State.Phase; phase != "ended" {
@@ -236,7 +233,6 @@ func TestTheSandboxesOfAnAgentEndWhenItIsStopped(t *testing.T) {
 func TestOnlyItsSessionUsesTheSandboxOfAnAgent(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	id, own := m.waiting()
 	other := m.repo("other", map[string]string{"a.txt": "a\n"})
 	o := m.aibox(0, append([]string{"run", "shell", "--repo", other, "--json", "--sandboxes", "1"}, drive(`
@@ -282,7 +278,6 @@ func TestOnlyItsSessionUsesTheSandboxOfAnAgent(t *testing.T) {
 func TestAPolicyChangeOfASessionReachesItsSandboxes(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	m.env = append(m.env, "ALLOW=allowed.example.org")
 	id, own := m.waiting("--env", "ALLOW", "--network", "allowlist", "--allow", "allowed.example.org")
 	m.aibox(0, "allow", id, "more.example.org")
@@ -306,7 +301,6 @@ func TestARealAgentUsesSandboxesOfItsOwn(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.aibox(0, "bake", "code")
 			repo := m.repo("app", map[string]string{"a.txt": "a\n"})
 			o := m.aibox(0, "run", agent, "--repo", repo, "--json", "--sandboxes", "1", "--prompt", "Create a sandbox.", "--inference", m.script(`
 done = "That was all."
@@ -346,7 +340,6 @@ func TestWithoutTheSettingNothingServesSandboxesToAnAgent(t *testing.T) {
 func TestASandboxOfAnAgentCannotFillTheDisk(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	repo := m.repo("app", map[string]string{"a.txt": "a\n"})
 	o := m.aibox(0, append([]string{"run", "shell", "--repo", repo, "--json", "--sandboxes", "1", "--disk", "120"}, drive(`
 	const one = await call('create_sandbox', {})

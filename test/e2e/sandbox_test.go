@@ -84,7 +84,6 @@ var sandboxesProgram = sync.OnceValues(func() (string, error) {
 // sandboxes starts a server. Its sandboxes are destroyed at the end of the test.
 func (m *machine) sandboxes() *sandboxServer {
 	m.t.Helper()
-	m.aibox(0, "bake", "code")
 	program, err := sandboxesProgram()
 	if err != nil {
 		m.t.Fatal(err)

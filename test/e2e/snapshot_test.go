@@ -370,7 +370,6 @@ func TestASnapshotThatIsKilledLeavesTheSandboxRunningAndNothingElse(t *testing.T
 func TestTheCommandLineTakesSnapshotsAndForks(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.aibox(0, "bake", "code")
 	one := func(args ...string) string {
 		return strings.TrimSpace(m.aibox(0, append([]string{"sandbox"}, args...)...).stdout)
 	}
