@@ -64,7 +64,7 @@ func run(m *testing.M) int {
 	if err := command(os.Stderr, aibox, append([]string{"bake", "base", "code"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
-	if err := twoMoreAtOnce(); err != nil {
+	if err := oneMoreAtOnce(); err != nil {
 		return fail("choosing how many tests are at work at once", err)
 	}
 	if err := buildElsewhere(dir); err != nil {
@@ -91,16 +91,16 @@ func run(m *testing.M) int {
 	return code
 }
 
-// twoMoreAtOnce runs two more tests in parallel than there are processors, unless -parallel
+// oneMoreAtOnce runs one more test in parallel than there are processors, unless -parallel
 // is given: these tests spend much of their time waiting for limits and for agents that
 // retry.
-func twoMoreAtOnce() error {
+func oneMoreAtOnce() error {
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if chosen {
 		return nil
 	}
-	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+2))
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 }
 
 // images lists the references of the images that aibox has baked.
