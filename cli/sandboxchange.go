@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,17 +115,13 @@ func newSandboxRemoveCommand(a *cli) *cobra.Command {
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.complete.allSandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var failed error
-			for _, text := range args {
-				failed = errors.Join(failed, a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
-					if err := c.Destroy(cmd.Context(), s.GetSandboxId()); err != nil {
-						return err
-					}
-					fmt.Fprintln(a.out, s.GetSandboxId())
-					return nil
-				}))
-			}
-			return failed
+			return a.forEach(args, func(text string) (id string, err error) {
+				err = a.withSandbox(cmd.Context(), text, func(c *client.Client, s *aiboxv1.Sandbox) error {
+					id = s.GetSandboxId()
+					return c.Destroy(cmd.Context(), id)
+				})
+				return id, err
+			})
 		},
 	}
 	return cmd

@@ -94,19 +94,13 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 		ValidArgsFunction: a.complete.snapshots,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
-				var failed error
-				for _, text := range args {
+				return a.forEach(args, func(text string) (string, error) {
 					id, err := matchSnapshot(cmd.Context(), c, text)
 					if err == nil {
 						err = c.DeleteSnapshot(cmd.Context(), id)
 					}
-					if err != nil {
-						failed = errors.Join(failed, err)
-						continue
-					}
-					fmt.Fprintln(a.out, id)
-				}
-				return failed
+					return id, err
+				})
 			})
 		},
 	})

@@ -61,17 +61,26 @@ session whose changes you have not accepted or discarded is refused.`,
 // each does one thing to every session named and prints the ids that it was done
 // to.
 func (a *cli) each(ctx context.Context, texts []string, do func(context.Context, *manager.Manager, session.Session) error) error {
-	var errs []error
-	for _, text := range texts {
+	return a.forEach(texts, func(text string) (string, error) {
 		service, found, err := a.find(ctx, text)
 		if err == nil {
 			err = do(ctx, service, found)
 		}
+		return string(found.ID), err
+	})
+}
+
+// forEach does one thing to each of the things that texts name, and prints the names that do returns
+// for those that it was done to. An error does not keep it from the others.
+func (a *cli) forEach(texts []string, do func(text string) (name string, err error)) error {
+	var errs []error
+	for _, text := range texts {
+		name, err := do(text)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		fmt.Fprintln(a.out, found.ID)
+		fmt.Fprintln(a.out, name)
 	}
 	return errors.Join(errs...)
 }

@@ -232,15 +232,9 @@ func newTokenRevokeCommand(a *cli) *cobra.Command {
 		ValidArgsFunction: a.complete.tokens,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return withStore(cmd.Context(), func(s *store.Store) error {
-				var failed error
-				for _, id := range ids {
-					if err := s.RevokeToken(cmd.Context(), id); err != nil {
-						failed = errors.Join(failed, err)
-						continue
-					}
-					fmt.Fprintln(a.out, id)
-				}
-				return failed
+				return a.forEach(ids, func(id string) (string, error) {
+					return id, s.RevokeToken(cmd.Context(), id)
+				})
 			})
 		},
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -97,15 +96,9 @@ mounted is not deleted.`,
 		ValidArgsFunction: a.complete.volumes,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return a.withAPI(cmd.Context(), func(c *client.Client) error {
-				var failed error
-				for _, name := range names {
-					if err := c.DeleteVolume(cmd.Context(), name); err != nil {
-						failed = errors.Join(failed, err)
-						continue
-					}
-					fmt.Fprintln(a.out, safe(name))
-				}
-				return failed
+				return a.forEach(names, func(name string) (string, error) {
+					return safe(name), c.DeleteVolume(cmd.Context(), name)
+				})
 			})
 		},
 	}
