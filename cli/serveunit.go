@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/internal/command"
 	"aibox/internal/paths"
 	"aibox/internal/shellquote"
 )
@@ -105,9 +106,6 @@ var unitVariables = []string{
 	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
 }
 
-// proxyVariables are further such variables. A proxy's URL can have a password.
-var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
-
 // unitEnvironment returns the lines of a unit that set the variables, with the settings among them, their names,
 // and the names of those and of aibox's variables that are left out because their values may be secret.
 func (o *serveOptions) unitEnvironment() (lines string, names, left []string, err error) {
@@ -121,7 +119,7 @@ func (o *serveOptions) unitEnvironment() (lines string, names, left []string, er
 			kept = append(kept, setting.Variable())
 		}
 	}
-	for _, name := range proxyVariables {
+	for _, name := range command.ProxyVariables {
 		if strings.Contains(os.Getenv(name), "@") { // a user, and often a password
 			left = append(left, name)
 		} else {

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/shellquote"
 )
 
 func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range slices.Concat(unitVariables, proxyVariables) {
+	for _, name := range slices.Concat(unitVariables, command.ProxyVariables) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("XDG_CONFIG_HOME", home)

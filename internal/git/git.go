@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aibox/internal/command"
@@ -33,11 +34,10 @@ var quiet = []string{
 
 // inherited has the variables of aibox's own environment that git receives in the user's
 // repository: where the user's settings are and how to reach remotes.
-var inherited = []string{
+var inherited = slices.Concat([]string{
 	"XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 	"SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy",
-}
+}, command.ProxyVariables)
 
 // Repo runs git in one repository. It is safe for concurrent use.
 type Repo struct {
