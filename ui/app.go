@@ -45,7 +45,7 @@ type app struct {
 	over          overlay
 	questions     *approvals.Model // of running sessions
 	ports         *openports.Opened
-	snapshots     *snapshots.Underway // nil without a store
+	snapshots     snapshots.Underway
 	alerts        alerts
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
@@ -89,9 +89,7 @@ func newApp(ctx context.Context, r Request) *app {
 	}
 	a.keys.inText.help, a.keys.inText.palette = keymap.Bind("this help", "f1"), keymap.Bind("search all commands", "ctrl+k")
 	a.keys.inText.force = keymap.Bind("cancel the text; twice: quit", "ctrl+c")
-	if r.Snapshots != nil {
-		a.snapshots = &snapshots.Underway{Store: r.Snapshots}
-	}
+	a.snapshots.Store = r.Snapshots
 	a.ports = openports.NewOpened(ctx, r.Sessions)
 	a.questions = approvals.New(ctx, r.Sessions)
 	a.questions.Remember = r.Remember
@@ -258,7 +256,7 @@ func (a *app) layerOf(request page.Request) *layer {
 	case page.Images:
 		l.Page = images.New(ctx, a.request.Images)
 	case page.Snapshots:
-		l.Page = snapshots.New(ctx, a.snapshots, a.request.Sessions, of.Take)
+		l.Page = snapshots.New(ctx, &a.snapshots, a.request.Sessions, of.Take)
 	case page.Doctor:
 		l.Page = doctor.New(ctx, a.request.Machine)
 	default:

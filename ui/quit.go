@@ -43,10 +43,8 @@ func (a *app) losses() *dialog.Confirm {
 		text := strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue."
 		question = withLoss(question, amount.Of(len(names), "bake"), text)
 	}
-	if a.snapshots != nil {
-		if actions := a.snapshots.Actions(); len(actions) > 0 {
-			question = withLoss(question, amount.Of(len(actions), "action"), strings.Join(actions, ", ")+": may not be completed when you quit.")
-		}
+	if actions := a.snapshots.Actions(); len(actions) > 0 {
+		question = withLoss(question, amount.Of(len(actions), "action"), strings.Join(actions, ", ")+": may not be completed when you quit.")
 	}
 	return question
 }

@@ -97,8 +97,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.again):
 		m.note.Say("", nil)
 		return m.check()
-	case key.Matches(msg, k.fix, k.copy) && m.now().Sub(m.turned) < dialog.Grace: // it was pressed for another row
-		m.note.Say("another row was selected just now, so nothing is done; press the key again", nil)
+	case key.Matches(msg, k.fix, k.copy) && dialog.Turned(m.turned, m.now(), "row", &m.note):
 	case key.Matches(msg, k.fix):
 		return m.fix(m.current())
 	case key.Matches(msg, k.setUp):

@@ -60,9 +60,7 @@ func (m *Model) setCloud(msg cloudAccepted) tea.Cmd {
 		m.agent.add(msg.agent)
 		return tea.Batch(cmd, m.refill())
 	case m.at == stepAgent:
-		m.agent.name = msg.agent
-		m.agent.list.input.SetValue("")
-		m.agent.refresh()
+		m.agent.setNames([]string{msg.agent}, msg.agent)
 		return tea.Batch(cmd, m.refill(), m.enter(stepTask))
 	}
 	m.note.Say("accepted", nil)

@@ -51,8 +51,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
-	case key.Matches(msg, k.open, k.close, k.browse, k.copy) && m.now().Sub(m.turned) < dialog.Grace: // it was pressed for a port that has gone
-		m.note.Say("another port was selected just now, so nothing is done; press the key again", nil)
+	case key.Matches(msg, k.open, k.close, k.browse, k.copy) && dialog.Turned(m.turned, m.now(), "port", &m.note):
 		return nil
 	case key.Matches(msg, k.open):
 		m.note.Say("", nil)

@@ -6,6 +6,7 @@ import (
 	"aibox/session"
 	"aibox/session/summary"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -38,7 +39,7 @@ func (m *Model) pressChoice(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, m.keys.cancel):
 		m.choice.open = false
-	case key.Matches(msg, m.keys.choose) && m.refusesTurned("sandbox"):
+	case key.Matches(msg, m.keys.choose) && dialog.Turned(m.turned, m.now(), "sandbox", &m.note):
 	case key.Matches(msg, m.keys.choose):
 		m.choice.open = false
 		if at := m.choice.cursor.At(); at < len(m.sandboxes) {

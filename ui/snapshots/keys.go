@@ -82,7 +82,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return page.Leave("", nil)
 	case key.Matches(msg, k.take):
 		m.chooseSandbox()
-	case key.Matches(msg, k.start, k.delete, k.copy) && m.refusesTurned("snapshot"):
+	case key.Matches(msg, k.start, k.delete, k.copy) && dialog.Turned(m.turned, m.now(), "snapshot", &m.note):
 	case key.Matches(msg, k.start):
 		return m.start(s)
 	case key.Matches(msg, k.delete):
@@ -95,16 +95,6 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.cursor.Press(msg)
 	}
 	return nil
-}
-
-// refusesTurned reports whether a key was pressed for another row than the selected one, and says so.
-// what names the rows.
-func (m *Model) refusesTurned(what string) bool {
-	if m.now().Sub(m.turned) >= dialog.Grace {
-		return false
-	}
-	m.note.Say("another "+what+" was selected just now, so nothing is done; press the key again", nil)
-	return true
 }
 
 // chooseSandbox opens the list of running sandboxes.

@@ -1,6 +1,10 @@
 package dialog
 
-import "time"
+import (
+	"time"
+
+	"aibox/ui/widget/frame"
+)
 
 // Appearance is when a dialog appeared by itself, for example at the end of a command. The
 // user may be typing for the screen below, so it ignores keys until none was pressed for
@@ -16,5 +20,15 @@ func (a *Appearance) Ignores(now time.Time) bool {
 		return false
 	}
 	a.since = now
+	return true
+}
+
+// Turned reports whether a key at now was pressed for another row than the one that was selected by
+// itself at turned, and says so in the note. what names the rows.
+func Turned(turned, now time.Time, what string, note *frame.Note) bool {
+	if now.Sub(turned) >= Grace {
+		return false
+	}
+	note.Say("another "+what+" was selected just now, so nothing is done; press the key again", nil)
 	return true
 }
