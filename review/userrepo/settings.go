@@ -22,7 +22,6 @@ import (
 // delivery.
 type Settings struct {
 	Git *git.Repo
-	top string // of its working tree
 
 	autocrlf   string // "true", "input" or "false"
 	eolCRLF    bool   // core.eol is crlf
@@ -83,7 +82,7 @@ var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-enc
 
 // Read reads, with the user's git, the settings of the repository whose working tree is at top.
 func (u *Settings) Read(ctx context.Context, top string) error {
-	u.Git, u.top = git.User(top), top
+	u.Git = git.User(top)
 	out, err := u.Git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read your repository at %s: %s", termtext.Escape(top), git.Message(err))

@@ -71,7 +71,7 @@ const debugLines = 5
 // untouched reports whether the file at path has the times, number and size in lines.
 func (u *Settings) untouched(path string, lines []string) bool {
 	var st unix.Stat_t
-	if len(lines) < debugLines || unix.Lstat(filepath.Join(u.top, path), &st) != nil || st.Ctim.Nsec == 0 {
+	if len(lines) < debugLines || unix.Lstat(filepath.Join(u.Git.Dir(), path), &st) != nil || st.Ctim.Nsec == 0 {
 		return false // a time without nanoseconds proves nothing
 	}
 	size, _, _ := strings.Cut(lines[4], "\t")
