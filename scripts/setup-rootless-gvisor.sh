@@ -205,8 +205,7 @@ uninstall() {
 
 # --- messages ----------------------------------------------------------------
 
-# leave: cleans up at the end of the script, however it ends.
-# leave: the end of every run, which cleans up even if one step fails.
+# leave: cleans up at the end of the script, however it ends, and even if one step fails.
 leave() {
 	set +e
 	trap - ERR
@@ -552,9 +551,8 @@ need_packages() {
 
 make_packages() {
 	local missing units
-	mapfile -t missing < <(missing_packages | sort -u)
 	command -v apt-get >/dev/null ||
-		die "packages are missing, and $(os_release PRETTY_NAME) has no apt-get to install them: ${missing[*]}" \
+		die "packages are missing, and $(os_release PRETTY_NAME) has no apt-get to install them: $(missing_packages | sort -u | xargs)" \
 			"install them with this system's package manager (the names are Debian's), then run this again"
 	mapfile -t units < <(new_units)
 	hold_units "${units[@]}"
