@@ -1,7 +1,6 @@
 package wiring
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -86,9 +85,11 @@ func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, template string, given config.RunOverrides) error {
 	if tenant != session.LocalTenant {
 		if of, err := s.app.TenantTemplates(tenant).Find(template); err == nil { // otherwise there will be no sandbox
-			if given, err = withTemplate(of.Defaults, given); err != nil {
+			var all config.RunOverrides
+			if _, err := sandbox.Merge(&all, of.Defaults, given); err != nil {
 				return err
 			}
+			given = all
 		}
 	}
 	refused := s.app.CheckSandbox(config.RunOverrides{}, given)
@@ -108,23 +109,6 @@ func (s *API) checkSandbox(ctx context.Context, tenant session.Tenant, template 
 		return fault.New(fault.Refused, "the settings of a sandbox, here %s, can be at most as free as in the user's settings or in the defaults of the tenant", strings.Join(given.Keys(), " and ")).
 			Hint("leave out what is freer, or let the user change the defaults: aibox token defaults %s", tenant)
 	}
-}
-
-// withTemplate returns the settings of a sandbox with those of its template, and with the network
-// policy that they imply.
-func withTemplate(ofTemplate, given config.RunOverrides) (config.RunOverrides, error) {
-	all, policy := ofTemplate.Clone(), ""
-	for _, settings := range []config.RunOverrides{ofTemplate, given} {
-		chosen, err := sandbox.PolicyOf(settings)
-		if err != nil {
-			return all, err
-		}
-		policy = cmp.Or(chosen, policy)
-	}
-	if err := all.Merge(given); err != nil || policy == "" {
-		return all, err
-	}
-	return all, all.Set("network", policy)
 }
 
 // authorize checks that the caller of a request, which was authenticated, has a right.

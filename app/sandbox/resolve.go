@@ -121,21 +121,9 @@ func (s *Service) resolve(ctx context.Context, r *Request, ofTemplate config.Run
 			return nil, err
 		}
 	}
-	policy := ""
-	for _, settings := range []config.RunOverrides{ofTenant, ofTemplate, r.Settings} {
-		chosen, err := PolicyOf(settings)
-		if err != nil {
-			return nil, err
-		}
-		policy = cmp.Or(chosen, policy)
-		if err := given.Merge(settings); err != nil {
-			return nil, err
-		}
-	}
-	if policy != "" {
-		if err := given.Set("network", policy); err != nil {
-			return nil, err
-		}
+	policy, err := Merge(&given, ofTenant, ofTemplate, r.Settings)
+	if err != nil {
+		return nil, err
 	}
 	resolved, err := s.Settings(given.ForResolve(func(key string) string { return key })...)
 	if err != nil {
@@ -191,7 +179,7 @@ func (s *Service) CheckDefaults(ctx context.Context, tenant session.Tenant, defa
 
 // CheckTemplate refuses defaults of a template that contradict each other.
 func CheckTemplate(defaults config.RunOverrides) error {
-	policy, err := PolicyOf(defaults)
+	policy, err := policyOf(defaults)
 	if err != nil || policy == "" { // the creation of a sandbox chooses it
 		return err
 	}
@@ -220,9 +208,28 @@ func sourcesOf(setting config.Setting) string {
 	return strings.Join(names, " and ")
 }
 
-// PolicyOf returns the network policy that settings give or imply; empty for none. An allow
+// Merge adds layers of settings to all, each over those before it, with the network policy that they
+// give or imply, which it returns; empty for none.
+func Merge(all *config.RunOverrides, layers ...config.RunOverrides) (policy string, err error) {
+	for _, settings := range layers {
+		chosen, err := policyOf(settings)
+		if err != nil {
+			return "", err
+		}
+		policy = cmp.Or(chosen, policy)
+		if err := all.Merge(settings); err != nil {
+			return "", err
+		}
+	}
+	if policy == "" {
+		return "", nil
+	}
+	return policy, all.Set("network", policy)
+}
+
+// policyOf returns the network policy that settings give or imply; empty for none. An allow
 // list, also an empty one, implies allowlist, and a model implies local.
-func PolicyOf(settings config.RunOverrides) (string, error) {
+func policyOf(settings config.RunOverrides) (string, error) {
 	given := settings.Text("network")
 	mode, err := netguard.ParseMode(given)
 	switch {
