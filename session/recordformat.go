@@ -30,6 +30,13 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.err }
 
+// IsUnreadable reports whether an error is that of a record which is damaged, or of a newer version of
+// aibox.
+func IsUnreadable(err error) bool {
+	var damaged *DamagedError
+	return errors.As(err, &damaged) || errors.Is(err, ErrNewer)
+}
+
 // recordError explains why a file of the session's record cannot be read; nil for no error.
 func recordError(id ID, file string, err error) error {
 	switch {

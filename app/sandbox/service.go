@@ -203,20 +203,13 @@ func (s *Service) see(tenant session.Tenant, id string) (session.Session, error)
 		return session.Session{}, notFound(id)
 	}
 	found, err := s.Sessions.Load(name)
-	if isUnreadable(err) && tenant != session.LocalTenant { // whose it is cannot be known
+	if session.IsUnreadable(err) && tenant != session.LocalTenant { // whose it is cannot be known
 		return session.Session{}, notFound(id)
 	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !found.OwnedBy(tenant) && !s.Sessions.CreatedByAgentOf(tenant, &found) {
 		return session.Session{}, notFound(id)
 	}
 	return found, err
-}
-
-// isUnreadable reports whether an error is that of a record which is damaged, or of a later version
-// of aibox.
-func isUnreadable(err error) bool {
-	var damaged *session.DamagedError
-	return errors.As(err, &damaged) || errors.Is(err, session.ErrNewer)
 }
 
 // Get returns a sandbox of the tenant, or one that the agent of its session created.

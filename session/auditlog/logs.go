@@ -53,8 +53,7 @@ func New(supervisors *client.Client, store session.Store) *Logs {
 // ofOneSession reports whether err is about a single session, which the views of all sessions skip: a
 // damaged log, or a record that is damaged, gone or written by a newer version.
 func ofOneSession(err error) bool {
-	var damage *session.DamagedError
-	return errors.Is(err, audit.ErrBroken) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, session.ErrNewer) || errors.As(err, &damage)
+	return errors.Is(err, audit.ErrBroken) || errors.Is(err, fs.ErrNotExist) || session.IsUnreadable(err)
 }
 
 // archive returns the folder with the logs of removed sessions.

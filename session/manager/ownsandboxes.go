@@ -22,7 +22,7 @@ func (s *repairs) endOwnSandboxes(ctx context.Context, parent *session.Session) 
 		}
 		own, loadErr := s.store.Load(id)
 		switch {
-		case errors.Is(loadErr, fs.ErrNotExist), errors.Is(loadErr, session.ErrNewer), isDamaged(loadErr):
+		case errors.Is(loadErr, fs.ErrNotExist), session.IsUnreadable(loadErr):
 		case loadErr != nil:
 			err = errors.Join(err, loadErr)
 		case own.OwnedBy(session.OwnTenant(parent.ID)) && own.State.Phase != session.Ended:
