@@ -177,9 +177,6 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	var long []git.Entry
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		if c.NewBlob == "" || c.Kind == Folded {
-			continue
-		}
 		for _, path := range c.changedPaths() {
 			e := git.Entry{ID: c.NewBlob, Path: path}
 			if c.Size <= risk.MaxCaller {
@@ -285,8 +282,12 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 }
 
 // changedPaths returns the paths at which accepting c, or a part of it, can change a file's content
-// or mode: also the old one of a renamed file, where its other changes go without the rename.
+// or mode: also the old one of a renamed file, where its other changes go without the rename. There are
+// none of a removed file and of a folded folder.
 func (c *Change) changedPaths() []string {
+	if c.NewBlob == "" || c.Kind == Folded {
+		return nil
+	}
 	if c.OldPath == "" || c.OldBlob == c.NewBlob && c.OldMode == c.NewMode {
 		return []string{c.Path.Raw()}
 	}
@@ -300,9 +301,6 @@ func (a *assessment) called(ctx context.Context) error {
 	var executable []bool
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		if c.NewBlob == "" || c.Kind == Folded {
-			continue
-		}
 		for _, path := range c.changedPaths() {
 			paths, changes, executable = append(paths, path), append(changes, c), append(executable, c.OldMode == string(git.Executable) || c.NewMode == string(git.Executable))
 		}

@@ -50,6 +50,11 @@ type Prior struct {
 	Modules    []branch.Module `json:"modules,omitempty"`     // the work delivered to submodules
 }
 
+// nothing is the earlier work of a session of which nothing was accepted.
+func nothing(cs *review.ChangeSet) *Prior {
+	return &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+}
+
 // Target is the destination of accepted work. The zero value is a branch.
 type Target int
 
@@ -229,7 +234,7 @@ func PlanWorktree(ctx context.Context, ws *workspace.Workspace, cs *review.Chang
 	}
 	before := opts.Prior
 	if before == nil {
-		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+		before = nothing(cs)
 	}
 	after, err := cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen)
 	if err != nil {

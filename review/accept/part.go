@@ -31,7 +31,7 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	}
 	before := opts.Prior
 	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
-		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+		before = nothing(cs)
 	}
 	names := cs.Names()
 	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, explicitly by name
@@ -46,7 +46,7 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 		return nil, err
 	}
 	if p.tree == before.Tree && opts.Target == ToBranch && before.Commit == "" { // no branch has that work
-		p.before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
+		p.before = nothing(cs)
 	}
 	if p.empty() {
 		return nil, review.ErrNothing

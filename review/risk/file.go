@@ -66,7 +66,7 @@ func (f *File) link() bool { return f.New.Mode == symlink }
 
 // asNew is the file as if all of it were new.
 func (f *File) asNew() *File {
-	return &File{Path: f.Path, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort, Covers: f.Covers}
+	return &File{Path: f.Path, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort}
 }
 
 // Text is the new content in UTF-8, where it is text in UTF-16, too.

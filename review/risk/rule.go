@@ -263,8 +263,7 @@ func Judge(f *File) []Risk {
 // inOldPlace returns the risks of a renamed file's other changes by rules that found nothing, which
 // here lists, under its new name: accepted without the rename, they change the file of the old name.
 func inOldPlace(x *index, f *File, here []Risk) []Risk {
-	same := f.Old.Mode == f.New.Mode && !f.Old.Cut && !f.New.Cut && bytes.Equal(f.Old.Content, f.New.Content)
-	if f.OldPath == "" || same {
+	if f.OldPath == "" || f.Old.Mode == f.New.Mode && !f.Old.Cut && !f.New.Cut && bytes.Equal(f.Old.Content, f.New.Content) {
 		return nil
 	}
 	old := &File{Path: f.OldPath, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort}
@@ -302,13 +301,18 @@ func (x *index) judge(f *File) []Risk {
 	var found []Risk
 	parts := foldPath(f.Path)
 	named := x.rules(parts)
-	old := foldPath(f.OldPath)
-	before := x.rules(old)
-	whole := f.asNew()
-	fresh := false
+	var old []string // the old path of a renamed file
+	var before []*rule
+	if f.OldPath != "" {
+		old = foldPath(f.OldPath)
+		before = x.rules(old)
+	}
+	var whole *File // f as a new file, if only its new name or folder gives lines of it an effect
 	for _, r := range named {
 		if f.OldPath != "" && r.look != nil && (!slices.Contains(before, r) || r.gains(old, parts) || isAttributes(f.Path)) {
-			fresh = true // only its new name or folder gives its lines an effect
+			if whole == nil {
+				whole = f.asNew()
+			}
 			found = append(found, r.judge(whole)...)
 			continue
 		}
@@ -333,7 +337,7 @@ func (x *index) judge(f *File) []Risk {
 		found = append(found, f.secrets()...)
 	}
 	f.withhold(found)
-	if fresh { // the risks may repeat a secret that was there before
+	if whole != nil { // the risks may repeat a secret that was there before
 		whole.secrets()
 		whole.withhold(found)
 	}
