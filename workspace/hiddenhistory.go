@@ -38,7 +38,7 @@ var errFound = errors.New("a hidden file was found")
 type hiddenSearch struct {
 	format  git.Format
 	hide    *Globs
-	there   map[string]bool // as in history; nil if no object is missing
+	there   objects // as in history
 	seen    map[folderTree]bool
 	files   map[string]bool       // blobs that can be private keys, by id
 	asked   []*askedTree          // in the order of git's answers
@@ -117,7 +117,7 @@ func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error 
 	if e.folder {
 		return s.askFor(folderTree{e.id(), path + "/"}, ask)
 	}
-	if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) && !s.lacks(id) {
+	if id := e.id(); !e.submodule && !s.files[id] && isKeyName(path) && s.hide.hidesFormerKeys(path) && !s.there.lacks(id) {
 		s.files[id] = true
 		s.asked = append(s.asked, &askedTree{id, nil})
 		ask(id)
@@ -127,7 +127,7 @@ func (s *hiddenSearch) look(e treeEntry, dir string, ask func(id string)) error 
 
 // askFor asks for a tree, unless it is missing or was asked for.
 func (s *hiddenSearch) askFor(next folderTree, ask func(id string)) error {
-	if s.seen[next] || s.lacks(next.id) {
+	if s.seen[next] || s.there.lacks(next.id) {
 		return nil
 	}
 	s.seen[next] = true
@@ -140,6 +140,3 @@ func (s *hiddenSearch) askFor(next folderTree, ask func(id string)) error {
 	}
 	return s.left.take(next.dir)
 }
-
-// lacks reports whether an object is missing.
-func (s *hiddenSearch) lacks(id string) bool { return s.there != nil && !s.there[id] }

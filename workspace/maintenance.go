@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -312,20 +313,11 @@ func (t *Maintenance) addYoung(ctx context.Context, to map[string]bool) error {
 		if !recent(path) {
 			continue
 		}
-		index, err := os.Open(strings.TrimSuffix(path, ".pack") + ".idx")
+		young, err := packed(ctx, t.git, strings.TrimSuffix(path, ".pack"))
 		if err != nil {
 			return err
 		}
-		var list bytes.Buffer
-		err = t.git.Run(ctx, index, &list, "show-index")
-		if err = errors.Join(err, index.Close()); err != nil {
-			return err
-		}
-		for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
-			if fields := strings.Fields(line); len(fields) > 1 {
-				to[fields[1]] = true
-			}
-		}
+		maps.Copy(to, young)
 	}
 	return nil
 }

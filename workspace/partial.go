@@ -20,24 +20,30 @@ func (s *source) isPartial() bool {
 	return err == nil && len(promised) > 0
 }
 
-// packed returns the objects of a pack, which is a path without the extension.
-func (s *store) packed(ctx context.Context, format git.Format, pack string) (map[string]bool, error) {
+// objects are the ids of objects that are there; nil if none is missing.
+type objects map[string]bool
+
+// lacks reports whether an object is missing.
+func (o objects) lacks(id string) bool { return o != nil && !o[id] }
+
+// packed returns the objects of a pack of a repository. pack is a path without the extension.
+func packed(ctx context.Context, repo *git.Repo, pack string) (objects, error) {
 	index, err := os.Open(pack + ".idx")
 	if err != nil {
 		return nil, err
 	}
 	defer index.Close()
 	var list strings.Builder
-	if err := s.git.Run(ctx, index, &list, "show-index", "--object-format="+string(format)); err != nil {
-		return nil, fmt.Errorf("listing the objects of the history: %s", git.Message(err))
+	if err := repo.Run(ctx, index, &list, "show-index"); err != nil {
+		return nil, fmt.Errorf("listing the objects of a pack: %s", git.Message(err))
 	}
-	objects := map[string]bool{}
+	found := objects{}
 	for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
 		if fields := strings.Fields(line); len(fields) > 1 {
-			objects[fields[1]] = true
+			found[fields[1]] = true
 		}
 	}
-	return objects, nil
+	return found, nil
 }
 
 // promise declares objects that a pack refers to and the store lacks as promised by a

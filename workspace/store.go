@@ -141,7 +141,7 @@ type history struct {
 	hidden  bool                // a hidden file occurs in it, or it is too long to be sure of the contrary
 	cut     bool                // there are more commits
 	partial bool                // contents that the user has not fetched are missing
-	there   map[string]bool     // the objects that are not missing, if partial; git ends with an error if it is asked for another
+	there   objects             // the objects that are not missing, if partial; git ends with an error if it is asked for another
 	alone   bool                // only the last commit, because more would take too long
 	keys    []string            // paths of private keys that the last commit had, so that the agent's does not have them
 }
@@ -175,7 +175,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 		if err := s.promise(ctx, pack); err != nil {
 			return nil, err
 		}
-		if h.there, err = s.packed(ctx, src.format, pack); err != nil {
+		if h.there, err = packed(ctx, s.git, pack); err != nil {
 			return nil, err
 		}
 	}

@@ -45,7 +45,7 @@ type visibleHistory struct {
 	bound  bool                 // whether the limits hold
 	keys   map[string]bool      // whether a blob that was checked is a private key
 	lost   []string             // paths of private keys in the last commit
-	there  map[string]bool      // as in history; nil if no object is missing
+	there  objects              // as in history
 	secret map[string]bool      // contents of hidden files, which stay out under other names, too
 	shown  map[string]bool      // contents that the last commit has under visible names
 	keep   map[string]bool      // unchanged objects
@@ -129,12 +129,9 @@ func treeOfCommit(id string, raw []byte) (string, error) {
 	return tree, nil
 }
 
-// lacks reports whether an object is missing.
-func (v *visibleHistory) lacks(id string) bool { return v.there != nil && !v.there[id] }
-
 // entries calls each with every entry of a tree, if the tree is not missing.
 func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error {
-	if v.lacks(tree) {
+	if v.there.lacks(tree) {
 		return nil
 	}
 	raw, kept := v.raw[tree]
@@ -190,7 +187,7 @@ func (v *visibleHistory) hidesKey(path, id string) (bool, error) {
 	if checked {
 		return isKey, nil
 	}
-	if v.lacks(id) {
+	if v.there.lacks(id) {
 		return false, nil // the agent does not get it either
 	}
 	content, _, err := v.objects.ReadWithin(id, largestKey)
@@ -354,7 +351,7 @@ func (v *visibleHistory) pack(ctx context.Context, s *store) (packs []string, er
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	ids = slices.DeleteFunc(ids, v.lacks)
+	ids = slices.DeleteFunc(ids, v.there.lacks)
 	if len(ids) == 0 {
 		return packs, nil
 	}
