@@ -104,11 +104,7 @@ func TestARequestToAPortWhoseBodyDoesNotArriveIsCutOff(t *testing.T) {
 		"in chunks":                   host + "Transfer-Encoding: chunked\r\n\r\n100\r\nabc",
 		"to a port without a program": strings.Replace(path, "3000", "4000", 1) + token + "\r\nContent-Length: 1000\r\n\r\n",
 	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(conn, text)
+		conn := s.connect(text)
 		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		if answer, err := io.ReadAll(conn); err != nil || len(answer) == 0 {
 			t.Errorf("%s: the connection has %q, %v", name, answer, err)
