@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"aibox/internal/fault"
@@ -22,10 +21,8 @@ type Attachment struct {
 	conn io.ReadWriteCloser
 	in   FrameReader
 
-	silence *time.Timer   // closes conn when Next has waited for the supervisor for wait; stopped between calls
-	wait    time.Duration // see silence
-	silent  atomic.Bool   // silence has closed conn
-	lost    func() error  // returns the error for a silent supervisor
+	silence *silence
+	lost    func() error // returns the error for a silent supervisor
 }
 
 // OnTimeout sets the error that Next returns when the supervisor has been silent for too
@@ -35,12 +32,7 @@ func (a *Attachment) OnTimeout(lost func() error) { a.lost = lost }
 // startTimeout ends the attachment when the supervisor, which sends a frame at every
 // heartbeat, has sent nothing while Next waits for wait.
 func (a *Attachment) startTimeout(wait time.Duration) {
-	a.wait, a.lost = wait, func() error { return ErrTimeout }
-	a.silence = time.AfterFunc(wait, func() {
-		a.silent.Store(true)
-		_ = a.conn.Close()
-	})
-	a.silence.Stop()
+	a.silence, a.lost = newSilence(a.conn, wait), func() error { return ErrTimeout }
 }
 
 // View is an update of the attached terminal.
@@ -107,10 +99,9 @@ func (a *Attachment) Resize(size screen.Size) error {
 // means that the supervisor is gone or that Close was called.
 func (a *Attachment) Next() (View, error) {
 	for {
-		a.silence.Reset(a.wait)
+		a.silence.begin()
 		kind, payload, err := a.in.Next()
-		a.silence.Stop() // the caller's terminal can take as long as it needs for a View
-		if a.silent.Load() {
+		if a.silence.end() {
 			return View{}, a.lost()
 		}
 		if err != nil {
@@ -129,6 +120,6 @@ func (a *Attachment) Next() (View, error) {
 
 // Close detaches. The session continues.
 func (a *Attachment) Close() error {
-	a.silence.Stop()
+	a.silence.end()
 	return a.conn.Close()
 }

@@ -13,8 +13,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"aibox/internal/screen"
 	"aibox/session/process"
@@ -184,9 +182,7 @@ type ProcessReader struct {
 	untaken int    // bytes of frames since the last report of taken frames
 	ended   bool
 
-	silence *time.Timer // closes conn when a read has waited for the supervisor for wait; stopped between reads
-	wait    time.Duration
-	silent  atomic.Bool
+	silence *silence
 }
 
 // ConnectProcess reads the frames of a process from the frame numbered from on. A client
@@ -207,19 +203,13 @@ func (c Client) ConnectProcess(ctx context.Context, id int, from uint64) (*Proce
 // newProcessReader returns a reader of the frames that arrive on a connection, from the
 // frame numbered from on.
 func (c Client) newProcessReader(conn io.ReadWriteCloser, from uint64) *ProcessReader {
-	r := &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, readSize), last: from - 1, wait: Heartbeat + Attempts*c.timeout}
-	r.silence = time.AfterFunc(r.wait, func() {
-		r.silent.Store(true)
-		_ = conn.Close()
-	})
-	r.silence.Stop()
-	return r
+	return &ProcessReader{conn: conn, in: bufio.NewReaderSize(conn, readSize), last: from - 1, silence: newSilence(conn, Heartbeat+Attempts*c.timeout)}
 }
 
 // readStarted reads the description of the process that comes before the frames.
 func (r *ProcessReader) readStarted() (info process.Info, err error) {
-	r.silence.Reset(r.wait)
-	defer r.silence.Stop()
+	r.silence.begin()
+	defer r.silence.end()
 	var length [4]byte
 	if _, err := io.ReadFull(r.in, length[:]); err != nil {
 		return info, err
@@ -275,10 +265,9 @@ func (r *ProcessReader) Next() (process.Frame, error) {
 				return process.Frame{}, err
 			}
 		}
-		r.silence.Reset(r.wait)
+		r.silence.begin()
 		frame, err := process.Read(r.in, r.buf)
-		r.silence.Stop() // the caller can take as long as it wants for the frame
-		if r.silent.Load() {
+		if r.silence.end() {
 			return process.Frame{}, ErrTimeout
 		}
 		r.buf = frame.Data
@@ -317,6 +306,6 @@ func (r *ProcessReader) take() error {
 
 // Close disconnects. The process continues.
 func (r *ProcessReader) Close() error {
-	r.silence.Stop()
+	r.silence.end()
 	return r.conn.Close()
 }
