@@ -297,10 +297,15 @@ func (x *extraction) folder(name string, mode fs.FileMode) error {
 	if x.folders[name] {
 		return nil
 	}
+	return x.makeFolder(name, mode, x.there(name))
+}
+
+// makeFolder is folder for one that is not in x.folders. there reports whether it exists.
+func (x *extraction) makeFolder(name string, mode fs.FileMode, there bool) error {
 	if err := x.parents(name); err != nil {
 		return err
 	}
-	if !x.there(name) {
+	if !there {
 		if err := x.reserve(0); err != nil {
 			return err
 		}
@@ -327,12 +332,13 @@ func (x *extraction) parents(name string) error {
 	if parent == "." || x.folders[parent] {
 		return nil
 	}
-	if !x.there(parent) {
+	there := x.there(parent)
+	if !there {
 		if err := x.count(); err != nil {
 			return err
 		}
 	}
-	return x.folder(parent, 0o777)
+	return x.makeFolder(parent, 0o777, there)
 }
 
 // there reports whether a folder exists: not all that do are in x.folders.
