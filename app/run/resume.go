@@ -102,7 +102,7 @@ func (s *resolution) inherited() config.RunOverrides {
 
 // isInherited reports whether the session keeps the setting of the one that it resumes or forks.
 func (s *resolution) isInherited(key string) bool {
-	field, err := spec.Find(config.RunFields(), key)
+	field, ok := spec.Lookup((*config.Run)(nil), key)
 	lost := s.resumed.Restored && !s.resumed.Inherits(key)
-	return err == nil && field.Inherit == spec.Always && !lost
+	return ok && field.Inherit == spec.Always && !lost
 }
