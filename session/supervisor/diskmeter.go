@@ -11,7 +11,7 @@ const (
 	// one system call.
 	diskCheckInterval = 250 * time.Millisecond
 	// diskMeasureFactor is how many times the duration of a measurement must pass before
-	// the next one.
+	// the next one, unless the limit may have been exceeded since then.
 	diskMeasureFactor = 20
 	// While the free space does not fall, diskIdleFactor times that duration pass, within
 	// these bounds: other programs may free as much as the session writes.
@@ -40,12 +40,14 @@ type diskMeter struct {
 
 // due reports whether to measure at now, with the given free space.
 func (m *diskMeter) due(now time.Time, free amountOnDisk) bool {
+	written := amountOnDisk{m.free.bytes - free.bytes, m.free.files - free.files} // by anyone
+	left := amountOnDisk{m.limit.bytes - m.used.bytes, m.limit.files - m.used.files}
 	if now.Before(m.rest) {
-		return false
+		// Less than an eighth of the limit does not count: a session that is near its limit
+		// could otherwise make each write of another program cause a measurement.
+		return written.bytes > max(left.bytes, m.limit.bytes/8) || written.files > max(left.files, m.limit.files/8)
 	}
-	return !now.Before(m.latest) ||
-		m.free.bytes-free.bytes > max((m.limit.bytes-m.used.bytes)/8, 1<<20) ||
-		m.free.files-free.files > max((m.limit.files-m.used.files)/8, minFilesWritten)
+	return !now.Before(m.latest) || written.bytes > max(left.bytes/8, 1<<20) || written.files > max(left.files/8, minFilesWritten)
 }
 
 // measured records a measurement that ran from begin to end, and reports whether to warn.
