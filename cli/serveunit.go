@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,8 +104,25 @@ func (o *serveOptions) writeUnit() error {
 // does not pass on from a shell. None of them holds a secret: other users can read the unit.
 var unitVariables = []string{
 	"DOCKER_HOST", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
-	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
+	"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT",
+	"OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE",
+	"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE",
+	"OTEL_EXPORTER_OTLP_CLIENT_KEY", "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", // names of files
+	"OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_METRICS_EXPORTER", "OTEL_SDK_DISABLED",
+	"AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION", "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION",
+	"AWS_REGION", "AWS_DEFAULT_REGION",
+	// Of commands that print keys of model servers.
+	"GNUPGHOME", "PASSWORD_STORE_DIR", "CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME",
+	"AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AZURE_CONFIG_DIR",
 }
+
+// unitAddresses are further such variables, with addresses, which can hold a password.
+var unitAddresses = append([]string{
+	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OLLAMA_HOST", "AZURE_OPENAI_ENDPOINT",
+}, command.ProxyVariables...)
+
+// secretVariables are variables of the server that often hold a secret. The keys of model servers are others.
+var secretVariables = []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS"}
 
 // unitEnvironment returns the lines of a unit that set the variables, with the settings among them, their names,
 // and the names of those and of aibox's variables that are left out because their values may be secret.
@@ -119,9 +137,10 @@ func (o *serveOptions) unitEnvironment() (lines string, names, left []string, er
 			kept = append(kept, setting.Variable())
 		}
 	}
-	for _, name := range command.ProxyVariables {
+	secrets := slices.AppendSeq(slices.Clone(secretVariables), maps.Keys(o.app.ModelKeys()))
+	for _, name := range unitAddresses {
 		if strings.Contains(os.Getenv(name), "@") { // a user, and often a password
-			left = append(left, name)
+			secrets = append(secrets, name)
 		} else {
 			kept = append(kept, name)
 		}
@@ -136,7 +155,8 @@ func (o *serveOptions) unitEnvironment() (lines string, names, left []string, er
 	}
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
-		if value != "" && strings.HasPrefix(name, "AIBOX_") && !strings.HasPrefix(name, "AIBOX_TEST_") && !slices.Contains(kept, name) {
+		ours := strings.HasPrefix(name, "AIBOX_") && !strings.HasPrefix(name, "AIBOX_TEST_")
+		if value != "" && (ours || slices.Contains(secrets, name)) && !slices.Contains(kept, name) {
 			left = append(left, name)
 		}
 	}
