@@ -36,8 +36,8 @@ A session that was started with --ask asks whether its agent may reach a host:
   deny     refuse them until the session ends
 
 Other questions, such as the one for more time, take yes or no. Only the first answer
-counts. A session asks only while its questions are shown: by aibox run, attach or
-logs -f on a terminal, or by the terminal UI.`,
+counts. About hosts, tokens and cost, a session asks only while its questions are shown: by
+aibox run, attach or logs -f on a terminal, or by the terminal UI.`,
 		Example:           "  aibox answer\n  aibox answer 0dq4f once\n  aibox answer 0dq4f 3 deny",
 		Args:              cobra.MaximumNArgs(3),
 		ValidArgsFunction: a.complete.running,

@@ -89,8 +89,8 @@ func parseCopy(command, source, dest string) (copyPlaces, error) {
 	switch {
 	case (from == "") == (to == ""):
 		err := fault.New(fault.Usage, "one of the source and the destination must be ID:PATH, in a sandbox").
-			Hint("`%s 0dq4f:/workspace/file .` copies a file out of a sandbox", command).
-			Hint("`%s file 0dq4f:/workspace/` copies a file into it", command)
+			Hint("`%s 0dq4f:file .` copies a file out of a sandbox", command).
+			Hint("`%s file 0dq4f:.` copies a file into it", command)
 		if from != "" {
 			err = err.Hint("a path on this machine that contains a colon begins with ./ or /")
 		}

@@ -29,7 +29,7 @@ func TestTheEndsOfACopyAreParsed(t *testing.T) {
 
 func TestWrongEndsOfACopyAreRefusedWithWhatToWrite(t *testing.T) {
 	for _, c := range []struct{ source, dest, text, hint string }{
-		{"a", "b", "one of the source and the destination must be ID:PATH, in a sandbox", "`aibox sandbox cp file 0dq4f:/workspace/` copies a file into it"},
+		{"a", "b", "one of the source and the destination must be ID:PATH, in a sandbox", "`aibox sandbox cp file 0dq4f:.` copies a file into it"},
 		{"a:b", "0dq4f:.", "one of the source and the destination must be ID:PATH, in a sandbox", "a path on this machine that contains a colon begins with ./ or /"},
 		{"a", "0dq4f:", "a path is missing after 0dq4f:", "0dq4f:. is the folder in which commands in the sandbox start"},
 		{"0dq4f:", "b", "a path is missing after 0dq4f:", "0dq4f:. is the folder in which commands in the sandbox start"},

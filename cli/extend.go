@@ -19,8 +19,8 @@ func newExtendCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "extend ID DURATION",
 		Short: "Give a running session more time",
-		Long: `Give a running session more time. Shortly before its time limit, a session asks for
-more itself, in the terminal UI and in its output.`,
+		Long: `Give a running session more time, up to 30 days at once. Shortly before its time limit, a
+session asks for more itself, in the terminal UI and in its output.`,
 		Example:           "  aibox extend 0dq4f 30m",
 		Args:              sessionAndDuration,
 		ValidArgsFunction: a.complete.running,

@@ -28,8 +28,8 @@ func newSandboxExtendCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extend ID [DURATION]",
 		Short: "Give a sandbox more time",
-		Long: `Give a sandbox more time until it ends. With --idle-timeout, it can be idle for so long
-from now on.`,
+		Long: `Give a sandbox more time until it ends, up to 30 days at once. With --idle-timeout, it can
+be idle for so long from now on, for up to 30 days.`,
 		Example:           "  aibox sandbox extend 0dq4f 30m\n  aibox sandbox extend 0dq4f --idle-timeout 2h",
 		ValidArgsFunction: a.complete.sandboxes,
 		Args: func(cmd *cobra.Command, args []string) error {

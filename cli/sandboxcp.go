@@ -24,8 +24,9 @@ func newSandboxCopyCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cp ID:PATH DEST | cp SRC ID:PATH",
 		Short: "Copy files out of or into a sandbox",
-		Long:  "Copy a file or a folder between this machine and a sandbox, as `aibox cp` does for a session.",
-		Example: `  aibox sandbox cp 0dq4f:/workspace/report.pdf .
+		Long: `Copy a file or a folder between this machine and a sandbox, as ` + "`aibox cp`" + ` does for a
+session. A relative path in the sandbox starts at the home folder of the sandbox's user.`,
+		Example: `  aibox sandbox cp 0dq4f:report.pdf .
   aibox sandbox cp data/ 0dq4f:/tmp/data`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: a.complete.sandboxPlaces,

@@ -36,8 +36,11 @@ func newSandboxCreateCommand(a *cli) *cobra.Command {
 		Use:   "create",
 		Short: "Create a sandbox, and print its id",
 		Long: `Create a sandbox from a template, by default code, and print its id when processes can be
-started in it. Without --network and --allow it reaches nothing. Build the template's image
-first: "aibox bake code".
+started in it. Build the template's image first: "aibox bake code".
+
+Without --network and --allow, it reaches what its snapshot, its template or your default
+("aibox token defaults local") permits, usually nothing. With --set model=NAME, it reaches
+the model.
 
 The permissions --root, --write, --hide, --no-children, --max-processes and --inbound set
 what code in the sandbox can do. --write, --hide and --no-children cannot be enforced on
@@ -172,7 +175,7 @@ func (o *sandboxCreateOptions) policy(flags *pflag.FlagSet) (*aiboxv1.NetworkPol
 		mode, ok := aiboxv1.NetworkMode_value["NETWORK_MODE_"+strings.ToUpper(o.network)]
 		if !ok || mode == 0 {
 			return nil, fault.New(fault.Usage, "--network is none, local, allowlist or public, not %q", o.network).
-				Hint("leave it out for none, or for allowlist with --allow")
+				Hint("leave it out for your default, or for allowlist with --allow")
 		}
 		policy.Mode = aiboxv1.NetworkMode(mode)
 	}
