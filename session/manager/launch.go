@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -153,15 +154,25 @@ func readReport(in io.Reader, step func(session.Step), lastWords <-chan string) 
 	return "", errors.Join(lines.Err(), failure)
 }
 
-// supervisorEnv returns the environment of a supervisor: the variables for the daemon, the
-// user's folders, the certificate authorities that verify servers, and commands that print
-// a key. It has no keys of model servers, because any process of the user can read
-// /proc/PID/environ.
+// supervisorVariables are the variables of a supervisor besides the user's own: those for the
+// daemon, the settings that the supervisor reads itself, and the certificate authorities that
+// verify servers. A word that ends with _ is the beginning of all names of a group.
+var supervisorVariables = []string{
+	"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "AIBOX_OWN_ADDRESSES", "AIBOX_PROVIDERS_",
+	"SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// supervisorEnv returns the environment of a supervisor: the supervisorVariables and the user's
+// folders, and variables for commands that print a key. It has no keys of model servers, because
+// any process of the user can read /proc/PID/environ: the settings only say where a key is.
 func supervisorEnv() []string {
 	env := []string{"LC_ALL=C.UTF-8"}
-	for _, name := range []string{"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.ContainsFunc(supervisorVariables, func(word string) bool {
+			return name == word || strings.HasSuffix(word, "_") && strings.HasPrefix(name, word)
+		}) {
+			env = append(env, pair)
 		}
 	}
 	return append(env, command.User()...)

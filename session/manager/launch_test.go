@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"aibox/config"
@@ -53,5 +54,26 @@ func TestASupervisorStartsBeforeTheIDOfItsSessionIsStored(t *testing.T) {
 	}}, func(session.Step) {})
 	if !errors.Is(err, full) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// The supervisor resolves these settings again. Without their variables it would have others than
+// the command that started it.
+func TestASupervisorHasTheVariablesOfTheSettingsThatItReads(t *testing.T) {
+	for _, kept := range []string{
+		"AIBOX_OWN_ADDRESSES=203.0.113.0/24", "AIBOX_PROVIDERS_WORK_URL=https://llm.example.org/v1", "AIBOX_PROVIDERS_WORK_KEY_COMMAND=pass show llm",
+		"AIBOX_AUDIT_COMMAND=audit", "AIBOX_NOTIFY=false", "AIBOX_NOTIFY_ON=ended", "AIBOX_NOTIFY_COMMAND=notify",
+	} {
+		name, value, _ := strings.Cut(kept, "=")
+		t.Setenv(name, value)
+		if !slices.Contains(supervisorEnv(), kept) {
+			t.Errorf("%s is missing", kept)
+		}
+	}
+	for _, name := range []string{"AIBOX_INFERENCE_KEY", "OPENAI_API_KEY", "AIBOX_OWN_ADDRESSES_X", "AIBOX_MEMORY"} {
+		t.Setenv(name, "mark")
+	}
+	if env := strings.Join(supervisorEnv(), "\n"); strings.Contains(env, "mark") {
+		t.Errorf("it has other variables: %s", env)
 	}
 }

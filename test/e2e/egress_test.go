@@ -79,6 +79,19 @@ func (m *machine) eventWith(id, number string) string {
 	return ""
 }
 
+// A session's proxy has the addresses of the variable, as the command that starts it has.
+func TestOwnAddressesOfAVariableAreNotReached(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	own, other := newOutside(t, nil), newOutside(t, nil)
+	m.env = append(m.env, "AIBOX_OWN_ADDRESSES="+own.Address.String())
+	o := m.aibox(0, "run", "shell", "--network", "public", "--inference", m.script("[[step]]\nsay = \"hi\"\n"), "--repo", m.repo("p", nil),
+		"--", "sh", "-c", `for host in `+own.Name+` `+other.Name+`; do curl -s -o /dev/null -w "$host %{http_code}\n" http://$host/hello; done`)
+	if !strings.Contains(o.stdout, own.Name+" 403\n") || !strings.Contains(o.stdout, other.Name+" 200\n") || own.asked() != "" {
+		t.Errorf("%s\nthe own host was asked for %q", o, own.asked())
+	}
+}
+
 func TestSessionsSideBySideHaveTheirOwnPolicies(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
