@@ -374,6 +374,31 @@ func TestASessionThatResumesARestoredOneHasTheCurrentSettings(t *testing.T) {
 	}
 }
 
+// A session without an egress proxy says nothing about the proxy of the one that continues it.
+func TestASessionThatContinuesOneWithoutAProxyHasTheCurrentSettingsOfTheProxy(t *testing.T) {
+	for _, old := range []string{"none", "local"} {
+		w := ended(session.Spec{Agent: "codex", Repository: "/home/ann/shop", Run: config.Run{Network: old, Inference: "scripted", Pids: 7}})
+		w.user = userOf(t, "pids = 9\nallow = [\"npm\"]\ndeny = [\"evil.example.com\"]\nask = true\negress-upload = \"1MiB\"\negress-upload-host = \"2MiB\"\n")
+		w.repository = repositoryOf(t, "egress-download = \"3MiB\"\n")
+		for _, r := range []Request{{Resumes: "0dq4f", Prompt: "more"}, {Forks: "0dq4f", Prompt: "more"}} {
+			r.give(t, "network=allowlist", "allow=example.org")
+			plan, err := runner(w).Resolve(r)
+			launched := plan.Launch.Spec
+			if err != nil || launched.Pids != 7 || launched.EgressUpload != 1 || launched.EgressUploadHost != 2 || launched.EgressDownload != 3 || !launched.Ask ||
+				!slices.Contains(launched.Allow, "example.org") || !slices.Equal(launched.Deny, []string{"evil.example.com"}) {
+				t.Errorf("%s: got %+v, %v", old, launched, err)
+			}
+			if plan.RepositorySettings != "egress-download 3MiB" {
+				t.Errorf("%s: the repository set %q", old, plan.RepositorySettings)
+			}
+		}
+		plan, err := runner(w).Resolve(Request{Resumes: "0dq4f", Prompt: "more"})
+		if err != nil || plan.Launch.Spec.Network != old {
+			t.Errorf("%s: got %+v, %v", old, plan.Launch.Spec, err)
+		}
+	}
+}
+
 func TestAResumedSessionKeepsItsWorkspace(t *testing.T) {
 	for name, change := range map[string]func(*Request){
 		"repo": func(r *Request) { r.Repository = "/elsewhere" }, "branch": func(r *Request) { r.Branch = "dark" },

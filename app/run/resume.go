@@ -78,7 +78,8 @@ func (s *resolution) resume() error {
 
 // inherited returns the settings of the request, which take precedence, and those of the
 // resumed session. Settings that are not in its record have their default, as in the
-// session. Those that a restored record has lost are the user's current ones.
+// session. Those that a restored record has lost, and those of the egress proxy if the session
+// had none, are the user's current ones.
 func (s *resolution) inherited() config.RunOverrides {
 	values := recordedSettings(s.resumed.Spec)
 	values.Hide, values.ReadOnly = nil, nil
@@ -104,5 +105,6 @@ func (s *resolution) inherited() config.RunOverrides {
 func (s *resolution) isInherited(key string) bool {
 	field, ok := spec.Lookup((*config.Run)(nil), key)
 	lost := s.resumed.Restored && !s.resumed.Inherits(key)
-	return ok && field.Inherit == spec.Always && !lost
+	unused := config.IsProxySetting(key) && !s.resumed.Mode().HasProxy()
+	return ok && field.Inherit == spec.Always && !lost && !unused
 }
