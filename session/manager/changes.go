@@ -109,12 +109,23 @@ const cleanupTimeout = 10 * time.Second
 // withEnded loads and locks a session and calls use. It refuses a session that is running
 // or never had a workspace.
 func (s *changeSets) withEnded(ctx context.Context, id session.ID, use func(*session.Session) error) error {
-	return s.withRecord(ctx, id, func(record *session.Session) error {
+	return s.withRecord(ctx, id, withWorkspace(use))
+}
+
+// withEndedPatiently is like withEnded, but waits for other commands that use the session until ctx
+// ends, unless the session's supervisor is stopped.
+func (s *changeSets) withEndedPatiently(ctx context.Context, id session.ID, use func(*session.Session) error) error {
+	return s.locked(ctx, id, func() bool { return s.SupervisorStopped(id) }, withWorkspace(use))
+}
+
+// withWorkspace returns use for sessions that have had a workspace. It refuses others.
+func withWorkspace(use func(*session.Session) error) func(*session.Session) error {
+	return func(record *session.Session) error {
 		if record.State.Workspace == nil {
-			return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
+			return fault.New(fault.Usage, "%s ended before it had a workspace", record.ID).Hint("`aibox rm %s` removes it", record.ID)
 		}
 		return use(record)
-	})
+	}
 }
 
 func removedFault(id session.ID) error {
@@ -123,8 +134,14 @@ func removedFault(id session.ID) error {
 
 // withRecord is like withEnded but also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id session.ID, use func(*session.Session) error) error {
+	begin := time.Now()
+	return s.locked(ctx, id, func() bool { return time.Since(begin) >= cleanupTimeout }, use)
+}
+
+// locked is withRecord for a caller that waits for the lock until giveUp returns true.
+func (s *changeSets) locked(ctx context.Context, id session.ID, giveUp func() bool, use func(*session.Session) error) error {
 	file, err := s.store.Lock(id)
-	for begin := time.Now(); errors.Is(err, session.ErrLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
+	for errors.Is(err, session.ErrLocked) && ctx.Err() == nil && !giveUp() {
 		if record, loadErr := s.store.Load(id); loadErr != nil || record.State.Phase != session.Ended {
 			break
 		}

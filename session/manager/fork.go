@@ -22,10 +22,10 @@ import (
 // the session to, whose folder exists. observer receives the workspace before it is filled,
 // so that workspace.Undo can remove an incomplete workspace after a crash. A running
 // session is refused: its files may be half written, and its agent's state may not fit
-// them.
+// them. Several forks of one session copy it one after the other, however long that takes.
 func (s *handovers) Fork(ctx context.Context, from, to session.ID, observer workspace.Observer) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
-	err := s.withEnded(ctx, from, func(old *session.Session) error {
+	err := s.withEndedPatiently(ctx, from, func(old *session.Session) error {
 		if err := old.NotContinued(); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"aibox/session"
 	"aibox/session/feedback"
+	"aibox/workspace"
 )
 
 func TestWaitingForASessionEndsOnCancel(t *testing.T) {
@@ -42,6 +44,40 @@ func TestASessionThatAnotherCommandUsesIsNotCalledRunning(t *testing.T) {
 		})
 		d.must(held.Close())
 	}
+}
+
+// Forks that start together copy the workspace one after the other, which can take minutes.
+func TestAForkWaitsForOtherCommands(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	held, err := d.store.Lock("00001-a")
+	d.must(err)
+	d.must(os.Mkdir(d.store.Dir("00002-a"), 0o700))
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(2*time.Minute, func() { _ = held.Close() })
+		if _, err := d.Fork(t.Context(), "00001-a", "00002-a", workspace.Observer{}); err != nil {
+			t.Error(err)
+		}
+	})
+	held, err = d.store.Lock("00001-a")
+	d.must(err)
+	defer held.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := d.Fork(ctx, "00001-a", "00003-a", workspace.Observer{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it does not end on cancel: %v", err)
+		}
+	})
+	d.worked("00004-a", session.Running)
+	running, err := d.store.Lock("00004-a")
+	d.must(err)
+	defer running.Close()
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := d.Fork(t.Context(), "00004-a", "00005-a", workspace.Observer{}); err == nil || err.Error() != "00004-a is still running" {
+			t.Errorf("a running session: %v", err)
+		}
+	})
 }
 
 func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
