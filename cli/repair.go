@@ -36,7 +36,7 @@ func repairedLine(r manager.Repaired) string {
 	case r.Kept:
 		return line + "; its agent's work is kept"
 	case r.Queued:
-		return fmt.Sprintf("%s; its agent had not started, and `aibox rerun %s` starts it again", line, r.ID)
+		return line + "; its agent had not started: " + safe(r.Again)
 	case r.Returned != "":
 		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.Returned)
 	default:

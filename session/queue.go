@@ -52,8 +52,22 @@ func (s Store) queuePosition(id ID) int {
 
 // FailedStart returns the result of a queued session whose agent never started because of
 // cause.
-func FailedStart(cause error, id ID) Result {
+func FailedStart(cause error, spec *Spec) Result {
 	failed := FailureOf(cause)
-	failed.Hints = append(slices.Clone(failed.Hints), fmt.Sprintf("`aibox rerun %s` starts its task again", id))
+	failed.Hints = append(slices.Clone(failed.Hints), StartAgain(spec))
 	return Result{ExitCode: -1, Fault: failed, Refused: []Refusal{}}
+}
+
+// StartAgain returns a hint that says how to start the task of a session whose agent never
+// started. A rerun has nothing of the work that the session should have continued.
+func StartAgain(spec *Spec) string {
+	rerun := fmt.Sprintf("`aibox rerun %s` starts its task", spec.ID)
+	switch {
+	case spec.Resumes != "":
+		return fmt.Sprintf("`%s`, with its task, continues %s; %s without that work", ResumeCommand(spec.Resumes, spec.Agent), spec.Resumes, rerun)
+	case spec.Forks != "":
+		return fmt.Sprintf("`%s`, with its task, continues %s; %s without that work", forkCommand(spec.Forks, spec.Agent), spec.Forks, rerun)
+	default:
+		return rerun + " again"
+	}
 }

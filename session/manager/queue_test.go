@@ -114,6 +114,24 @@ func TestADeadSessionInTheQueueDoesNotBlockOthers(t *testing.T) {
 	}
 }
 
+func TestADeadSessionInTheQueueThatShouldHaveResumedAnotherSaysHow(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "first.txt")
+	queued := newQueuer(d, "00002-a")
+	queued.spec.Resumes = "00001-a"
+	d.must(d.store.WriteSpec(queued.id, queued.spec))
+	d.must(d.store.WriteState(queued.id, session.State{Phase: session.Queued, Queue: &session.Queue{Detached: true}}))
+	d.must(queued.held.Close())
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	found, err := d.Find("00002-a")
+	d.must(err)
+	want := "`aibox run --resume 00001-a`, with its task"
+	if hints := strings.Join(found.State.Result.Fault.Hints, " "); len(repaired) != 1 || !strings.Contains(repaired[0].Again, want) || !strings.Contains(hints, want) {
+		t.Errorf("repaired %+v; the hints are %s", repaired, hints)
+	}
+}
+
 // Its record has the task, but nothing of a conversation that no agent continues.
 func TestAQueuedForkThatNeverStartedKeepsNoCopies(t *testing.T) {
 	d := newFixture(t)
@@ -233,7 +251,7 @@ func TestARepairOfAQueuedSessionKeepsTheReasonOfItsFailedStart(t *testing.T) {
 	queued := newQueuer(d, "00001-a")
 	d.must(d.store.WriteSpec(queued.id, queued.spec))
 	d.must(d.store.WriteState(queued.id, session.State{Phase: session.Preparing, Queue: &session.Queue{Detached: true}}))
-	failed := session.FailedStart(fault.New(fault.Environment, "the image is gone"), queued.id)
+	failed := session.FailedStart(fault.New(fault.Environment, "the image is gone"), &queued.spec)
 	d.must(d.append(queued.id, audit.AgentEnded, session.AgentEnd{ExitCode: failed.ExitCode, Fault: failed.Fault}))
 	d.must(queued.held.Close())
 	_, err := d.Repair(t.Context())

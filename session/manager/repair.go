@@ -28,6 +28,8 @@ type Repaired struct {
 	Kept bool
 	// Queued reports that it was queued, its agent had not started, and its record is kept.
 	Queued bool
+	// Again is a hint that says how to start the task of a queued session again.
+	Again string
 	// Returned is the session that this one should have resumed and that got its workspace
 	// back; empty if there is none.
 	Returned session.ID
@@ -222,6 +224,7 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 	}
 	if queue := record.State.Queue; record.State.Started.IsZero() && queue != nil && queue.Detached {
 		repaired.Kept, repaired.Queued, repaired.Returned = false, true, record.Resumes
+		repaired.Again = session.StartAgain(&record.Spec)
 		return s.endQueued(ctx, record, cause)
 	}
 	if record.State.Started.IsZero() {
@@ -390,7 +393,7 @@ func (s *repairs) endQueued(ctx context.Context, record *session.Session, cause 
 	if err := s.store.ClearTemporary(record.ID); err != nil {
 		return err
 	}
-	result := session.FailedStart(cause, record.ID)
+	result := session.FailedStart(cause, &record.Spec)
 	if end := s.store.History(record.ID).End; end != nil && end.Fault != nil { // the supervisor could not undo its start
 		result.Fault = end.Fault
 	}

@@ -114,7 +114,7 @@ func (s *supervisor) keepsRecord() bool {
 // only logs the reason: the next repair completes the undo, for which it needs the stored state,
 // and then does the rest.
 func (s *supervisor) recordFailedStart(cause error, watched bool) {
-	result := session.FailedStart(cause, s.id)
+	result := session.FailedStart(cause, &s.launch.Spec)
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "fault": result.Fault})
 	if s.isUndoIncomplete() {
 		if err := errors.Join(s.record.Close(), s.log.Close()); err != nil {
