@@ -15,7 +15,8 @@ import (
 // terminals may be attached; the smallest one sets the size.
 func (s *Client) Attach(ctx context.Context, id session.ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
-	for session.IsLocked(dir) {
+	for ended := false; !ended && session.IsLocked(dir); {
+		ended = s.store.Ended(id)
 		attachment, err := s.dial(id).Attach(ctx, size, colors)
 		if errors.Is(err, control.ErrTimeout) {
 			return nil, s.UnresponsiveFault(id)

@@ -18,6 +18,11 @@ type Client struct {
 	timeout time.Duration // the maximum time until a supervisor starts to answer
 }
 
+// A process that holds a session's lock may be its supervisor, which has not opened its socket yet,
+// or another command that changes the ended session, perhaps for minutes. A supervisor stores the end
+// before it closes its socket. So if a session has ended before an attempt to reach its supervisor
+// fails, there is no supervisor to wait for.
+
 // reconnectPause is the time between two attempts to reach a supervisor.
 const reconnectPause = 50 * time.Millisecond
 

@@ -28,7 +28,8 @@ func (s *Client) Watch(ctx context.Context, id session.ID, from int, visit func(
 		}
 		return visit(e)
 	}
-	for session.IsLocked(dir) {
+	for ended := false; !ended && session.IsLocked(dir); {
+		ended = s.store.Ended(id)
 		err := s.dial(id).Events(ctx, from, each)
 		if err == nil {
 			break

@@ -96,7 +96,8 @@ func (s *Client) ReadProcess(ctx context.Context, id session.ID, number int, fro
 // frame numbered from.
 func (s *Client) readProcess(ctx context.Context, id session.ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	dir := s.store.Dir(id)
-	for frames != nil || session.IsLocked(dir) {
+	for ended := false; frames != nil || !ended && session.IsLocked(dir); {
+		ended = s.store.Ended(id)
 		var exit *process.Exit
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			if frames == nil {

@@ -30,7 +30,7 @@ func (s *Client) StopWithin(ctx context.Context, id session.ID, reason string, g
 		if err := s.requestStop(ctx, id, reason, grace); err != nil {
 			return session.Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
-		err := s.whileResponsive(ctx, id, func(ctx context.Context) error { return session.AwaitFree(ctx, dir) })
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) error { return s.awaitEnd(ctx, id) })
 		if err != nil {
 			return session.Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
@@ -69,6 +69,26 @@ func (s *Client) requestStop(ctx context.Context, id session.ID, reason string, 
 		delay.Wait(ctx, reconnectPause)
 	}
 }
+
+// awaitEnd waits until the session's supervisor has ended and its lock is free. If the supervisor is
+// gone, another command may hold the lock of the ended session for minutes, which awaitEnd does not
+// wait for.
+func (s *Client) awaitEnd(ctx context.Context, id session.ID) error {
+	for session.IsLocked(s.store.Dir(id)) {
+		record, err := s.store.Load(id)
+		if err == nil && record.State.Phase == session.Ended && !record.State.Supervisor.Alive() {
+			return nil
+		}
+		delay.Wait(ctx, lockPoll)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// lockPoll is how often awaitEnd checks the lock, whose release the kernel does not report.
+const lockPoll = 20 * time.Millisecond
 
 // Signal sends a signal to the session's agent.
 func (s *Client) Signal(ctx context.Context, id session.ID, number int) error {

@@ -3,12 +3,19 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/control"
+	"aibox/session/output"
 	"aibox/session/sessiontest"
 )
 
@@ -20,7 +27,11 @@ func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
+	supervisor, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Supervisor: supervisor, Result: &session.Result{}})
 	held, err := sessions.store.Lock(id)
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +53,58 @@ func TestStopWaitsForASupervisorThatIsAboutToExit(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A verification, an accept or a fork holds the lock of an ended session for minutes.
+func TestNothingWaitsForAnotherCommandThatUsesAnEndedSession(t *testing.T) {
+	sessions := New(sessiontest.Store(t))
+	id, err := sessions.store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := runtime.Process{PID: 1 << 22, StartTime: 1}
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Supervisor: gone, Result: &session.Result{ExitCode: 7}})
+	held, err := sessions.store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	for name, call := range map[string]func(context.Context) error{
+		"stop": func(ctx context.Context) error {
+			ended, err := sessions.Stop(ctx, id, "no longer needed")
+			if err == nil && ended.State.Result.ExitCode != 7 {
+				t.Errorf("stopped is %+v", ended.State)
+			}
+			return err
+		},
+		"follow": func(ctx context.Context) error {
+			_, err := sessions.Follow(ctx, id, 0, func(output.Chunk) error { return nil })
+			return err
+		},
+		"watch": func(ctx context.Context) error {
+			return sessions.Watch(ctx, id, 0, func(audit.Event) error { return nil })
+		},
+		"requests": func(ctx context.Context) error { return sessions.WatchRequests(ctx, id, nil) },
+		"attach": func(ctx context.Context) error {
+			if _, err := sessions.Attach(ctx, id, screen.Size{}, 0); !errors.Is(err, ErrNotAttached) {
+				return fmt.Errorf("attached: %w", err)
+			}
+			return nil
+		},
+		"process": func(ctx context.Context) error {
+			_, err := sessions.ReadProcess(ctx, id, 1, 1, nil)
+			if fault.KindOf(err) == fault.AgentFailed {
+				return nil
+			}
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if err := call(ctx); err != nil || ctx.Err() != nil {
+			t.Errorf("%s: %v, %v", name, err, ctx.Err())
+		}
+		cancel()
+	}
 }
 
 // A supervisor whose queued session has just been stopped closes the connection before it

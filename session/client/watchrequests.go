@@ -19,7 +19,8 @@ import (
 // version never asks.
 func (s *Client) WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error {
 	dir := s.store.Dir(id)
-	for session.IsLocked(dir) {
+	for ended := false; !ended && session.IsLocked(dir); {
+		ended = s.store.Ended(id)
 		err := s.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
 			var open []session.Request
 			if err := json.Unmarshal(data, &open); err != nil {
