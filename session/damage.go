@@ -36,6 +36,8 @@ type History struct {
 	started      audit.Event // event session.started
 	AgentStarted time.Time   // when the agent started
 	End          *AgentEnd   // nil if the log does not hold it
+	AgentEnded   time.Time   // when the agent ended
+	Last         time.Time   // time of the last event
 	ContinuedBy  ID          // the session that continues this one
 	container    string
 	sandbox      runtime.Process
@@ -63,7 +65,7 @@ func (s Store) History(id ID) History {
 	var h History
 	last := -1
 	err := audit.Read(s.AuditPath(id), func(e audit.Event) error { // events before an error are used
-		last = e.Seq
+		last, h.Last = e.Seq, e.Time
 		var data struct {
 			ID      string          `json:"id"`
 			Sandbox runtime.Process `json:"sandbox"`
@@ -85,7 +87,7 @@ func (s Store) History(id ID) History {
 		case audit.AgentEnded:
 			var end AgentEnd
 			if json.Unmarshal(e.Data, &end) == nil {
-				h.End = &end
+				h.End, h.AgentEnded = &end, e.Time
 			}
 		case audit.SessionContinued:
 			h.ContinuedBy = data.By

@@ -81,6 +81,15 @@ func (s Store) LastLive(id ID) (live Live, current bool) {
 	return live, err == nil
 }
 
+// LiveTime returns when the counters of a session were written last; zero if that is not known.
+func (s Store) LiveTime(id ID) time.Time {
+	info, err := os.Lstat(filepath.Join(s.Dir(id), liveFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime().UTC()
+}
+
 // WriteLive replaces a session's Live and notifies watchers. It does not sync the file,
 // which is only for display. If it cannot replace the file, it renames it to staleFile, so
 // that stale counters never become the result of a session whose supervisor dies.

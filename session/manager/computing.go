@@ -28,7 +28,7 @@ func (s *repairs) concludeComputing(record *session.Session, cause error) error 
 	result, reason := record.State.Result, unknownBecause(cause, diedComputing)
 	result.Changes = session.Changes{Unknown: reason, Tries: max(1, result.Changes.Tries)}
 	noteUnverified(record, result)
-	record.State.Phase, record.State.Ended = session.Ended, session.Now()
+	record.State.Phase, record.State.Ended = session.Ended, s.endOf(record, cause)
 	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": reason}),
 		s.store.WriteState(record.ID, record.State),
 		s.store.RemoveLive(record.ID))

@@ -273,6 +273,36 @@ func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
 	}
 }
 
+// The next command can come days after a crash.
+func TestARepairedSessionEndedWhenItLastRan(t *testing.T) {
+	d := newFixture(t)
+	synctest.Test(t, func(t *testing.T) {
+		want := map[session.ID]time.Duration{"00001-shell": 5 * time.Minute, "00002-shell": 7 * time.Minute, "00003-shell": 0, "00004-shell": 5 * time.Minute, "00005-shell": 48 * time.Hour}
+		for id := range want {
+			d.worked(id, session.Running)
+		}
+		begun := session.Now()
+		time.Sleep(5 * time.Minute)
+		d.must(d.append("00001-shell", audit.AgentEnded, map[string]any{"exit_code": 0})) // its supervisor died before it stored that
+		d.must(d.append("00004-shell", audit.NoticeGiven, nil))
+		live := filepath.Join(d.store.Dir("00002-shell"), "live.json")
+		d.write(live, "{}")
+		d.must(os.Chtimes(live, begun, begun.Add(7*time.Minute)))
+		time.Sleep(begun.Add(48 * time.Hour).Sub(session.Now()))
+		_, err := d.Kill(t.Context(), "00005-shell", "by the user")
+		d.must(err)
+		time.Sleep(time.Hour)
+		_, err = d.Repair(t.Context())
+		d.must(err)
+		for id, ran := range want {
+			state := d.loaded(id).State
+			if ended := state.Ended.Sub(begun).Round(time.Second); ended != ran || time.Duration(state.Result.Seconds*float64(time.Second)).Round(time.Second) != ran {
+				t.Errorf("%s: it ended after %v, took %v s", id, ended, state.Result.Seconds)
+			}
+		}
+	})
+}
+
 func TestARepairedRecordHasNoTemporaryFiles(t *testing.T) {
 	for _, phase := range []session.Phase{session.Running, session.Computing} {
 		d := newFixture(t)

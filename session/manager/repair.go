@@ -408,11 +408,8 @@ func (s *repairs) endQueued(ctx context.Context, record *session.Session, cause 
 
 // conclude writes the result in place of the dead supervisor.
 func (s *repairs) conclude(record *session.Session, cause error) error {
-	result := session.Result{
-		ExitCode: -1,
-		Seconds:  max(0, session.Now().Sub(record.State.Started).Seconds()), // the clock may have been set back
-		Fault:    session.FailureOf(cause),
-	}
+	ended := s.endOf(record, cause)
+	result := session.Result{ExitCode: -1, Seconds: ended.Sub(record.State.Started).Seconds(), Fault: session.FailureOf(cause)}
 	if end := s.store.History(record.ID).End; end != nil {
 		result.ExitCode, result.Signal, result.Fault = end.ExitCode, end.Signal, end.Fault
 	}
@@ -424,9 +421,33 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 		result.Changes.Unknown = unknownBecause(cause, diedSupervising)
 	}
 	noteUnverified(record, &result)
-	record.State.Phase, record.State.Ended, record.State.Result = session.Ended, session.Now(), &result
+	record.State.Phase, record.State.Ended, record.State.Result = session.Ended, ended, &result
 	return errors.Join(
 		s.append(record.ID, audit.SessionRepaired, session.FailureOf(cause)),
 		s.store.WriteState(record.ID, record.State),
 		s.store.RemoveLive(record.ID))
+}
+
+// endOf returns when the agent of a session without a supervisor ended. If its supervisor died,
+// perhaps days ago, that is the last time at which the session is known to have run.
+func (s *repairs) endOf(record *session.Session, cause error) time.Time {
+	h, now := s.store.History(record.ID), session.Now()
+	end := h.AgentEnded
+	switch {
+	case !end.IsZero():
+	case fault.KindOf(cause) == fault.Interrupted: // it was just killed
+		end = now
+	default:
+		end = h.Last
+		if live := s.store.LiveTime(record.ID); live.After(end) {
+			end = live
+		}
+	}
+	if end.After(now) { // the clock was set back
+		end = now
+	}
+	if end.Before(record.State.Started) {
+		end = record.State.Started
+	}
+	return end
 }
