@@ -86,12 +86,12 @@ func nearlyFull(folder string, fs fileSystem) *fault.Fault {
 		Hint("free some space: `df -h %s` shows how much is left; `aibox gc` removes what old sessions keep", folder)
 }
 
-// checkHostDisks refuses to start on a disk that is nearly full. A folder that does not
-// exist yet is not checked.
-func (s *run) checkHostDisks() error {
+// checkHostDisks refuses to start on a disk that is nearly full, or would be once the session has
+// reserved this many bytes. A folder that does not exist yet is not checked.
+func (s *run) checkHostDisks(reserving int64) error {
 	for _, disk := range hostDisks(s.deps.Dirs.State, s.deps.Dirs.Workspace, s.deps.Dirs.Data) {
 		fs, ok := statFileSystem(disk.folder)
-		fs.left -= session.ReservedSize // the session is about to use this space
+		fs.left -= reserving
 		if ok && disk.check(fs) >= diskNearlyFull {
 			return nearlyFull(disk.folder, fs)
 		}

@@ -96,6 +96,9 @@ func (s *supervisor) awaitTurn(ctx context.Context) (*http.Server, error) {
 			return nil, err
 		}
 	}
+	if err := s.checkHostDisks(0); err != nil { // they may have filled in the meantime
+		return nil, err
+	}
 	waited := time.Since(begun)
 	s.audit(audit.SessionAdmitted, map[string]string{"waited": waited.Round(time.Millisecond).String()})
 	s.report.send(session.LaunchMessage{Step: &session.Step{Name: queueStage, Done: true, Took: waited}})

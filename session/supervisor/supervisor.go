@@ -256,7 +256,7 @@ func removeSocket(dir string) error {
 
 // open creates the session's folder with its lock, log and record.
 func (s *supervisor) open() error {
-	err := s.checkHostDisks()
+	err := s.checkHostDisks(session.ReservedSize)
 	if err != nil {
 		return err
 	}

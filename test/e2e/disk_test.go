@@ -68,6 +68,16 @@ func (d *disk) fill() {
 	}
 }
 
+// leave uses the free space except for this many bytes.
+func (d *disk) leave(left int64) {
+	d.m.t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(d.folder, &fs); err != nil {
+		d.m.t.Fatal(err)
+	}
+	d.m.write(d.filler(), strings.Repeat("x", int(int64(fs.Bavail)*fs.Bsize-left)))
+}
+
 // fails runs aibox while the disk is full. fuse2fs 1.47 can make a full disk read-only, then
 // it is repaired, filled and tried again.
 func (d *disk) fails(args ...string) outcome {
@@ -125,6 +135,27 @@ func TestADiskThatIsTooSmallForTheWorkIsReportedAndLeftClean(t *testing.T) {
 	if left := glob(t, filepath.Join(m.home, "agent_workspace/p*")); len(left) > 0 || len(m.stored()) > 0 {
 		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
 	}
+}
+
+// The disk fills while a session is queued, and ends the one for which it waits.
+func TestAQueuedSessionDoesNotStartOnANearlyFullDisk(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := m.disk(filepath.Join(m.home, ".local/state/aibox"), 256) // what the first one gives back at its end is less than a fiftieth
+	repo := m.repo("p", nil)
+	args := []string{"shell", "--max-parallel", "1", "--network", "none", "--repo", repo, "--", "sh", "-c", waiting}
+	first, second := m.detached(args...), m.detached(args...)
+	m.queuedAt(second, 1)
+	d.leave(800 << 10)
+	for _, id := range []string{first, second} {
+		eventually(t, hung, id+" has ended", func() bool { return m.record(id).State.Phase == "ended" })
+	}
+	log := m.read(m.sessions(), second, "audit.jsonl")
+	if o := m.aibox(0, "ls"); strings.Contains(log, `"agent.started"`) || !strings.Contains(log, "is nearly full") {
+		t.Errorf("the queued session:\n%s\n%s", log, o)
+	}
+	d.room()
+	m.tidied()
 }
 
 // The record of a session that fills the disk ends the session; what the agent
@@ -337,12 +368,7 @@ func TestASessionEndsBeforeADiskOfTheHostIsFull(t *testing.T) {
 	repo := m.repo("p", nil)
 	b := m.start("run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "echo work > work.txt; echo ready; sleep 1000")
 	b.stdout.await(t, "ready")
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(d.folder, &fs); err != nil {
-		t.Fatal(err)
-	}
-	const left = 800 << 10 // less than a fiftieth
-	m.write(d.filler(), strings.Repeat("x", int(int64(fs.Bavail)*fs.Bsize-left)))
+	d.leave(800 << 10) // less than a fiftieth
 	if code := b.wait(); code != 3 || !strings.Contains(b.stderr.String(), "is nearly full") || !strings.Contains(b.stderr.String(), "df -h") {
 		t.Fatalf("it ends with %d:\n%s", code, b.stderr.String())
 	}
