@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,6 +179,34 @@ func TestTheBaselineOfAWorkspaceWithoutARecordIsKept(t *testing.T) {
 	d.must(os.RemoveAll(ws.Path))
 	if got := freed(collect(Options{})); got != "repositories 1: "+filepath.Base(ws.GitDir) {
 		t.Errorf("without the workspace, freed is\n%s", got)
+	}
+}
+
+func TestASessionThatAQueuedOneIsToContinueIsKept(t *testing.T) {
+	for name, change := range map[string]func(*session.Spec){
+		"resumed": func(s *session.Spec) { s.Resumes = "00001-a" },
+		"forked":  func(s *session.Spec) { s.Forks = "00001-a" },
+	} {
+		d := newFixture(t)
+		ws := d.accepted("00001-a", "one.txt")
+		d.aged("00001-a", 9*month)
+		d.must(os.Mkdir(d.store.Dir("00002-b"), 0o700))
+		held, err := d.store.Lock("00002-b")
+		d.must(err)
+		spec := session.Spec{ID: "00002-b", Created: session.Now(), Agent: "shell"}
+		change(&spec)
+		d.must(d.store.WriteSpec("00002-b", spec))
+		d.must(d.store.WriteState("00002-b", session.State{Phase: session.Queued, Queue: &session.Queue{}}))
+		r := d.collect(func(o *Options) { o.OlderThan = 0 })
+		if gone, _ := ws.Gone(); gone || len(r.Kept) != 1 || r.Kept[0].Why != "00002-b waits to continue it" {
+			t.Errorf("%s: kept is %+v, freed\n%s", name, r.Kept, freed(r))
+		}
+		d.must(d.store.Remove(t.Context(), "00002-b"))
+		d.must(held.Close())
+		d.aged("00001-a", 9*month)
+		if r := d.collect(); !strings.Contains(freed(r), "sessions 1: 00001-a") {
+			t.Errorf("%s: afterwards, freed is\n%s", name, freed(r))
+		}
 	}
 }
 

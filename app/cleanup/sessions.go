@@ -112,7 +112,27 @@ func (c *cleaner) removable(id session.ID) (*session.Session, bool) {
 		c.keepSession(id, "not all of its work has been reviewed")
 		return nil, false
 	}
+	if waiter := c.waiter(id); waiter != "" {
+		c.keepSession(id, string(waiter)+" waits to continue it")
+		return nil, false
+	}
 	return &s, true
+}
+
+// waiter returns a session that has not started and is to resume or fork the session id; empty if
+// there is none.
+func (c *cleaner) waiter(id session.ID) session.ID {
+	ids, _ := c.store.IDs() // an error was reported at the start
+	for _, other := range ids {
+		if other == id || other.Hidden() || c.store.Ended(other) {
+			continue
+		}
+		s, err := c.store.Load(other)
+		if err == nil && s.State.Phase != session.Ended && s.State.Started.IsZero() && s.Continues() == id {
+			return other
+		}
+	}
+	return ""
 }
 
 // keepSession reports once that a session stays.
