@@ -125,7 +125,7 @@ func newManager(deps Deps, store session.Store) *Manager {
 		changeSets:    sets,
 		feedbacks:     feedbacks,
 		deliveries:    &deliveries{changeSets: sets, store: store},
-		removals:      &removals{changeSets: sets, store: store},
+		removals:      &removals{changeSets: sets, handovers: handovers, store: store},
 		recoveries:    &recoveries{changeSets: sets, store: store, deps: &deps},
 		handovers:     handovers,
 		launches:      launches,

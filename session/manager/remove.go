@@ -20,7 +20,8 @@ import (
 // removals discards work and removes sessions. It saves the work first.
 type removals struct {
 	*changeSets
-	store session.Store
+	handovers *handovers
+	store     session.Store
 }
 
 // Discard discards the session's changes. It saves the content of the workspace, which can
@@ -142,6 +143,9 @@ func (s *removals) Remove(ctx context.Context, id session.ID, force bool) error 
 }
 
 func (s *removals) removeWorkspace(ctx context.Context, record *session.Session, force bool) error {
+	if s.isBorrowed(record) {
+		return s.handovers.ReturnWorkspace(ctx, record.Resumes, record.ID)
+	}
 	ws := record.State.Workspace
 	if ws == nil || record.State.ContinuedBy != "" {
 		return nil
@@ -178,6 +182,16 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 		return err
 	}
 	return workspace.Remove(ctx, ws)
+}
+
+// isBorrowed reports whether the session has the workspace of the one that it should have resumed
+// only because its repair has failed: its agent never started.
+func (s *removals) isBorrowed(record *session.Session) bool {
+	if record.Resumes == "" || !record.State.Started.IsZero() || !s.store.History(record.ID).AgentStarted.IsZero() {
+		return false
+	}
+	_, err := s.store.Load(record.Resumes)
+	return !errors.Is(err, fs.ErrNotExist) // otherwise the workspace is left to this session
 }
 
 // ErrUnsaved marks the error of Remove for a workspace that cannot be saved. Its hints name the

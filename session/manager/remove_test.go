@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"aibox/config"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
+	"aibox/session/agentstate"
+	"aibox/workspace"
 )
 
 // An interrupted look at the workspace was taken for a workspace that cannot be read, which
@@ -31,6 +35,37 @@ func TestAnInterruptedRemovalKeepsLaterWork(t *testing.T) {
 	}
 	if _, err := d.store.Load("00001-a"); err != nil {
 		t.Errorf("the record: %v", err)
+	}
+}
+
+// The repair that would return the workspace fails without Docker.
+func TestTheRemovalOfASessionThatNeverStartedReturnsTheWorkspaceOfTheOther(t *testing.T) {
+	for _, work := range [][]string{{"one.txt"}, nil} {
+		d := newFixture(t)
+		ws := d.ended("00001-a", work...)
+		talk, err := agentstate.MakeFolder(d.store.Dir("00001-a"), "shell", "~/.talk")
+		d.must(err)
+		d.write(filepath.Join(talk, "log"), "hello\n")
+		d.must(os.Mkdir(d.store.Dir("00002-a"), 0o700))
+		d.must(d.store.WriteSpec("00002-a", session.Spec{ID: "00002-a", Created: session.Now(), Agent: "shell", Resumes: "00001-a", Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+		network, err := d.pool.Acquire(t.Context(), "00002-a")
+		d.must(err)
+		_, err = d.TakeOver(t.Context(), "00001-a", "00002-a", func(ws *workspace.Workspace) error {
+			return d.store.WriteState("00002-a", session.State{Phase: session.Preparing, Workspace: ws, Network: &network, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}})
+		})
+		d.must(err)
+		d.noDocker = errors.New("no Docker")
+		if _, err := d.Repair(t.Context()); err == nil {
+			t.Fatal("it is repaired without Docker")
+		}
+		d.must(d.Remove(t.Context(), "00002-a", true))
+		if gone, err := ws.Gone(); gone || err != nil {
+			t.Errorf("%q: the workspace is gone: %v", work, err)
+		}
+		if _, err := os.Lstat(filepath.Join(talk, "log")); err != nil {
+			t.Errorf("%q: the conversation: %v", work, err)
+		}
+		d.resumed("00001-a", "00003-a", "two.txt")
 	}
 }
 
