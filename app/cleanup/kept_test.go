@@ -14,6 +14,7 @@ import (
 	"aibox/audit"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/auditlog"
 	"aibox/session/manager"
@@ -207,6 +208,21 @@ func TestASessionThatAQueuedOneIsToContinueIsKept(t *testing.T) {
 		if r := d.collect(); !strings.Contains(freed(r), "sessions 1: 00001-a") {
 			t.Errorf("%s: afterwards, freed is\n%s", name, freed(r))
 		}
+	}
+}
+
+func TestASessionWhoseSandboxStillRunsIsKept(t *testing.T) {
+	d := newFixture(t)
+	ws := d.accepted("00001-a", "one.txt")
+	s, err := d.store.Load("00001-a")
+	d.must(err)
+	s.State.Sandbox, err = runtime.FindProcess(os.Getpid())
+	d.must(err)
+	d.must(d.store.WriteState("00001-a", s.State))
+	d.aged("00001-a", 9*month)
+	r := d.collect()
+	if gone, _ := ws.Gone(); gone || len(r.Kept) != 1 || r.Kept[0].Why != "its sandbox still runs" {
+		t.Errorf("kept is %+v, freed\n%s", r.Kept, freed(r))
 	}
 }
 

@@ -112,6 +112,10 @@ func (c *cleaner) removable(id session.ID) (*session.Session, bool) {
 		c.keepSession(id, "not all of its work has been reviewed")
 		return nil, false
 	}
+	if s.State.Sandbox.Alive() { // its supervisor could not end it
+		c.keepSession(id, "its sandbox still runs")
+		return nil, false
+	}
 	if waiter := c.waiter(id); waiter != "" {
 		c.keepSession(id, string(waiter)+" waits to continue it")
 		return nil, false

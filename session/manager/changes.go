@@ -107,7 +107,7 @@ func (s *changeSets) compute(ctx context.Context, record *session.Session) (*rev
 const cleanupTimeout = 10 * time.Second
 
 // withEnded loads and locks a session and calls use. It refuses a session that is running
-// or never had a workspace.
+// or never had a workspace, and one whose sandbox still runs.
 func (s *changeSets) withEnded(ctx context.Context, id session.ID, use func(*session.Session) error) error {
 	return s.withRecord(ctx, id, withWorkspace(use))
 }
@@ -118,14 +118,28 @@ func (s *changeSets) withEndedPatiently(ctx context.Context, id session.ID, use 
 	return s.locked(ctx, id, func() bool { return s.SupervisorStopped(id) }, withWorkspace(use))
 }
 
-// withWorkspace returns use for sessions that have had a workspace. It refuses others.
+// withWorkspace returns use for sessions that have had a workspace to which nothing writes. It
+// refuses others.
 func withWorkspace(use func(*session.Session) error) func(*session.Session) error {
 	return func(record *session.Session) error {
 		if record.State.Workspace == nil {
 			return fault.New(fault.Usage, "%s ended before it had a workspace", record.ID).Hint("`aibox rm %s` removes it", record.ID)
 		}
+		if err := sandboxEnded(record); err != nil {
+			return err
+		}
 		return use(record)
 	}
+}
+
+// sandboxEnded refuses a session that ended although its sandbox could not be ended: until that has
+// ended, it may write to the workspace.
+func sandboxEnded(record *session.Session) error {
+	if sandbox := record.State.Sandbox; sandbox.Alive() {
+		return fault.New(fault.Environment, "the sandbox of %s (process %d) still runs, so its workspace may still change", record.ID, sandbox.PID).
+			Hint("`aibox stop --force %s` ends it", record.ID)
+	}
+	return nil
 }
 
 func removedFault(id session.ID) error {

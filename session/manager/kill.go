@@ -19,8 +19,8 @@ const SandboxEndTimeout = 5 * time.Second
 
 // Kill ends a session at once, without its supervisor, which may hang or be stopped. It
 // kills the supervisor and does its work. The agent's work so far is kept. reason is for
-// the record. A session that has already ended is not an error. If the agent had not
-// started yet, Kill removes the session and returns its last record.
+// the record. A session that has already ended is not an error, and Kill ends its sandbox if that
+// still runs. If the agent had not started yet, Kill removes the session and returns its last record.
 func (s *repairs) Kill(ctx context.Context, id session.ID, reason string) (session.Session, error) {
 	record, err := s.store.Load(id)
 	if err != nil {
@@ -48,7 +48,14 @@ func (s *repairs) Kill(ctx context.Context, id session.ID, reason string) (sessi
 	if errors.Is(err, fs.ErrNotExist) {
 		return record, nil
 	}
-	return ended, err
+	if err != nil || !ended.State.Sandbox.Alive() {
+		return ended, err
+	}
+	// Its supervisor could not end it.
+	if err := runtime.EndProcess(ended.State.Sandbox); err != nil {
+		return ended, fault.New(fault.Environment, "the sandbox of %s (process %d) cannot be ended: %w", id, ended.State.Sandbox.PID, err)
+	}
+	return ended, nil
 }
 
 // endingTimeout is how long another command may take to end a session, on a slow Docker too.

@@ -143,10 +143,15 @@ func (s *removals) Remove(ctx context.Context, id session.ID, force bool) error 
 }
 
 func (s *removals) removeWorkspace(ctx context.Context, record *session.Session, force bool) error {
+	ws := record.State.Workspace
+	if ws != nil {
+		if err := sandboxEnded(record); err != nil {
+			return err
+		}
+	}
 	if s.isBorrowed(record) {
 		return s.handovers.ReturnWorkspace(ctx, record.Resumes, record.ID)
 	}
-	ws := record.State.Workspace
 	if ws == nil || record.State.ContinuedBy != "" {
 		return nil
 	}

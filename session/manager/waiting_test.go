@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/feedback"
 	"aibox/workspace"
@@ -78,6 +79,42 @@ func TestAForkWaitsForOtherCommands(t *testing.T) {
 			t.Errorf("a running session: %v", err)
 		}
 	})
+}
+
+// Its supervisor could not end the sandbox, because a process in it hung in the kernel.
+func TestNothingReadsAWorkspaceToWhichASandboxStillWrites(t *testing.T) {
+	d := newFixture(t)
+	ws := d.ended("00001-a", "one.txt")
+	state := d.loaded("00001-a").State
+	state.Sandbox = sleeper(t)
+	d.must(d.store.WriteState("00001-a", state))
+	for _, id := range []session.ID{"00002-a", "00003-a"} {
+		d.must(os.Mkdir(d.store.Dir(id), 0o700))
+	}
+	for name, call := range map[string]func() error{
+		"diff":    func() error { _, err := d.Changes(t.Context(), "00001-a"); return err },
+		"discard": func() error { _, err := d.Discard(t.Context(), "00001-a"); return err },
+		"remove":  func() error { return d.Remove(t.Context(), "00001-a", true) },
+		"resume": func() error {
+			_, err := d.TakeOver(t.Context(), "00001-a", "00002-a", func(*workspace.Workspace) error { return nil })
+			return err
+		},
+		"fork": func() error { _, err := d.Fork(t.Context(), "00001-a", "00003-a", workspace.Observer{}); return err },
+	} {
+		err := call()
+		if fault.KindOf(err) != fault.Environment || !strings.Contains(strings.Join(fault.Hints(err), " "), "aibox stop --force 00001-a") {
+			t.Errorf("%s: %v, %q", name, err, fault.Hints(err))
+		}
+	}
+	if gone, err := ws.Gone(); gone || err != nil {
+		t.Fatalf("the workspace is gone: %v", err)
+	}
+	if _, err := d.Kill(t.Context(), "00001-a", "by the user"); err != nil || state.Sandbox.Alive() {
+		t.Errorf("after a kill, the sandbox lives: %v, %v", state.Sandbox.Alive(), err)
+	}
+	if got := d.files("00001-a"); got != "one.txt" {
+		t.Errorf("afterwards it changes %q", got)
+	}
 }
 
 func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
