@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"aibox/session"
 	"aibox/session/manager"
 	"aibox/session/ports"
+	"aibox/session/process"
 )
 
 // endless is a sandbox whose daemon never reports its end, and never pauses it.
@@ -43,10 +45,18 @@ func (e endless) Resume(context.Context) error { return nil }
 // silent returns a supervisor whose sandbox is a stand-in, and whose PID 1 reads nothing.
 func silent(t *testing.T) (*supervisor, *limittest.StandIn) {
 	t.Helper()
+	s, process, _ := besideAFake(t)
+	return s, process
+}
+
+// besideAFake returns a supervisor whose sandbox is a stand-in, and PID 1's end of its lifeline.
+func besideAFake(t *testing.T) (*supervisor, *limittest.StandIn, *lifeline.Conn) {
+	t.Helper()
 	_, s := watched(t)
 	process := limittest.Start(t)
 	ours, theirs := net.Pipe()
-	t.Cleanup(func() { _ = theirs.Close() })
+	inside := lifeline.NewConn(theirs)
+	t.Cleanup(func() { _ = inside.Close() })
 	s.line, s.current.Sandbox, s.began = lifeline.NewConn(ours), process.Process, time.Now()
 	program, err := initProgram()
 	if err != nil {
@@ -58,13 +68,17 @@ func silent(t *testing.T) (*supervisor, *limittest.StandIn) {
 	t.Cleanup(func() { _ = s.watchdog.Release() })
 	s.ports.prepare(lineListener(t), s.line)
 	s.launch.Spec.Sandbox, s.current.Phase = &session.SandboxSpec{}, session.Running
-	return s, process
+	return s, process, inside
+}
+
+func fakeResources() *resources {
+	return &resources{agent: &agents.None{}, docker: daemon{Docker: manager.Docker{Backend: runtimetest.NewFake()}}}
 }
 
 // ends watches a session that is being ended, and requires its end.
 func ends(t *testing.T, s *supervisor, process *limittest.StandIn, container runtime.Sandbox, meanwhile func()) {
 	t.Helper()
-	res := &resources{agent: &agents.None{}, docker: daemon{Docker: manager.Docker{Backend: runtimetest.NewFake()}}}
+	res := fakeResources()
 	over := make(chan error, 1)
 	go func() {
 		_, cause := s.watch(t.Context(), res, container)
@@ -87,6 +101,43 @@ func ends(t *testing.T, s *supervisor, process *limittest.StandIn, container run
 func TestASandboxWhosePID1ReadsNothingEnds(t *testing.T) {
 	s, process := silent(t)
 	ends(t, s, process, endless{}, func() {})
+}
+
+// No limit applies to the sandbox anymore while the session waits for its processes.
+func TestTheEndOfASessionDoesNotWaitForAPID1ThatStopsReadingAndExits(t *testing.T) {
+	s, _, inside := besideAFake(t)
+	if err := s.markRunning(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		request, err := inside.Receive()
+		if err != nil {
+			return
+		}
+		started, _ := lifeline.Decode[lifeline.Process](request)
+		_ = inside.SendMessage(lifeline.TypeProcessStarted, lifeline.ProcessStarted{ID: started.ID, PID: 2})
+		_ = inside.OpenFlow(started.ID).Send(t.Context(), lifeline.StreamStdout, make([]byte, acknowledgeSize))
+		_ = inside.SendMessage(lifeline.TypeExit, lifeline.Exit{})
+	}()
+	over := make(chan sandboxOutcome, 1)
+	go func() {
+		out, _ := s.watch(t.Context(), fakeResources(), endless{})
+		s.processes.close()
+		over <- out
+	}()
+	info := begin(t, s.processes, process.Request{Argv: []string{"true"}, Keep: process.DefaultKeep})
+	select {
+	case out := <-over:
+		if out.exit == nil {
+			t.Errorf("the sandbox ended without a report: %v", out.cause)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it has not ended after a minute")
+	}
+	var output bytes.Buffer
+	if exit := read(t, s.processes, info.ID, &output); output.Len() != acknowledgeSize || exit.Signal != 9 {
+		t.Errorf("%d bytes of output are recorded, and the end %+v", output.Len(), exit)
+	}
 }
 
 // The daemon could hang.

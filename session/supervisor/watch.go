@@ -80,6 +80,7 @@ func (s *supervisor) watch(ctx context.Context, res *resources, container runtim
 	for {
 		select {
 		case out := <-line:
+			_ = s.line.Close() // nothing is received anymore, and a PID 1 that does not read must not hold up a sender
 			s.mu.Lock()
 			cause := s.cause
 			s.mu.Unlock()
