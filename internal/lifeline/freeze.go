@@ -48,7 +48,7 @@ func (c *Conn) Restore(ctx context.Context, r Restore, flows []uint32) (Restored
 			open[id] = flow
 		}
 	}
-	if err := c.SendMessage(TypeRestore, r); err != nil {
+	if err := c.request(ctx, TypeRestore, r); err != nil {
 		return Restored{}, nil, err
 	}
 	f, err := c.await(ctx, TypeRestored)

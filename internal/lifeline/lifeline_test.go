@@ -281,6 +281,57 @@ func TestSilentInitIsDetected(t *testing.T) {
 	})
 }
 
+// It could send all the time, and keep every sender waiting.
+func TestInitThatDoesNotReadIsDetected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		a, b := NewConn(near), NewConn(far)
+		defer func() { _, _ = a.Close(), b.Close() }()
+		receiving(a)
+		sending := make(chan struct{})
+		go func() {
+			defer close(sending)
+			for b.Send(Frame{Type: TypePong}) == nil {
+				time.Sleep(10 * time.Millisecond) // synctest's clock
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := a.Watch(ctx, 100*time.Millisecond); !errors.Is(err, ErrSilent) {
+			t.Errorf("got %v", err)
+		}
+		_ = a.Close()
+		<-sending
+	})
+}
+
+// It may be slow, as long as it reads.
+func TestInitThatReadsSlowlyIsNotReportedAsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		a, b := NewConn(near), NewConn(far)
+		defer func() { _, _ = a.Close(), b.Close() }()
+		receiving(a)
+		reading := make(chan struct{})
+		go func() {
+			defer close(reading)
+			for {
+				time.Sleep(90 * time.Millisecond) // synctest's clock
+				if _, err := b.Receive(); err != nil || b.Send(Frame{Type: TypePong}) != nil {
+					return
+				}
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := a.Watch(ctx, 100*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		_ = a.Close()
+		<-reading
+	})
+}
+
 // While a machine is suspended, its clock continues, but the sandbox cannot answer.
 func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	var quiet silence
@@ -300,6 +351,31 @@ func TestSuspendedMachineIsNotReportedAsSilence(t *testing.T) {
 	}
 	if !quiet.look(after) {
 		t.Error("silence is never seen")
+	}
+}
+
+// A snapshot's init can be hostile, and a start that is given up must not wait for it.
+func TestRequestsAreAbandonedWhileInitDoesNotRead(t *testing.T) {
+	plan, _, _ := twoProbes()
+	for name, ask := range map[string]func(*Conn, context.Context) error{
+		"restore": func(c *Conn, ctx context.Context) error { _, _, err := c.Restore(ctx, Restore{}, nil); return err },
+		"probe":   func(c *Conn, ctx context.Context) error { _, err := c.Probe(ctx, plan, nil); return err },
+		"start":   func(c *Conn, ctx context.Context) error { _, err := c.StartIdle(ctx, Start{}); return err },
+	} {
+		near, far := net.Pipe()
+		defer far.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- ask(NewConn(near), ctx) }()
+		cancel()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it still waits", name)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *Conn) Hello(ctx context.Context) (Hello, error) {
 // the plan's order. ended receives each result as it comes, with its place in the
 // plan; it may be nil. It is for the time before Start, when nothing else arrives.
 func (c *Conn) Probe(ctx context.Context, plan probe.Plan, ended func(place int, result probe.Result)) ([]probe.Result, error) {
-	if err := c.SendMessage(TypeProbe, plan); err != nil {
+	if err := c.request(ctx, TypeProbe, plan); err != nil {
 		return nil, err
 	}
 	results := make([]probe.Result, len(plan.Probes))
@@ -76,7 +76,7 @@ func (c *Conn) PrepareProcess() error { return c.Send(Frame{Type: TypePreparePro
 // started in it. Nothing else arrives before.
 func (c *Conn) StartIdle(ctx context.Context, s Start) (Started, error) {
 	s.Idle = true
-	if err := c.Start(s); err != nil {
+	if err := c.request(ctx, TypeStart, s); err != nil {
 		return Started{}, err
 	}
 	f, err := c.await(ctx, TypeStarted)
@@ -97,6 +97,18 @@ func (c *Conn) Signal(number int) error { return c.SendMessage(TypeSignal, Signa
 // Stop ends every process of the sandbox; see Stop.
 func (c *Conn) Stop(grace time.Duration) error {
 	return c.SendMessage(TypeStop, Stop{Grace: int(grace.Milliseconds())})
+}
+
+// request is SendMessage for a request whose answer is awaited. When ctx ends the connection is
+// closed, since init may read nothing.
+func (c *Conn) request(ctx context.Context, t Type, v any) error {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	err := c.SendMessage(t, v)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // await receives one frame that must be of type t, or a TypeError, which it

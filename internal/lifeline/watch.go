@@ -7,7 +7,8 @@ import (
 )
 
 // Watch pings init, and returns ErrSilent if nothing has arrived for limit while Receive
-// was waiting in another goroutine. An agent is root, like PID 1, and gVisor lets it stop
+// was waiting in another goroutine, or if a ping could not be sent for limit because init
+// does not read: until then every sender waits. An agent is root, like PID 1, and gVisor lets it stop
 // PID 1 (SIGSTOP), which would then not notice the loss of the lifeline. So a silent
 // sandbox must be destroyed. Watch returns ctx's error when ctx ends and another error when
 // the connection fails. A limit of 0 means 10 s.
@@ -17,9 +18,9 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	}
 	tick := time.NewTicker(limit / silentChecks)
 	defer tick.Stop()
-	var quiet silence
+	var quiet, stuck silence
 	pinged := make(chan error, 1)
-	idle := true // no ping is being sent
+	var sending time.Time // since when a ping is being sent; zero if none is
 	for {
 		select {
 		case <-ctx.Done():
@@ -30,7 +31,7 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 			if err != nil {
 				return err
 			}
-			idle = true
+			sending = time.Time{}
 		case now := <-tick.C:
 			c.mu.Lock()
 			silent := c.silent
@@ -38,15 +39,19 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 			if quiet.look(silent) && now.Sub(silent) > limit {
 				return ErrSilent
 			}
-			if idle {
-				idle = false
+			if stuck.look(sending) && now.Sub(sending) > limit {
+				return ErrSilent
+			}
+			if sending.IsZero() {
+				sending = now
 				go func() { pinged <- c.Send(Frame{Type: TypePing}) }()
 			}
 		}
 	}
 }
 
-// silentChecks is how many checks in a row must find silence before Watch reports it.
+// silentChecks is how many checks in a row must find the same silence, or the same ping that is being
+// sent, before Watch reports it.
 const silentChecks = 4
 
 // silence counts consecutive checks that found the same silence. The clock proves nothing
@@ -56,7 +61,7 @@ type silence struct {
 	seen  int
 }
 
-// look records the start of the current silence (zero means that bytes are being received),
+// look records the start of the current silence (zero means that there is none),
 // and reports whether enough checks in a row have found it.
 func (s *silence) look(since time.Time) bool {
 	if since.IsZero() || !since.Equal(s.since) {
