@@ -40,6 +40,9 @@ func (c *Conn) NewFlow() *Flow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastFlow++
+	for c.flows[c.lastFlow] != nil {
+		c.lastFlow++
+	}
 	return c.open(c.lastFlow, inputWindow, OutputWindow)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"testing"
 )
 
@@ -55,6 +56,39 @@ func TestFlowsDoNotWaitForEachOther(t *testing.T) {
 	cancel()
 	if err := <-sent; !errors.Is(err, context.Canceled) {
 		t.Errorf("the flow that nobody reads gave %v", err)
+	}
+}
+
+// restoring returns the result of Restore with the flows, whose init answers with last.
+func restoring(t *testing.T, last uint32, flows ...uint32) (*Conn, map[uint32]*Flow, error) {
+	t.Helper()
+	a, b := pair(t)
+	go func() {
+		_, _ = b.Receive()
+		_ = b.SendMessage(TypeRestored, Restored{Flows: flows, Last: last})
+	}()
+	_, live, err := a.Restore(t.Context(), Restore{}, flows)
+	return a, live, err
+}
+
+// Otherwise a process could get the flow of another one.
+func TestANewFlowNeverHasTheIDOfAnOpenOne(t *testing.T) {
+	if _, _, err := restoring(t, math.MaxUint32, 1, 2); !errors.Is(err, ErrProtocol) {
+		t.Errorf("a last flow before which the IDs begin again: %v", err)
+	}
+	a, live, err := restoring(t, 2, 1, 2)
+	if err != nil || len(live) != 2 {
+		t.Fatalf("%v, %v", live, err)
+	}
+	if flow := a.NewFlow(); flow.ID != 3 {
+		t.Errorf("the flow after the last one has the ID %d", flow.ID)
+	}
+	a.lastFlow = math.MaxUint32
+	if flow := a.NewFlow(); live[flow.ID] != nil {
+		t.Errorf("the flow %d is open", flow.ID)
+	}
+	if flow := a.NewFlow(); live[flow.ID] != nil {
+		t.Errorf("the flow %d is open", flow.ID)
 	}
 }
 

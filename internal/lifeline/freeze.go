@@ -1,6 +1,9 @@
 package lifeline
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // ProofSize is the length of a proof in bytes.
 const ProofSize = 32
@@ -38,6 +41,9 @@ type Restored struct {
 	Last  uint32   `json:"last"`           // no flow had a higher ID
 }
 
+// maxLastFlow bounds Restored.Last, so that the IDs of later flows do not begin again.
+const maxLastFlow = 1 << 31
+
 // Restore makes the init of a restored sandbox continue its processes, and waits until it
 // does. flows are those that the processes may have: their data can arrive as soon as it
 // returns. It closes the ones that no process has.
@@ -58,6 +64,9 @@ func (c *Conn) Restore(ctx context.Context, r Restore, flows []uint32) (Restored
 	restored, err := Decode[Restored](f)
 	if err != nil {
 		return Restored{}, nil, err
+	}
+	if restored.Last > maxLastFlow {
+		return Restored{}, nil, fmt.Errorf("%w: the last flow is %d", ErrProtocol, restored.Last)
 	}
 	c.mu.Lock()
 	c.lastFlow = max(c.lastFlow, restored.Last)
