@@ -329,6 +329,7 @@ func (d *Dialer) List(ctx context.Context) ([]Listening, error) {
 	if closed {
 		return nil, ErrEnded
 	}
+	defer d.forget(answer)
 	if err := d.send(lifeline.TypeListPorts, struct{}{}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
@@ -341,6 +342,13 @@ func (d *Dialer) List(ctx context.Context) ([]Listening, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// forget removes a caller that waits for the list of ports.
+func (d *Dialer) forget(answer chan<- lifeline.Ports) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lists = slices.DeleteFunc(d.lists, func(other chan<- lifeline.Ports) bool { return other == answer })
 }
 
 // listening returns the entries of PID 1's list that are valid.

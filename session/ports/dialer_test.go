@@ -379,6 +379,15 @@ func TestListEndsWithTheDialer(t *testing.T) {
 	}
 }
 
+func TestAListWithoutAnAnswerLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDialer(nil, func(lifeline.Type, any) error { return nil }, nil)
+		if _, err := d.List(t.Context()); !errors.Is(err, context.DeadlineExceeded) || len(d.lists) > 0 {
+			t.Errorf("%d callers still wait: %v", len(d.lists), err)
+		}
+	})
+}
+
 func TestBrokenFrameIsAnError(t *testing.T) {
 	s := newSandbox(t)
 	for _, kind := range []lifeline.Type{lifeline.TypeDialFailed, lifeline.TypePorts} {
