@@ -50,7 +50,7 @@ func unpack(args []string, in io.Reader, errs io.Writer) int {
 	}
 	in, stop := untilSignal(in)
 	defer stop()
-	result, err := archive.Extract(in, args[0], args[1], archive.Options{AnyLinks: true, Git: true})
+	result, err := archive.Extract(in, args[0], args[1], archive.Options{AnyLinks: true, Git: true, AnyDepth: true})
 	if result.Refused.Count > 0 {
 		fmt.Fprintf(errs, "%d entries are left out, since they are no files, folders or symlinks: %q\n", result.Refused.Count, strings.Join(result.Refused.Names, ", "))
 	}

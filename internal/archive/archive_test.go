@@ -328,6 +328,40 @@ func TestFoldersThatAnArchiveOnlyImpliesCountAsEntries(t *testing.T) {
 	}
 }
 
+// The time for a chain of folders grows with the square of its length.
+func TestAnEntryInTooManyFoldersIsRefused(t *testing.T) {
+	for depth, ok := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+		dest := t.TempDir()
+		_, err := Extract(made(t, file(strings.Repeat("x/", depth-1)+"a")), dest, "", Options{IsGit: isGit})
+		if errors.Is(err, ErrTooLarge) == ok || ok && err != nil {
+			t.Errorf("an entry with %d names: %v", depth, err)
+		}
+		if _, err := os.Lstat(filepath.Join(dest, "x")); (err == nil) != ok {
+			t.Errorf("the folder of an entry with %d names: %v", depth, err)
+		}
+		if _, err := Extract(made(t, file(strings.Repeat("x/", depth-1)+"a")), t.TempDir(), "", Options{IsGit: isGit, AnyDepth: true}); err != nil {
+			t.Errorf("an entry with %d names, where any number is accepted: %v", depth, err)
+		}
+	}
+}
+
+// Each path can have thousands of bytes.
+func TestThePathsOfRememberedFoldersAreBounded(t *testing.T) {
+	dest := t.TempDir()
+	root, err := os.OpenRoot(dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	x := &extraction{Options: Options{IsGit: isGit}, root: root, base: dest, folders: map[string]bool{}, known: maxKnownBytes - 2}
+	if err := x.run(tar.NewReader(made(t, file("aa/x"), file("b/x"), file("aa/y"), file("b/y")))); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.folders) != 1 || !x.folders["aa"] {
+		t.Errorf("%d folders are remembered", len(x.folders))
+	}
+}
+
 func TestFoldersThatAreNotRememberedCountOnce(t *testing.T) {
 	dest := t.TempDir()
 	root, err := os.OpenRoot(dest)

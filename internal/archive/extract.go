@@ -26,8 +26,12 @@ const (
 	maxListed = 20
 	// maxNameLength bounds the path of an entry, in bytes.
 	maxNameLength = 4096
-	// maxKnownFolders bounds the folders that are remembered.
+	// maxDepth bounds the names in the path of an entry, since each system call opens all of its
+	// folders.
+	maxDepth = 128
+	// maxKnownFolders and maxKnownBytes bound the folders that are remembered, and their paths.
 	maxKnownFolders = 100_000
+	maxKnownBytes   = 16 << 20
 )
 
 // Options say what Extract accepts.
@@ -43,6 +47,8 @@ type Options struct {
 	// NoHeads leaves out each file HEAD with which git could take its folder for a bare
 	// repository, whose configuration names programs that git runs.
 	NoHeads bool
+	// AnyDepth accepts entries in any number of folders. Otherwise a small archive could take hours.
+	AnyDepth bool
 	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A folder that is only part of
 	// the names of others counts as an entry. A larger archive is ErrTooLarge.
 	MaxBytes   int64
@@ -162,6 +168,7 @@ type extraction struct {
 	top     string
 	rename  string
 	folders map[string]bool // paths that are known to be folders and not symlinks
+	known   int             // bytes of these paths
 	entries int
 	lastGit string // the last name of git that was left out
 	space   int64  // disk space of the entries, in bytes
@@ -253,6 +260,9 @@ func (x *extraction) name(given string) (string, error) {
 	if !filepath.IsLocal(name) || strings.ContainsRune(given, 0) || len(name) > maxNameLength {
 		return "", fmt.Errorf("the archive has an entry %.100q, which is not beneath its top", given)
 	}
+	if depth := strings.Count(name, "/") + 1; depth > maxDepth && !x.AnyDepth {
+		return "", fmt.Errorf("%w: it has an entry %.100q in %d folders, more than %d", ErrTooLarge, given, depth-1, maxDepth-1)
+	}
 	first, rest, _ := strings.Cut(name, "/")
 	if x.top != Contents && x.top != "" && first != x.top {
 		return "", fmt.Errorf("the archive has an entry %.100q beside %.100q", given, x.top)
@@ -319,8 +329,9 @@ func (x *extraction) makeFolder(name string, mode fs.FileMode, there bool) error
 	} else if err != nil {
 		err = x.unwritten(name, err)
 	}
-	if err == nil && len(x.folders) < maxKnownFolders {
+	if err == nil && len(x.folders) < maxKnownFolders && x.known+len(name) <= maxKnownBytes {
 		x.folders[name] = true
+		x.known += len(name)
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func copyTree(from, to string) error {
 		}
 		in.CloseWithError(err)
 	}()
-	result, err := archive.Extract(out, to, archive.Name(from), archive.Options{AnyLinks: true, Git: true})
+	result, err := archive.Extract(out, to, archive.Name(from), archive.Options{AnyLinks: true, Git: true, AnyDepth: true})
 	out.CloseWithError(err)
 	if err == nil && result.Refused.Count > 0 {
 		err = failed(files.Failed, from, "some of it cannot be moved to another file system")
