@@ -174,6 +174,29 @@ func TestSandboxCannotReachBeyondItsOrigin(t *testing.T) {
 	}
 }
 
+// Such a proxy would answer with its own files, or with another answer of the server.
+func TestSandboxCannotDirectAProxyInFrontOfTheServer(t *testing.T) {
+	names := []string{"x-accel-redirect", "X-Accel-Expires", "X-Sendfile", "X-SENDFILE2", "X-LIGHTTPD-send-file", "X-LiteSpeed-Location"}
+	w := newWorld(t, func(out http.ResponseWriter, r *http.Request) {
+		for _, name := range names {
+			out.Header()[name] = []string{"/x"} // as it is written here
+		}
+		out.Header().Set("X-Accel-Buffering", "no")
+		hello(out, r)
+	})
+	for _, at := range []string{byHost, byPath} {
+		answer := w.do("GET", at+"/", bearer)
+		for _, name := range names {
+			if answer.Header.Get(name) != "" {
+				t.Errorf("%s sets %s", at, name)
+			}
+		}
+		if answer.Header.Get("X-Accel-Buffering") != "no" {
+			t.Errorf("%s cannot keep a proxy from holding back a stream", at)
+		}
+	}
+}
+
 func TestPagesOfOtherOriginsCannotUseThePort(t *testing.T) {
 	w := newWorld(t, hello)
 	cookie := "Cookie: aibox-port=" + w.forwarder.options.Key.signGrant(cookieGrant("0dq4f-a", 3000))

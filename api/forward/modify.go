@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,20 @@ import (
 // subdomains, on other ports of the name, on the cookies of aibox, or on the browser's
 // connections.
 var dropped = []string{"Alt-Svc", "Clear-Site-Data", "Nel", "Public-Key-Pins", "Report-To", "Strict-Transport-Security"}
+
+// ofProxies are the beginnings of the names of headers with which a program tells a reverse proxy in
+// front of the server to answer in its place, with a file or another address of the proxy.
+var ofProxies = []string{"X-Accel-", "X-Lighttpd-", "X-Litespeed-", "X-Sendfile"}
+
+// dropForProxies drops the headers for a reverse proxy. X-Accel-Buffering stays: streams of events
+// need it, and it has no other effect.
+func dropForProxies(header http.Header) {
+	for name := range header {
+		if name != "X-Accel-Buffering" && slices.ContainsFunc(ofProxies, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			delete(header, name)
+		}
+	}
+}
 
 // droppedByPath are headers of answers with an effect on the API's origin.
 var droppedByPath = []string{
@@ -32,6 +47,7 @@ func modify(response *http.Response) error {
 	for _, name := range dropped {
 		header.Del(name)
 	}
+	dropForProxies(header)
 	if h.target.byHost() {
 		keepCookies(header)
 		header.Set("Origin-Agent-Cluster", "?1") // document.domain cannot merge origins
