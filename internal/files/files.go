@@ -13,6 +13,7 @@ package files
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -163,6 +164,24 @@ type Error struct {
 	Code    Code   `json:"code"`
 	Path    Path   `json:"path,omitempty"`
 	Message string `json:"message"` // may hold bytes of the sandbox: escape
+}
+
+// maxErrorText is the maximum length of a message that a client keeps, in bytes.
+const maxErrorText = 4 << 10
+
+// UnmarshalJSON reads an error of the sandbox. It cuts texts that could be as long as a frame.
+func (e *Error) UnmarshalJSON(data []byte) error {
+	type plain Error
+	if err := json.Unmarshal(data, (*plain)(e)); err != nil {
+		return err
+	}
+	if len(e.Path) > MaxPath {
+		e.Path = Path(strings.Clone(string(e.Path[:MaxPath])))
+	}
+	if len(e.Message) > maxErrorText {
+		e.Message = strings.ToValidUTF8(e.Message[:maxErrorText], "") + "…"
+	}
+	return nil
 }
 
 func (e *Error) Error() string {

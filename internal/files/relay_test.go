@@ -163,6 +163,20 @@ func TestErrorsPassTheRelay(t *testing.T) {
 	contents.Close()
 }
 
+// A client repeats them, in its own protocol too.
+func TestLongErrorsOfTheSandboxAreCut(t *testing.T) {
+	c, _, _ := newRelay(t, func(conn net.Conn) {
+		_ = Serve(conn, func(context.Context, *Exchange) (Answer, error) {
+			return Answer{}, &Error{Code: Failed, Path: Path(strings.Repeat("/x", 1<<17)), Message: strings.Repeat("x", 1<<20)}
+		})
+	})
+	_, err := c.Stat(t.Context(), "/x", false)
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != Failed || len(refused.Path) != MaxPath || len(refused.Message) > maxErrorText+3 {
+		t.Errorf("an error of %d bytes", len(err.Error()))
+	}
+}
+
 func TestClientThatLeavesEndsItsRequestInTheSandbox(t *testing.T) {
 	gone := make(chan error, 1)
 	c, _, _ := newRelay(t, func(conn net.Conn) {

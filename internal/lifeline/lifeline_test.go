@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -379,6 +381,46 @@ func TestRequestsAreAbandonedWhileInitDoesNotRead(t *testing.T) {
 	}
 }
 
+// texts returns the texts of a message that Decode reads.
+func texts[T any](t *testing.T, of func(T) string, field, text string) string {
+	t.Helper()
+	for _, part := range slices.Backward(strings.Split(field, ".")) {
+		text = fmt.Sprintf("{%q:%s}", part, text)
+	}
+	message, err := Decode[T](Frame{Payload: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of(message)
+}
+
+func TestLongTextsOfInitAreCut(t *testing.T) {
+	for name, read := range map[string]func(text string) string{
+		"hello": func(text string) string { return texts(t, func(m Hello) string { return m.Kernel }, "kernel", text) },
+		"probe": func(text string) string {
+			return texts(t, func(m ProbeResult) string { return m.Result.Detail }, "result.detail", text)
+		},
+		"error":    func(text string) string { return texts(t, func(m Error) string { return m.Text }, "text", text) },
+		"started":  func(text string) string { return texts(t, func(m Started) string { return m.Home }, "home", text) },
+		"restored": func(text string) string { return texts(t, func(m Restored) string { return m.Home }, "home", text) },
+		"frozen":   func(text string) string { return texts(t, func(m Frozen) string { return m.Error }, "error", text) },
+		"exit": func(text string) string {
+			return texts(t, func(m ProcessExit) string { return m.Error }, "error", text)
+		},
+		"dial":  func(text string) string { return texts(t, func(m DialFailed) string { return m.Error }, "error", text) },
+		"ports": func(text string) string { return texts(t, func(m Ports) string { return m.Error }, "error", text) },
+	} {
+		whole := strings.Repeat("/x", 2<<10)
+		if got := read(strconv.Quote(whole)); got != whole {
+			t.Errorf("%s: %d bytes are left of %d", name, len(got), len(whole))
+		}
+		got := read(strconv.Quote(strings.Repeat("/x", 1<<20)))
+		if isHome := name == "started" || name == "restored"; len(got) > maxText+3 || isHome != (got == "") {
+			t.Errorf("%s: %d bytes are left of a long text", name, len(got))
+		}
+	}
+}
+
 func TestOutputOfADeadSandboxIsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -457,15 +499,15 @@ func TestMessagesThatAreSentTogetherArriveOneByOne(t *testing.T) {
 	a, b := pair(t)
 	long := strings.Repeat("x", 3*MaxPayload)
 	go func() {
-		_ = a.SendMessages(TypeError, Error{Text: "one"}, Error{Text: long}, Error{Text: "three"})
+		_ = a.SendMessages(TypeProcess, Process{Dir: "one"}, Process{Dir: long}, Process{Dir: "three"})
 	}()
 	for _, want := range []string{"one", long, "three"} {
 		f, err := b.Receive()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Decode[Error](f); err != nil || got.Text != want {
-			t.Errorf("%d bytes in place of %d, %v", len(got.Text), len(want), err)
+		if got, err := Decode[Process](f); err != nil || got.Dir != want {
+			t.Errorf("%d bytes in place of %d, %v", len(got.Dir), len(want), err)
 		}
 	}
 }

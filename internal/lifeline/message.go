@@ -3,6 +3,7 @@ package lifeline
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"aibox/internal/probe"
 )
@@ -133,11 +134,50 @@ type Error struct {
 	Text string `json:"text"` // may hold bytes of the agent or the image: escape
 }
 
-// Decode reads a frame's JSON into a T. Unknown fields are ignored.
+// Limits of the texts of init, in bytes.
+const (
+	maxText = 4 << 10
+	maxHome = 4096 // the kernel's PATH_MAX
+)
+
+// bounded is a message with texts of init, each of which could be as long as a message. Others
+// repeat them: in errors, in the log, in lists of processes.
+type bounded interface{ bound() }
+
+func (m *Hello) bound()       { m.Kernel = cut(m.Kernel) }
+func (m *ProbeResult) bound() { m.Result.Detail = cut(m.Result.Detail) }
+func (m *Error) bound()       { m.Text = cut(m.Text) }
+func (m *Started) bound()     { m.Home = homeOf(m.Home) }
+func (m *Restored) bound()    { m.Home = homeOf(m.Home) }
+func (m *Frozen) bound()      { m.Error = cut(m.Error) }
+func (m *ProcessExit) bound() { m.Error = cut(m.Error) }
+func (m *DialFailed) bound()  { m.Error = cut(m.Error) }
+func (m *Ports) bound()       { m.Error = cut(m.Error) }
+
+// cut returns the beginning of a text.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
+// homeOf returns a home, or "" if it is too long for one.
+func homeOf(home string) string {
+	if len(home) > maxHome {
+		return ""
+	}
+	return home
+}
+
+// Decode reads a frame's JSON into a T. Unknown fields are ignored, and long texts of init are cut.
 func Decode[T any](f Frame) (T, error) {
 	var v T
 	if err := json.Unmarshal(f.Payload, &v); err != nil {
 		return v, fmt.Errorf("%w: frame %#x: %w", ErrProtocol, f.Type, err)
+	}
+	if m, ok := any(&v).(bounded); ok {
+		m.bound()
 	}
 	return v, nil
 }
