@@ -23,8 +23,10 @@ func newFileAccess(s *supervisor) *fileAccess {
 		if err != nil {
 			return nil, &files.Error{Code: files.Permission, Message: err.Error()}
 		}
-		s.storing.RLock()
-		defer s.storing.RUnlock()
+		if err := s.storing.use(ctx); err != nil {
+			return nil, err
+		}
+		defer s.storing.leave()
 		return s.ports.dialer.DialFiles(ctx, user)
 	}, a.done)
 	return a

@@ -86,7 +86,7 @@ func TestASandboxOneOfWhoseProcessesIsFollowedIsActive(t *testing.T) {
 func TestASandboxIsActiveDuringACallOfItsFilesInputOrTerminals(t *testing.T) {
 	ps, _ := connected(t)
 	ps.sandbox.begin = time.Now().Add(-time.Hour)
-	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, &ps.sandbox.storing)
+	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, ps.sandbox.storing)
 	ps.sandbox.ports.start()
 	access := newFileAccess(&supervisor{run: ps.sandbox.run, sandbox: ps.sandbox})
 	shell, err := ps.Start(t.Context(), process.Request{Argv: []string{"sleep", "600"}, TTY: true})

@@ -24,7 +24,7 @@ import (
 // start to stop, while the agent runs.
 type openPorts struct {
 	session *modelWatch
-	storing *sync.RWMutex // held for writing while the sandbox's state is stored
+	storing *storing      // keeps requests out of the sandbox's stored state
 	slots   chan struct{} // slots for the connections to all ports
 
 	mu     sync.Mutex // guards the following fields
@@ -37,7 +37,7 @@ type openPorts struct {
 	dialed *dialedPorts
 }
 
-func newOpenPorts(session *modelWatch, storing *sync.RWMutex) *openPorts {
+func newOpenPorts(session *modelWatch, storing *storing) *openPorts {
 	p := &openPorts{session: session, storing: storing}
 	p.dialed = &dialedPorts{ports: p, byNumber: map[uint16]*dialedPort{}}
 	return p
@@ -110,9 +110,11 @@ func (p *openPorts) listening(ctx context.Context) ([]ports.Listening, error) {
 		return nil, err
 	}
 	defer leave()
-	p.storing.RLock()
+	if err := p.storing.use(ctx); err != nil {
+		return nil, err
+	}
+	defer p.storing.leave()
 	found, err := p.dialer.List(ctx)
-	p.storing.RUnlock()
 	if errors.Is(err, ports.ErrEnded) {
 		err = fault.New(fault.Conflict, "the agent does not run")
 	}
@@ -163,8 +165,10 @@ func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
 	if err := p.checkInbound(port); err != nil {
 		return nil, err
 	}
-	p.storing.RLock()
-	defer p.storing.RUnlock()
+	if err := p.storing.use(ctx); err != nil {
+		return nil, err
+	}
+	defer p.storing.leave()
 	return p.dialer.Dial(ctx, port)
 }
 

@@ -26,12 +26,17 @@ type pauser struct {
 	ending    bool
 	snapshots snapshots
 	started   chan struct{} // closed by start
-	limit     time.Duration // how long the end of the session waits for a pause or a snapshot
+	limit     time.Duration // how long the ends of the session and of its time wait for a pause or a snapshot
 	patience  time.Duration // how long it waits for the daemon's answer to a pause or a resume
+
+	freezeLimit time.Duration // see freezeTimeout
 }
 
 func newPauser() pauser {
-	return pauser{snapshots: newSnapshots(), started: make(chan struct{}), limit: 5 * time.Minute, patience: 5 * time.Second}
+	return pauser{
+		snapshots: newSnapshots(), started: make(chan struct{}), limit: 5 * time.Minute, patience: 5 * time.Second,
+		freezeLimit: freezeTimeout,
+	}
 }
 
 // start begins to watch PID 1, and returns the channel for the result of Watch.
@@ -151,14 +156,21 @@ func (p *pauser) end() bool {
 }
 
 // pauseAtLimit pauses the sandbox at the end of its time, which a short one reaches before start. If
-// that fails, it ends the sandbox.
+// that fails, or a pause or a snapshot that is in progress hangs, it ends the sandbox.
 func (p *pauser) pauseAtLimit(ended <-chan struct{}) {
 	select {
 	case <-p.started:
 	case <-ended:
 		return
 	}
-	err := p.pause(context.Background())
+	paused := make(chan error, 1)
+	go func() { paused <- p.pause(context.Background()) }()
+	var err error
+	select {
+	case err = <-paused:
+	case <-time.After(p.limit):
+		err = fmt.Errorf("it took more than %v", p.limit)
+	}
 	if err != nil && fault.KindOf(err) != fault.Conflict {
 		fmt.Fprintln(os.Stderr, "pausing at the end of the time:", err)
 		p.session.end(fault.New(fault.Limit, "the time limit was reached, and the sandbox could not be paused: %w", err))

@@ -60,8 +60,10 @@ func (ps *processes) Start(ctx context.Context, request process.Request) (proces
 		return process.Info{}, err
 	}
 	request.User = user
-	ps.sandbox.storing.RLock() // the stored state must not contain a process that is being started
-	defer ps.sandbox.storing.RUnlock()
+	if err := ps.sandbox.storing.use(ctx); err != nil { // the stored state must not contain a process that is being started
+		return process.Info{}, err
+	}
+	defer ps.sandbox.storing.leave()
 	p, err := ps.add(request)
 	if err != nil {
 		return process.Info{}, err

@@ -64,7 +64,7 @@ func connected(t *testing.T) (*processes, *audit.Log) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &sandbox{preparation: &preparation{modelWatch: &modelWatch{run: &run{dir: t.TempDir()}}}}
+	s := &sandbox{storing: newStoring(), preparation: &preparation{modelWatch: &modelWatch{run: &run{dir: t.TempDir()}}}}
 	line, _, err := s.acceptLine(t.Context(), listener)
 	if err != nil {
 		t.Fatal(err)

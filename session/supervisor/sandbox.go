@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -49,7 +48,7 @@ type sandbox struct {
 	warm     warmSandbox
 	wasWarm  bool             // it was claimed
 	restored *snapshot.Opened // the snapshot from which it continues; nil if there is none
-	storing  sync.RWMutex     // held for writing while its state is stored
+	storing  *storing         // keeps requests out of its stored state
 	// adoptProcesses registers the running processes of a restored sandbox, and returns their
 	// number.
 	adoptProcesses func(line *lifeline.Conn, stored []snapshot.Process, live map[uint32]*lifeline.Flow) int

@@ -279,7 +279,7 @@ func TestNoRequestAsAnotherUserReachesTheSandboxWithoutThePermissionRoot(t *test
 	ps, _ := connected(t)
 	spec := &session.SandboxSpec{User: "user"}
 	ps.sandbox.launch.Spec.Sandbox = spec
-	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, &ps.sandbox.storing)
+	ps.sandbox.ports = newOpenPorts(ps.sandbox.modelWatch, ps.sandbox.storing)
 	ps.sandbox.ports.prepare(lineListener(t), ps.sandbox.line)
 	ps.sandbox.ports.dialer.Close() // a request that is not refused fails in another way
 	ps.sandbox.ports.start()

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -18,8 +21,39 @@ import (
 	"aibox/session/snapshot"
 )
 
-// freezeTimeout is the time limit for PID 1 to stop the processes of the sandbox.
-const freezeTimeout = 10 * time.Second
+const (
+	// freezeTimeout is the time limit for PID 1 to stop the processes of the sandbox, and to read a
+	// request.
+	freezeTimeout = 10 * time.Second
+	// quietTimeout is how long a snapshot waits for requests to PID 1 that have no answer yet. A dial
+	// ends before.
+	quietTimeout = 20 * time.Second
+)
+
+// storing keeps requests to PID 1 out of the stored state of the sandbox. Waits for it end with
+// their context, since a hostile PID 1 answers no request. It is safe for concurrent use.
+type storing struct{ users *semaphore.Weighted }
+
+func newStoring() *storing { return &storing{semaphore.NewWeighted(math.MaxInt64)} }
+
+// use begins a request, and waits while the state is stored. If it succeeds, the caller must call
+// leave at the end.
+func (s *storing) use(ctx context.Context) error { return s.users.Acquire(ctx, 1) }
+
+func (s *storing) leave() { s.users.Release(1) }
+
+// begin waits until no request is in progress, and keeps later ones waiting until end.
+func (s *storing) begin(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, quietTimeout)
+	defer cancel()
+	err := s.users.Acquire(waiting, math.MaxInt64)
+	if err != nil && ctx.Err() == nil {
+		err = fault.New(fault.Conflict, "the sandbox has not answered other requests within %v", quietTimeout).Hint("try again")
+	}
+	return err
+}
+
+func (s *storing) end() { s.users.Release(math.MaxInt64) }
 
 // snapshots passes PID 1's answer to a freeze to the goroutine that waits for it. The zero
 // value drops answers.
@@ -131,9 +165,11 @@ func (s *supervisor) describe(ctx context.Context, backend runtime.Backend, spec
 // store freezes the sandbox, writes its state, and continues it.
 func (p *pauser) store(ctx context.Context, container runtime.Checkpointer, draft *snapshot.Draft, m *snapshot.Snapshot) error {
 	s := p.session
-	s.storing.Lock()
-	defer s.storing.Unlock()
-	var err error
+	err := s.storing.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.storing.end()
 	if m.Processes, err = s.processes.storable(); err != nil {
 		return err
 	}
@@ -153,10 +189,11 @@ func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 	case <-p.snapshots.frozen: // the answer to an earlier freeze, which took too long
 	default:
 	}
-	if err := p.session.line.SendMessage(lifeline.TypeFreeze, lifeline.Freeze{Proof: proof}); err != nil {
-		return fault.New(fault.Conflict, "the sandbox is ending")
+	line := p.session.line
+	if err := p.send(func() error { return line.SendMessage(lifeline.TypeFreeze, lifeline.Freeze{Proof: proof}) }); err != nil {
+		return err
 	}
-	late := time.NewTimer(freezeTimeout)
+	late := time.NewTimer(p.freezeLimit)
 	defer late.Stop()
 	var err error
 	select {
@@ -170,7 +207,7 @@ func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 		}
 		return fault.New(fault.Conflict, "the processes of the sandbox could not be stopped: %q", frozen.Error).Hint("try again")
 	case <-late.C:
-		err = fault.New(fault.Conflict, "the processes of the sandbox could not be stopped within %v", freezeTimeout).Hint("try again")
+		err = fault.New(fault.Conflict, "the processes of the sandbox could not be stopped within %v", p.freezeLimit).Hint("try again")
 	case <-p.watching.Done():
 		err = fault.New(fault.Conflict, "the sandbox is ending")
 	}
@@ -179,10 +216,26 @@ func (p *pauser) freeze(ctx context.Context, proof []byte) error {
 
 // thaw asks PID 1 to continue the processes.
 func (p *pauser) thaw() error {
-	if err := p.session.line.Send(lifeline.Frame{Type: lifeline.TypeThaw}); err != nil {
-		return fault.New(fault.Conflict, "the sandbox is ending")
+	line := p.session.line
+	return p.send(func() error { return line.Send(lifeline.Frame{Type: lifeline.TypeThaw}) })
+}
+
+// send sends a request to PID 1, which is not watched meanwhile: one that does not read it ends the
+// session.
+func (p *pauser) send(request func() error) error {
+	sent := make(chan error, 1)
+	go func() { sent <- request() }()
+	late := time.NewTimer(p.freezeLimit)
+	defer late.Stop()
+	select {
+	case err := <-sent:
+		if err == nil {
+			return nil
+		}
+	case <-late.C:
+		p.session.endUnreachable(lifeline.ErrSilent)
 	}
-	return nil
+	return fault.New(fault.Conflict, "the sandbox is ending")
 }
 
 // storable returns the running processes for a restored sandbox. Processes with a terminal

@@ -83,8 +83,8 @@ func newSupervisor(r *run) *supervisor {
 	r.notifier.session = r
 	models := &modelWatch{run: r}
 	prepared := &preparation{modelWatch: models, policy: &policy{session: models}}
-	sb := &sandbox{stopProxy: func() {}, warm: newWarmSandbox(), preparation: prepared}
-	sb.ports = newOpenPorts(models, &sb.storing)
+	sb := &sandbox{stopProxy: func() {}, warm: newWarmSandbox(), storing: newStoring(), preparation: prepared}
+	sb.ports = newOpenPorts(models, sb.storing)
 	bounds := &limits{sandbox: sb}
 	models.askMore = bounds.askForBudget
 	own := newOwnSandboxes(bounds)
