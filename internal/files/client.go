@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,14 @@ func (c *Client) Stat(ctx context.Context, path Path, follow bool) (Entry, error
 // List lists a part of the entries below a folder. It follows no symlink below it.
 func (c *Client) List(ctx context.Context, path Path, o ListOptions) (Page, error) {
 	answer, err := c.do(ctx, Request{Op: OpList, Path: path, List: &o})
-	if err == nil && answer.Page == nil {
+	switch most := cmp.Or(o.Limit, DefaultPage); {
+	case err != nil:
+	case answer.Page == nil:
 		err = fmt.Errorf("%w: no page", ErrProtocol)
+	case len(answer.Page.Entries) > most:
+		err = fmt.Errorf("%w: a page of %d entries, more than %d", ErrProtocol, len(answer.Page.Entries), most)
+	case answer.Page.Next != "" && len(answer.Page.Entries) == 0:
+		err = fmt.Errorf("%w: an empty page that is not the last", ErrProtocol)
 	}
 	if err != nil {
 		return Page{}, err

@@ -11,7 +11,9 @@
 package files
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -79,6 +81,42 @@ type Page struct {
 	Entries []Entry `json:"entries"`
 	// Next continues the list in ListOptions.After. "" is the end.
 	Next Path `json:"next,omitempty"`
+}
+
+// UnmarshalJSON reads a page of the sandbox. It refuses one with more than MaxPage entries before it
+// reads the others: each can take a hundred times the memory of its JSON.
+func (p *Page) UnmarshalJSON(data []byte) error {
+	page := struct {
+		Entries *entries `json:"entries"`
+		Next    *Path    `json:"next"`
+	}{(*entries)(&p.Entries), &p.Next}
+	return json.Unmarshal(data, &page)
+}
+
+// entries are the entries of a page.
+type entries []Entry
+
+func (e *entries) UnmarshalJSON(data []byte) error {
+	if *e != nil {
+		return errors.New("a page has entries twice")
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
+		return errors.Join(errors.New("the entries of a page are no list"), err)
+	}
+	all := entries{}
+	for in.More() {
+		if len(all) == MaxPage {
+			return fmt.Errorf("a page has more than %d entries", MaxPage)
+		}
+		var one Entry
+		if err := in.Decode(&one); err != nil {
+			return err
+		}
+		all = append(all, one)
+	}
+	*e = all
+	return nil
 }
 
 // Limits of requests.

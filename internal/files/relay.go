@@ -204,12 +204,19 @@ type relayed struct {
 	over bool // the last answer has arrived; the client gets it next
 }
 
+// outcome is the part of an Answer that the relay reads. It is without the page, which can have many
+// entries.
+type outcome struct {
+	Entry *Entry `json:"entry"`
+	Error *Error `json:"error"`
+}
+
 // run passes the request on, and frames in both directions, until the last answer.
-func (x *relayed) run(ctx context.Context) (Answer, error) {
+func (x *relayed) run(ctx context.Context) (outcome, error) {
 	stop := context.AfterFunc(ctx, func() { _ = x.inside.conn.Close() })
 	defer stop()
 	if err := writeMessage(x.inside.conn, frameRequest, x.request); err != nil {
-		return Answer{}, refuse(x.client, &Error{Code: Failed, Message: "the sandbox gave no answer"})
+		return outcome{}, refuse(x.client, &Error{Code: Failed, Message: "the sandbox gave no answer"})
 	}
 	var up sync.WaitGroup
 	up.Go(x.passUp)
@@ -251,7 +258,7 @@ func (x *relayed) passUp() {
 }
 
 // passDown passes the sandbox's frames on, and returns the last answer.
-func (x *relayed) passDown() (Answer, error) {
+func (x *relayed) passDown() (outcome, error) {
 	first := true
 	for {
 		kind, payload, err := x.inside.in.next()
@@ -259,13 +266,13 @@ func (x *relayed) passDown() (Answer, error) {
 			err = fmt.Errorf("%w: frame %q", ErrProtocol, kind)
 		}
 		if err != nil {
-			return Answer{}, fmt.Errorf("%w: %w", errNoAnswer, err)
+			return outcome{}, fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
-		var answer Answer
+		var answer outcome
 		last := false
 		if kind == frameAnswer {
-			if answer, err = decode[Answer](payload); err != nil {
-				return Answer{}, err
+			if answer, err = decode[outcome](payload); err != nil {
+				return outcome{}, err
 			}
 			last = !first || !x.request.streams() || answer.Error != nil
 			first = false
@@ -276,7 +283,7 @@ func (x *relayed) passDown() (Answer, error) {
 			x.mu.Unlock()
 		}
 		if err := writeFrame(x.client, kind, payload); err != nil {
-			return Answer{}, err
+			return outcome{}, err
 		}
 		if last {
 			return answer, nil

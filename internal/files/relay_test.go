@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -174,6 +175,60 @@ func TestLongErrorsOfTheSandboxAreCut(t *testing.T) {
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Code != Failed || len(refused.Path) != MaxPath || len(refused.Message) > maxErrorText+3 {
 		t.Errorf("an error of %d bytes", len(err.Error()))
+	}
+}
+
+// pageOf is the JSON of an answer with a page of empty entries.
+func pageOf(entries int, next string) []byte {
+	return fmt.Appendf(nil, `{"page":{"entries":[%s],"next":%q}}`, strings.TrimSuffix(strings.Repeat("{},", entries), ","), next)
+}
+
+// Each entry takes a hundred times the memory of its JSON, on the host.
+func TestAPageHasNoMoreEntriesThanItsClientAskedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer []byte
+		limit  int
+		ok     bool
+	}{
+		"a full page":                         {pageOf(DefaultPage, "x"), 0, true},
+		"one entry more than the default":     {pageOf(DefaultPage+1, "x"), 0, false},
+		"a page of the asked length":          {pageOf(3, ""), 3, true},
+		"one entry more than asked":           {pageOf(4, ""), 3, false},
+		"one entry more than any page has":    {pageOf(MaxPage+1, ""), MaxPage, false},
+		"the largest page":                    {pageOf(MaxPage, "x"), MaxPage, true},
+		"entries twice":                       {[]byte(`{"page":{"entries":[{}],"entries":[{}]}}`), 0, false},
+		"two pages":                           {[]byte(`{"page":{"entries":[{}]},"page":{"entries":[{}]}}`), 0, false},
+		"entries that are no list":            {[]byte(`{"page":{"entries":{}}}`), 0, false},
+		"an empty page":                       {pageOf(0, ""), 0, true},
+		"an empty page that is not the last":  {pageOf(0, "x"), 0, false},
+		"a page without entries":              {[]byte(`{"page":{}}`), 0, true},
+		"a page without entries and not last": {[]byte(`{"page":{"next":"x"}}`), 0, false},
+	} {
+		c, _, _ := newRelay(t, func(conn net.Conn) {
+			defer conn.Close()
+			_, _, _ = newReader(conn).next()
+			_ = writeFrame(conn, frameAnswer, test.answer)
+		})
+		page, err := c.List(t.Context(), "/", ListOptions{Limit: test.limit})
+		if test.ok && err != nil || !test.ok && !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %d entries, %v", name, len(page.Entries), err)
+		}
+	}
+}
+
+func TestManyEntriesOfASandboxTakeLittleMemory(t *testing.T) {
+	payload := pageOf(maxMessage/3-20, "x")
+	for name, read := range map[string]func() error{
+		"relay":  func() error { _, err := decode[outcome](payload); return err },
+		"client": func() error { _, err := decode[Answer](payload); return err },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := read()
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 || errors.Is(err, ErrProtocol) != (name == "client") {
+			t.Errorf("%s: an answer of %d bytes took %d bytes: %v", name, len(payload), took, err)
+		}
 	}
 }
 
