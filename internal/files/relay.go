@@ -223,10 +223,14 @@ func (x *relayed) run(ctx context.Context) (outcome, error) {
 	answer, err := x.passDown()
 	if err != nil {
 		_ = x.client.Close()
+		_ = x.inside.conn.Close()
 	}
-	// The client closes the connection after the last answer.
+	// The client closes the connection after the last answer. passUp cannot see that while it sends
+	// data that the sandbox does not read.
 	_ = x.client.SetReadDeadline(time.Now().Add(requestTime))
+	late := time.AfterFunc(requestTime, func() { _ = x.inside.conn.Close() })
 	up.Wait()
+	late.Stop()
 	return answer, err
 }
 

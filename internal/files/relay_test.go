@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/internal/fault"
@@ -291,6 +292,53 @@ func TestHostileSandboxIsCutOff(t *testing.T) {
 		cancel()
 	}
 }
+
+// A program of the sandbox can stop the one that serves the files.
+func TestARequestEndsThoughTheSandboxDoesNotReadItsData(t *testing.T) {
+	for name, answers := range map[string]bool{"after an early answer": true, "after its context": false} {
+		synctest.Test(t, func(t *testing.T) {
+			inside, theirs := net.Pipe()
+			defer inside.Close()
+			relay := NewRelay(func(context.Context, string) (net.Conn, error) { return theirs, nil }, func(Request, *Entry, error) {})
+			go func() {
+				_, _, _ = newReader(inside).next()
+				if answers {
+					_ = writeMessage(inside, frameAnswer, Answer{Error: &Error{Code: NoSpace}})
+				}
+			}()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			served := make(chan struct{})
+			client := NewClient(func(context.Context) (io.ReadWriteCloser, error) {
+				ours, theirs := net.Pipe()
+				go func() {
+					defer close(served)
+					relay.Serve(ctx, theirs, theirs)
+				}()
+				return ours, nil
+			}, "")
+			if !answers {
+				time.AfterFunc(time.Minute, cancel)
+			}
+			_, err := client.Write(t.Context(), "x", zeros{}, WriteOptions{})
+			if err == nil {
+				t.Errorf("%s: it is written", name)
+			}
+			select {
+			case <-served:
+			case <-time.After(time.Hour): // synctest's clock
+				t.Errorf("%s: it takes its place after an hour", name)
+				_ = theirs.Close()
+				<-served
+			}
+		})
+	}
+}
+
+// zeros is data without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestRelayBoundsTheRequestsAtATime(t *testing.T) {
 	block := make(chan struct{})

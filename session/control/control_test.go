@@ -31,6 +31,7 @@ import (
 type fakeControls struct {
 	term    Terminal
 	procs   Processes
+	files   Files
 	r       *output.Recorder
 	dir     string
 	reasons chan string
@@ -104,7 +105,7 @@ func (f fakeControls) DialPort(_ context.Context, port uint16) (func(relay.Conn)
 func (f fakeControls) Terminal() Terminal { return f.term }
 
 func (f fakeControls) Processes() Processes { return f.procs }
-func (f fakeControls) Files() Files         { return nil }
+func (f fakeControls) Files() Files         { return f.files }
 
 func (f fakeControls) Sandbox() Sandbox { return nil }
 

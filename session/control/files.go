@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"aibox/internal/fault"
 )
@@ -21,15 +22,23 @@ type Files interface {
 	Serve(ctx context.Context, connect func() (net.Conn, io.Reader, error)) error
 }
 
-// serveFiles upgrades a request's connection to the protocol of files.
-func serveFiles(c Session) http.HandlerFunc {
+// serveFiles upgrades a request's connection to the protocol of files. The connection is not read while
+// the sandbox does not read, and then the end of the client is not seen there. So that is checked every
+// now and then: otherwise such a request would stay until the end of the sandbox.
+func serveFiles(c Session, check time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != filesProtocol {
 			writeResult(w, fault.New(fault.Usage, "files take an upgrade to %s", filesProtocol))
 			return
 		}
+		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+		defer cancel()
+		go func() {
+			<-untilGone(ctx, check)
+			cancel()
+		}()
 		connected := false
-		err := c.Files().Serve(context.WithoutCancel(r.Context()), func() (net.Conn, io.Reader, error) {
+		err := c.Files().Serve(ctx, func() (net.Conn, io.Reader, error) {
 			connected = true
 			return upgrade(w, filesProtocol)
 		})

@@ -160,7 +160,7 @@ func controlPath(dir *os.File) string {
 // Serve serves requests on listener until the returned server is shut down.
 func Serve(listener net.Listener, c Session) *http.Server { return serve(listener, c, Heartbeat) }
 
-// serve is Serve; check is how often it looks whether the client of an input is gone.
+// serve is Serve; check is how often it looks whether the client of an input or of files is gone.
 func serve(listener net.Listener, c Session, check time.Duration) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) {
@@ -222,7 +222,7 @@ func serve(listener net.Listener, c Session, check time.Duration) *http.Server {
 	mux.HandleFunc("GET /v1/ports", servePorts(c))
 	mux.HandleFunc("POST /v1/open", serveOpen(c))
 	mux.HandleFunc("POST /v1/dial", serveDial(c))
-	mux.HandleFunc("POST /v1/files", serveFiles(c))
+	mux.HandleFunc("POST /v1/files", serveFiles(c, check))
 	handleProcesses(mux, c.Processes(), check)
 	handleSandbox(mux, c.Sandbox)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withConn}
