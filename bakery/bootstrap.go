@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"aibox/internal/command"
@@ -86,7 +87,7 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 	}
 	env := command.Base()
 	for name, value := range h.Proxies {
-		env = append(env, name+"="+value)
+		env = append(env, name+"="+value, strings.ToLower(name)+"="+value) // apt knows only the lowercase names
 	}
 	slices.Sort(env)
 	err := command.Cmd{Name: "mmdebstrap", Args: bootstrapArgs(h, mode), Env: env, Stdout: w, Group: true, Grace: cleanUpTime}.Run(ctx)

@@ -55,6 +55,25 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 	}
 }
 
+// apt, which mmdebstrap runs, knows only the lowercase names.
+func TestTheBootstrapHasTheProxiesByBothOfTheirNames(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "env")
+	fakeMmdebstrap(t, `env >`+file+`; echo a root`)
+	o := bakery.Options{Host: bakery.Host{Proxies: map[string]string{"HTTP_PROXY": "http://proxy.example:3128", "NO_PROXY": ".example"}}}
+	if _, err := builder(t, &bakerytest.Fake{}, files(), o).Bake(t.Context(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	env, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"HTTP_PROXY=http://proxy.example:3128", "http_proxy=http://proxy.example:3128", "NO_PROXY=.example", "no_proxy=.example"} {
+		if !slices.Contains(strings.Split(string(env), "\n"), want) {
+			t.Errorf("no %q in %q", want, env)
+		}
+	}
+}
+
 func TestABaseWithoutSecurityUpdatesIsNoted(t *testing.T) {
 	for mirror, noted := range map[bakery.Mirror]bool{
 		{Main: "http://a.example/debian"}: true, {Main: "http://a.example/debian", Security: "http://s.example/sec"}: false, {}: false,
