@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +342,23 @@ func TestEnvironmentErrorsNameTheVariable(t *testing.T) {
 	}
 	if _, err := resolve("", "", "AIBOX_INFERENCE_KEY=x", "AIBOX_TEST_X=y", "AIBOXES=1"); err != nil {
 		t.Errorf("variables that are none of its business: %v", err)
+	}
+}
+
+// Users of the API's clients may have their variables in every shell.
+func TestVariablesOfTheAPIsClientsAreNoSettings(t *testing.T) {
+	page, err := os.ReadFile("../docs/api/index.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`\bAIBOX_[A-Z_]+\b`).FindAllString(string(page), -1)
+	if len(names) < 2 {
+		t.Fatalf("the page names only %q", names)
+	}
+	for _, name := range append(names, "AIBOX_MCP_URL") {
+		if _, err := resolve("", "", name+"=x"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 const prefix = "AIBOX_"
 
 // others are aibox's variables that are not settings: the key of a model server that is
-// named by a URL, and those that an agent in a sandbox has.
-var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE"}
+// named by a URL, those of the API's clients, and those that an agent in a sandbox has.
+var others = []string{
+	"AIBOX_INFERENCE_KEY", "AIBOX_URL", "AIBOX_TOKEN", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE", "AIBOX_MCP_URL",
+}
 
 // underscores replaces what the names of variables cannot contain.
 var underscores = strings.NewReplacer(".", "_", "-", "_")
