@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"aibox/bakery"
@@ -82,19 +81,11 @@ func dockerFix(err error, system bool) string {
 		return runtime.SystemRegistration
 	case system:
 		return "sudo systemctl start docker"
-	case host == "" || host == "unix://"+filepath.Join(runtimeDir(), "docker.sock"):
+	case host == "" || host == "unix://"+filepath.Join(paths.RuntimeDir(), "docker.sock"):
 		return SetupCommand
 	default:
 		return "unset DOCKER_HOST; " + SetupCommand
 	}
-}
-
-// runtimeDir is the folder with the socket of the user's own daemon.
-func runtimeDir() string {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 }
 
 // fixBySetup returns SetupCommand, or step if sandboxes use the system's Docker, which the setup does not

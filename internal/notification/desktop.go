@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/paths"
+
 	"github.com/godbus/dbus/v5"
 )
 
@@ -54,11 +56,7 @@ func sessionBus() string {
 	if address := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
 		return address
 	}
-	folder := os.Getenv("XDG_RUNTIME_DIR")
-	if folder == "" {
-		return ""
-	}
-	socket := filepath.Join(folder, "bus")
+	socket := filepath.Join(paths.RuntimeDir(), "bus")
 	if _, err := os.Stat(socket); err != nil {
 		return ""
 	}

@@ -24,7 +24,7 @@ type Dirs struct {
 	State     string // $XDG_STATE_HOME/aibox: sessions/<id>/
 	Data      string // $XDG_DATA_HOME/aibox: repos/
 	Cache     string // $XDG_CACHE_HOME/aibox: files that can be regenerated
-	Runtime   string // $XDG_RUNTIME_DIR/aibox: locks that need not survive a reboot; below State if unset
+	Runtime   string // in RuntimeDir: locks that need not survive a reboot; below State if the user has none
 	Workspace string // ~/agent_workspace: one folder for each repository
 }
 
@@ -50,10 +50,29 @@ func Default() (Dirs, error) {
 		Workspace: filepath.Join(home, "agent_workspace"),
 	}
 	dirs.Runtime = filepath.Join(dirs.State, "runtime")
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+	if dir := RuntimeDir(); dir == os.Getenv("XDG_RUNTIME_DIR") || isOwn(dir) {
 		dirs.Runtime = filepath.Join(dir, "aibox")
 	}
 	return dirs, nil
+}
+
+// runtimeDirs has the folder of each user whose systemd runs.
+var runtimeDirs = "/run/user"
+
+// RuntimeDir returns the folder of the user's sockets, among them those of Docker and systemd: $XDG_RUNTIME_DIR, or
+// else /run/user/UID, which need not exist. All of a user's processes must find the same one, and some start without
+// the variable, or, like those of su, with another user's. The clients of the API follow the same rule.
+func RuntimeDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && !Foreign(dir) {
+		return dir
+	}
+	return filepath.Join(runtimeDirs, strconv.Itoa(os.Getuid()))
+}
+
+// isOwn reports whether dir is a folder of the user.
+func isOwn(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir() && !Foreign(dir)
 }
 
 // homeFolder returns $HOME. Services of the system start without the variable, so without it,

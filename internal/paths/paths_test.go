@@ -17,14 +17,50 @@ func TestOnlyAbsoluteXDGVariablesCount(t *testing.T) {
 	t.Setenv("HOME", "/home/someone")
 	t.Setenv("XDG_STATE_HOME", "relative")
 	t.Setenv("XDG_DATA_HOME", "/data")
-	t.Setenv("XDG_RUNTIME_DIR", "")
 	dirs, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dirs.State != "/home/someone/.local/state/aibox" || dirs.Data != "/data/aibox" || dirs.Runtime != dirs.State+"/runtime" {
+	if dirs.State != "/home/someone/.local/state/aibox" || dirs.Data != "/data/aibox" {
 		t.Errorf("got %+v", dirs)
 	}
+}
+
+// Two processes with different folders would not see each other's locks.
+func TestProcessesWithAndWithoutTheVariableHaveTheSameRuntimeFolder(t *testing.T) {
+	before := runtimeDirs
+	runtimeDirs = t.TempDir()
+	t.Cleanup(func() { runtimeDirs = before })
+	t.Setenv("HOME", "/home/someone")
+	t.Setenv("XDG_STATE_HOME", "")
+	foreign := "/usr"
+	if os.Getuid() == 0 {
+		foreign = t.TempDir()
+		if err := os.Chown(foreign, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, below := filepath.Join(runtimeDirs, strconv.Itoa(os.Getuid())), "/home/someone/.local/state/aibox/runtime"
+	expect := func(when, variable, socket, want string) {
+		t.Helper()
+		t.Setenv("XDG_RUNTIME_DIR", variable)
+		dirs, err := Default()
+		if err != nil || dirs.Runtime != want || RuntimeDir() != socket {
+			t.Errorf("%s, with %q: the sockets are in %q, the locks in %q (%v)", when, variable, RuntimeDir(), dirs.Runtime, err)
+		}
+	}
+	for _, variable := range []string{"", "relative", foreign} {
+		expect("without the system's folder", variable, own, below)
+	}
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, variable := range []string{"", "relative", foreign, own} {
+		expect("with the system's folder", variable, own, own+"/aibox")
+	}
+	other := t.TempDir()
+	expect("with another one", other, other, other+"/aibox")
+	expect("with one that does not exist yet", other+"/new", other+"/new", other+"/new/aibox")
 }
 
 func TestAHomeThatIsNotAWholePathIsAnError(t *testing.T) {

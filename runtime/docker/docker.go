@@ -20,6 +20,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/runtime"
 )
 
@@ -30,7 +31,7 @@ const minAPI = "1.41"
 // pool needs Leases.
 type Options struct {
 	// Host is the daemon's socket, "unix:///path". Empty means DOCKER_HOST, else
-	// the rootless daemon's in XDG_RUNTIME_DIR, else, with Rootful, the system's.
+	// the rootless daemon's in paths.RuntimeDir, else, with Rootful, the system's.
 	Host string
 	// Rootful accepts a daemon that runs as root.
 	Rootful bool
@@ -109,11 +110,7 @@ func socketPath(o Options) (string, error) {
 	if o.Rootful {
 		return "/var/run/docker.sock", nil
 	}
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("/run/user", itoa(os.Getuid()))
-	}
-	return filepath.Join(dir, "docker.sock"), nil
+	return filepath.Join(paths.RuntimeDir(), "docker.sock"), nil
 }
 
 // setupHint is the hint of every refusal that the setup script can fix.

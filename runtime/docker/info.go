@@ -130,8 +130,6 @@ func parseSize(text string) int64 {
 	return n << shift
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // clean makes a daemon's text fit for display: one line, printable, bounded.
 func clean(err error) string {
 	text := []rune(strings.Join(strings.Fields(err.Error()), " "))

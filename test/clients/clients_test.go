@@ -163,6 +163,7 @@ func TestClientsFindTheSocketOfTheServer(t *testing.T) {
 		{"HOME": "/elsewhere"},
 		{"HOME": own.HomeDir, "XDG_STATE_HOME": "/state/", "XDG_RUNTIME_DIR": "/run/user/1"},
 		{"HOME": own.HomeDir, "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"},
+		{"HOME": own.HomeDir, "XDG_RUNTIME_DIR": "/"}, // another user's, unless the test runs as root
 	} {
 		env := []string{"PATH=" + os.Getenv("PATH"), "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1"}
 		for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {

@@ -75,6 +75,26 @@ class Address:
         return f"unix:{self.socket}" if self.socket else self.base_url
 
 
+def _runtime_dir() -> str:
+    """Return the folder of the user's sockets, or "" if there is none.
+
+    A process that has no XDG_RUNTIME_DIR, or another user's, takes the folder of systemd.
+    """
+
+    def owner(path: str) -> int | None:
+        try:
+            return os.stat(path).st_uid
+        except OSError:
+            return None
+
+    user = os.getuid()
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(given) and owner(given) in (None, user):
+        return given
+    common = f"/run/user/{user}"
+    return common if os.path.isdir(common) and owner(common) == user else ""
+
+
 def default_socket() -> str:
     """Return the path of the socket that `aibox serve` creates.
 
@@ -86,8 +106,8 @@ def default_socket() -> str:
     if not os.path.isabs(state):
         state = os.path.join(os.path.expanduser("~"), ".local", "state")
     state = os.path.normpath(os.path.join(state, "aibox"))
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    folder = os.path.join(runtime, "aibox") if os.path.isabs(runtime) else os.path.join(state, "runtime")
+    runtime = _runtime_dir()
+    folder = os.path.join(runtime, "aibox") if runtime else os.path.join(state, "runtime")
     name = "aibox.sock"
     try:
         own = os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".local", "state", "aibox")

@@ -114,6 +114,21 @@ async function write(sent: ClientRequest, body: Outgoing["body"], answered: () =
 }
 
 /**
+ * Returns the folder of the user's sockets, or "" if there is none. A process that has no
+ * XDG_RUNTIME_DIR, or another user's, takes the folder of systemd.
+ */
+async function runtimeDir(env: Record<string, string | undefined>): Promise<string> {
+  const { isAbsolute } = await import("node:path");
+  const { stat } = await import("node:fs/promises");
+  const user = globalThis.process.getuid?.();
+  const given = env["XDG_RUNTIME_DIR"] ?? "";
+  if (isAbsolute(given) && ((await stat(given).catch(() => undefined))?.uid ?? user) === user) return given;
+  const common = `/run/user/${user}`;
+  const found = await stat(common).catch(() => undefined);
+  return found?.isDirectory() && found.uid === user ? common : "";
+}
+
+/**
  * Returns the path of the socket that `aibox serve` creates. Each state folder has a socket
  * of its own.
  */
@@ -123,8 +138,8 @@ export async function defaultSocket(env: Record<string, string | undefined>): Pr
   const { createHash } = await import("node:crypto");
   const given = env["XDG_STATE_HOME"] ?? "";
   const state = join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "aibox");
-  const runtime = env["XDG_RUNTIME_DIR"] ?? "";
-  const folder = isAbsolute(runtime) ? join(runtime, "aibox") : join(state, "runtime");
+  const runtime = await runtimeDir(env);
+  const folder = runtime ? join(runtime, "aibox") : join(state, "runtime");
   let own = "";
   try {
     own = join(userInfo().homedir, ".local", "state", "aibox");

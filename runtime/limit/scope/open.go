@@ -11,6 +11,7 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/paths"
 	"aibox/runtime/limit"
 )
 
@@ -51,10 +52,7 @@ func Open() (*Enforcer, error) {
 // connect connects to the user's systemd. It never starts a bus, as D-Bus libraries do
 // when they find none.
 func connect() (*dbus.Conn, error) {
-	socket := "/run/user/" + strconv.Itoa(os.Getuid()) + "/bus"
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		socket = filepath.Join(dir, "bus")
-	}
+	socket := filepath.Join(paths.RuntimeDir(), "bus")
 	var st unix.Stat_t
 	if err := unix.Stat(socket, &st); err != nil || int(st.Uid) != os.Getuid() || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return nil, fmt.Errorf("no systemd of yours runs (there is no bus at %s)", socket)
