@@ -17,13 +17,16 @@ import (
 )
 
 // unit is the systemd unit. The server's sandboxes are processes of their own and outlive
-// it, so that only the server itself is ended with the unit.
+// it, so that only the server itself is ended with the unit. With warm sandboxes, it fails until
+// Docker has started; the pauses between its attempts are long enough for systemd's limit of starts.
 const unit = `[Unit]
 Description=aibox: sandboxes for programs
+After=docker.service
 
 [Service]
 ExecStart=%s
 %sRestart=on-failure
+RestartSec=5
 KillMode=process
 TimeoutStopSec=45
 

@@ -54,6 +54,8 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
+		"[Unit]\nDescription=aibox: sandboxes for programs\nAfter=docker.service\n",
+		"\nRestart=on-failure\nRestartSec=5\n",
 		` "serve" "--rootful=true" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2" "--repo" "/src/my shop"` + "\n",
 		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
 		`Environment="XDG_CONFIG_HOME=` + home + `"` + "\n",
