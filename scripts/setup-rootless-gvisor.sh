@@ -458,12 +458,15 @@ config_dir() {
 	echo "$dir"
 }
 
-# missing_packages: prints the packages of missing commands and files.
+# missing_packages: prints the packages of missing commands and files. The client is run with the PATH of as_user,
+# which lacks ~/bin, where Docker's own installation without root puts it.
 missing_packages() {
-	local words package
+	local words package path
 	for package in "${NEEDED[@]}"; do
 		read -ra words <<<"$package"
-		command -v "${words[0]}" >/dev/null || available_package "${words[@]:1}"
+		path=$PATH
+		[[ ${words[0]} != docker ]] || path=$(user_path)
+		PATH=$path command -v "${words[0]}" >/dev/null || available_package "${words[@]:1}"
 	done
 	[[ -s $root/etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
 	# mmdebstrap needs this key to build the base of all images.
@@ -486,13 +489,14 @@ available_package() {
 # has_candidate PACKAGE: can apt install it?
 has_candidate() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
-# new_units: prints the units that come with dockerd, and those that a killed run has held. Another unit that
-# exists belongs to others, such as the containerd of a Kubernetes node.
+# new_units: prints the units that come with a missing package of Docker, and those that a killed run has held.
+# Another unit that exists belongs to others, such as the containerd of a Kubernetes node.
 new_units() {
-	local unit
+	local unit missing
 	has_systemd || return 0
+	missing=$(missing_packages)
 	for unit in "${ROOT_UNITS[@]}"; do
-		if recorded held "$unit" || ! { command -v dockerd >/dev/null || has_root_unit "$unit"; }; then
+		if recorded held "$unit" || { [[ $missing =~ docker(\.io|-cli) ]] && ! has_root_unit "$unit"; }; then
 			echo "$unit"
 		fi
 	done

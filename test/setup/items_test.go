@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,29 @@ func TestWithoutAptGetTheMissingPackagesAreReported(t *testing.T) {
 	got := m.run(bare + "make_packages")
 	if got.code != 3 || !strings.Contains(got.err, "Fedora Linux 43") || !strings.Contains(got.err, "no apt-get to install them: uidmap") {
 		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+}
+
+// Docker's own installation without root puts its programs in ~/bin, where the setup does not run them.
+func TestAClientInAFolderOfTheUsersOwnIsInstalledWithoutARootDaemon(t *testing.T) {
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": ""})
+	for _, name := range []string{"docker", "dockerd"} {
+		m.write("bin/"+name, "#!/bin/sh\n")
+	}
+	const lines = "has_candidate() { [[ $1 == docker.io ]]; }\nuser_path() { echo \"$root/usr/bin\"; }\n"
+	got := strings.Fields(m.must(lines + "missing_packages"))
+	if !slices.Contains(got, "docker.io") {
+		t.Errorf("missing are %q", got)
+	}
+	if got := m.must(lines + "new_units"); got != "docker.service\ndocker.socket\ncontainerd.service" {
+		t.Errorf("these units are held: %q", got)
+	}
+	m.write("usr/bin/docker", "#!/bin/sh\n")
+	if got := strings.Fields(m.must(lines + "missing_packages")); slices.Contains(got, "docker.io") {
+		t.Errorf("then missing are %q", got)
+	}
+	if got := m.must(lines + "new_units"); got != "" {
+		t.Errorf("then these units are held: %q", got)
 	}
 }
 
