@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -89,14 +91,34 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 	for name, value := range h.Proxies {
 		env = append(env, name+"="+value, strings.ToLower(name)+"="+value) // apt knows only the lowercase names
 	}
+	if dir := os.Getenv("TMPDIR"); filepath.IsAbs(dir) && openToAll(dir) {
+		env = append(env, "TMPDIR="+dir)
+	}
 	slices.Sort(env)
 	err := command.Cmd{Name: "mmdebstrap", Args: bootstrapArgs(h, mode), Env: env, Stdout: w, Group: true, Grace: cleanUpTime}.Run(ctx)
 	var failed *command.Error
 	if errors.As(err, &failed) && ctx.Err() == nil {
 		return fault.New(fault.Environment, "mmdebstrap failed with exit code %d: %s", failed.Code, termtext.Escape(lastLine(failed.Stderr))).
-			Hint("mmdebstrap --mode=unshare --variant=minbase %s /tmp/debian.tar shows why", suite)
+			Hint("mmdebstrap --mode=unshare --variant=minbase %s /tmp/debian.tar shows why", suite).
+			Hint("if /tmp is too small or forbids programs, set TMPDIR to a folder where all users can write, such as /var/tmp")
 	}
 	return err
+}
+
+// openToAll reports whether every user can create files in dir. mmdebstrap builds the system as another one
+// of the user's ids, to which a private folder for temporary files is closed.
+func openToAll(dir string) bool {
+	need := fs.FileMode(0o003)
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&need != need {
+			return false
+		}
+		if dir == "/" {
+			return true
+		}
+		dir, need = filepath.Dir(dir), 0o001
+	}
 }
 
 // importFrom imports the output of produce. If produce fails, the stream ends with an

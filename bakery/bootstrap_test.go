@@ -74,6 +74,30 @@ func TestTheBootstrapHasTheProxiesByBothOfTheirNames(t *testing.T) {
 	}
 }
 
+// A private folder is closed to the ids as which mmdebstrap builds the system.
+func TestTheBootstrapUsesAFolderForTemporaryFilesThatIsOpenToAll(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "aibox-test-") // all users can enter its parents
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	t.Setenv("TMPDIR", dir)
+	env := filepath.Join(dir, "env")
+	for mode, passed := range map[os.FileMode]bool{0o777 | os.ModeSticky: true, 0o700: false, 0o755: false} {
+		fakeMmdebstrap(t, `env >`+env+`; echo a root`)
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(t.Context(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(env)
+		if err != nil || strings.Contains(string(got), "TMPDIR="+dir+"\n") != passed {
+			t.Errorf("with the mode %v: %q, %v", mode, got, err)
+		}
+	}
+}
+
 func TestABaseWithoutSecurityUpdatesIsNoted(t *testing.T) {
 	for mirror, noted := range map[bakery.Mirror]bool{
 		{Main: "http://a.example/debian"}: true, {Main: "http://a.example/debian", Security: "http://s.example/sec"}: false, {}: false,
