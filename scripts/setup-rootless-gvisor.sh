@@ -942,13 +942,19 @@ need_runsc() {
 }
 
 make_runsc() {
-	local build=$scratch target=$OUR_DIR/runsc-release-$RUNSC_RELEASE
+	local output build=$scratch target=$OUR_DIR/runsc-release-$RUNSC_RELEASE
 	fetch_runsc "$build" || {
 		build_runsc "$build"
 		target=$OUR_DIR/runsc-${RUNSC_MODULE#*@}
 	}
-	"$build/runsc" --version >/dev/null || die "the downloaded runsc does not run on this machine" "run this again, or report it with the output of: $build/runsc --version"
-	as_root install -D -m 0755 "$build/runsc" "$root$target"
+	# It is tested where it will run, since /tmp may forbid programs.
+	as_root install -D -m 0755 "$build/runsc" "$root$target.new"
+	output=$("$root$target.new" --version 2>&1) || {
+		as_root rm -f -- "$root$target.new"
+		tail -n 15 <<<"$output" | sed 's/^/    /' >&2
+		die "the downloaded runsc does not run on this machine; its output is above" "run this again, or report it with that output"
+	}
+	as_root mv -f -- "$root$target.new" "$root$target"
 }
 
 left_runsc() { left_file "$OUR_DIR"; }

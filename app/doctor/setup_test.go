@@ -81,7 +81,7 @@ func TestNoScriptIsWrittenToACacheFolderOfAnotherUser(t *testing.T) {
 
 func TestTheSetupReceivesNoKeys(t *testing.T) {
 	for setting, want := range map[string]bool{
-		"PATH=/bin": true, "HOME=/h": true, "XDG_RUNTIME_DIR=/r": true, "https_proxy=http://p": true, "LC_ALL=C": true, "GOPROXY=x": true,
+		"PATH=/bin": true, "HOME=/h": true, "XDG_RUNTIME_DIR=/r": true, "https_proxy=http://p": true, "LC_ALL=C": true, "GOPROXY=x": true, "TMPDIR=/t": true,
 		"OPENAI_API_KEY=sk": false, "AIBOX_INFERENCE_KEY=k": false, "BASH_ENV=/evil": false, "LD_PRELOAD=/evil.so": false, "DOCKER_HOST=unix:///x": false, "GOPATHS=/x": false,
 	} {
 		if setupEnv.MatchString(setting) != want {

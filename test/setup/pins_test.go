@@ -25,6 +25,26 @@ func TestAReleaseThatItsServerHasReplacedIsRefused(t *testing.T) {
 	}
 }
 
+// Some machines forbid programs in /tmp.
+func TestRunscIsTestedInTheFolderWhereItIsInstalled(t *testing.T) {
+	m := newMachine(t, map[string]string{"bin/curl": "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n[ \"$2\" = /dev/null ] || printf '#!/bin/sh\\necho started as \"$0\" >>ROOT/calls\\n[ ! -e ROOT/broken ] || { echo wrong machine; exit 1; }\\n' >\"$2\"\n"})
+	m.write("bin/curl", strings.ReplaceAll(m.read("bin/curl"), "ROOT", m.root))
+	const pinned = "is_pinned() { true; }\n"
+	m.write("broken", "")
+	got := m.run(pinned + "make_runsc")
+	files, err := filepath.Glob(filepath.Join(m.root, "usr/local/lib/aibox/*"))
+	if got.code != 3 || !strings.Contains(got.err, "wrong machine") || err != nil || len(files) != 0 {
+		t.Errorf("exit code %d, %q; installed are %q, %v", got.code, got.err, files, err)
+	}
+	if err := os.Remove(filepath.Join(m.root, "broken")); err != nil {
+		t.Fatal(err)
+	}
+	m.must(pinned + "make_runsc")
+	if m.read(runsc) == "" || m.read(runsc+".new") != "" || strings.Contains(m.read("calls"), m.root+"/tmp/") {
+		t.Errorf("not installed, or not tested there: %q", m.read("calls"))
+	}
+}
+
 func TestARunscThatDiffersFromThePinnedOneIsInstalledAgain(t *testing.T) {
 	for name, lines := range map[string]string{
 		"unchanged":                "",
