@@ -85,6 +85,7 @@ check=no uninstall=no purge=no yes=no replace_runtime=no
 user='' uid='' home='' runtime_dir='' socket='' others='' scratch=''
 held_units=() # by hold_units
 user_env=() packages=() command=()
+with_proxies=() # by load_proxies
 
 usage() {
 	cat <<'USAGE'
@@ -133,6 +134,7 @@ main() {
 	scratch=$(mktemp -d)
 	trap leave EXIT
 	trap 'report_error "$LINENO" "$BASH_COMMAND"' ERR
+	load_proxies
 	check_platform
 	choose_user
 	if [[ $uninstall == yes ]]; then
@@ -287,6 +289,19 @@ as_root() {
 			die "this needs root, but sudo refused $(id -un): $*" "run it again and type your own password" "if you may not use sudo, have root run this script with --user $(id -un)"
 	fi
 	sudo -- "$@"
+}
+
+# load_proxies: sets with_proxies, which begins commands that run apt-get. sudo drops the proxies of the environment,
+# and apt knows only the lowercase names. They are in a file, since others can see arguments, and a proxy can have a
+# password.
+load_proxies() {
+	local name upper
+	for name in http_proxy https_proxy no_proxy; do
+		upper=${name^^}
+		[[ -z ${!name:-${!upper-}} ]] || printf 'export %s=%q\n' "$name" "${!name:-${!upper-}}"
+	done >"$scratch/proxies"
+	# shellcheck disable=SC2016 # these are the inner shell's
+	[[ ! -s $scratch/proxies ]] || with_proxies=(bash -c 'source "$0" && exec "$@"' "$scratch/proxies")
 }
 
 # as_user COMMAND…: runs it as the daemon's owner, in its home, with a clean environment.
@@ -563,7 +578,7 @@ make_packages() {
 	finish_packages
 	if [[ $(missing_packages) ]]; then
 		quietly "cannot update the package lists" "check the network and /etc/apt/sources.list*, then: apt-get update" \
-			as_root apt-get -o DPkg::Lock::Timeout=300 update
+			as_root "${with_proxies[@]}" apt-get -o DPkg::Lock::Timeout=300 update
 		mapfile -t missing < <(missing_packages | sort -u)
 		install_packages "${missing[@]}"
 	fi
@@ -588,7 +603,7 @@ install_packages() {
 	done
 	# Without systemd, RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon.
 	quietly "apt-get cannot install $*" "apt-get install $*" \
-		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+		as_root "${with_proxies[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
 		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends --no-remove "$@"
 	for name in "$@"; do record package "$name"; done
 }
@@ -1007,9 +1022,10 @@ need_proof_program() {
 
 make_proof_program() {
 	step "downloading a static busybox to test the setup"
-	(cd "$scratch" && apt-get download busybox-static >/dev/null 2>&1) || as_root apt-get update >/dev/null 2>&1 || true
+	"${with_proxies[@]}" env -C "$scratch" apt-get download busybox-static >/dev/null 2>&1 ||
+		as_root "${with_proxies[@]}" apt-get update >/dev/null 2>&1 || true
 	quietly "cannot download the package busybox-static" "apt-get update, then run this again" \
-		env -C "$scratch" apt-get download busybox-static
+		"${with_proxies[@]}" env -C "$scratch" apt-get download busybox-static
 	dpkg-deb -x "$scratch"/busybox-static_*.deb "$scratch"
 	# Debian 12 has it in /bin, later releases in /usr/bin.
 	as_root install -D -m 0755 "$(find "$scratch" -type f -path '*/bin/busybox')" "$root$OUR_DIR/proof/bin/busybox"

@@ -85,6 +85,31 @@ func TestAnInterruptedInstallationIsCompletedBeforeApt(t *testing.T) {
 	}
 }
 
+// sudo drops the variables of proxies, and apt knows only their lowercase names.
+func TestAptGetHasTheProxiesOfTheEnvironment(t *testing.T) {
+	const lines = `missing_packages() { echo uidmap; }
+has_candidate() { true; }
+record() { true; }
+as_root() { echo "$*" >>"$root/arguments"; env -i PATH="$PATH" calls="$root/calls" "$@"; }
+export calls=$root/calls HTTP_PROXY='http://ann:it'"'"'s secret@proxy.example:3128' https_proxy=http://proxy.example:3129 HTTPS_PROXY=http://other.example NO_PROXY=localhost
+load_proxies
+make_packages
+make_proof_program`
+	m := newMachine(t, map[string]string{"bin/dpkg-deb": "#!/bin/sh\nmkdir -p \"$3/bin\" && echo >\"$3/bin/busybox\"\n"})
+	m.write("bin/apt-get", "#!/bin/sh\necho \"${*##* } $http_proxy $https_proxy $no_proxy\" >>\"$calls\"\ncase \"$*\" in *download*) : >busybox-static_1.deb ;; esac\n")
+	m.must(lines)
+	const proxies = " http://ann:it's secret@proxy.example:3128 http://proxy.example:3129 localhost\n"
+	calls := m.read("calls")
+	for _, line := range strings.SplitAfter(strings.TrimSuffix(calls, "\n"), "\n") {
+		if !strings.HasSuffix(strings.TrimSuffix(line, "\n")+"\n", proxies) {
+			t.Errorf("apt-get has %q", line)
+		}
+	}
+	if strings.Count(calls, "\n") < 4 || strings.Contains(m.read("arguments"), "secret@") {
+		t.Errorf("the calls are\n%s\nthe arguments of root's commands\n%s", calls, m.read("arguments"))
+	}
+}
+
 // withoutDockerd hides the dockerd of this machine.
 const withoutDockerd = "command() { [[ ${*: -1} != dockerd ]] && builtin command \"$@\"; }\nmissing_packages() { echo docker.io; }\nhas_candidate() { true; }\nrecord() { true; }\n"
 
