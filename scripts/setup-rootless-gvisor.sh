@@ -86,6 +86,7 @@ user='' uid='' home='' runtime_dir='' socket='' others='' scratch=''
 held_units=() # by hold_units
 user_env=() packages=() command=()
 with_proxies=() # by load_proxies
+download_error='' download_hints=() # by fetch_runsc
 
 usage() {
 	cat <<'USAGE'
@@ -978,17 +979,23 @@ undo_runsc() {
 	as_root rm -rf -- "$root$OUR_DIR"
 }
 
-# fetch_runsc DIR: downloads gVisor's release; fails if its server cannot be reached.
+# fetch_runsc DIR: downloads gVisor's release. If its server sends nothing, it fails and sets download_error and
+# download_hints.
 fetch_runsc() {
-	local url
+	local url code=0
 	url=$RUNSC_RELEASES/$RUNSC_RELEASE/$(uname -m)/runsc
 	step "downloading runsc, gVisor release $RUNSC_RELEASE"
-	if ! curl -fsS --connect-timeout 5 --max-time 20 -o /dev/null --head "$url" 2>/dev/null; then
-		note "cannot reach gVisor's releases from this machine"
+	curl -fsS --connect-timeout 5 --max-time 600 --speed-limit 1 --speed-time 20 -o "$1/runsc" "$url" 2>"$scratch/error" || code=$?
+	if ((code != 0)); then
+		download_error=$(sed -n '1s/^curl: //p' "$scratch/error")
+		[[ ! -s $1/runsc ]] || die "the download of runsc was interrupted: $download_error" "run this again"
+		note "cannot download gVisor's release to this machine: $download_error"
+		case $code in
+		22 | 56) download_hints=("check the proxy and what it allows: env | grep -i proxy") ;;
+		35 | 60) download_hints=("check the clock: date" "if this network has a certificate authority of its own: export SSL_CERT_FILE=FILE") ;;
+		esac
 		return 1
 	fi
-	curl -fsS --connect-timeout 5 --max-time 600 -o "$1/runsc" "$url" ||
-		die "the download of runsc was interrupted" "run this again"
 	is_pinned "$1/runsc" ||
 		die "runsc was not installed: it does not match the SHA-512 that this script pins" "run this again; if it fails again, a proxy changes downloads, or aibox is too old: get a newer version"
 	chmod 0755 "$1/runsc"
@@ -1000,7 +1007,7 @@ fetch_runsc() {
 build_runsc() {
 	local module sum go_env=(GOMODCACHE="$1/modules" GOFLAGS="-mod=readonly -modcacherw" GOWORK=off GOTOOLCHAIN=local CGO_ENABLED=0)
 	command -v go >/dev/null ||
-		die "cannot download runsc, and cannot build it without Go" "install Go 1.26 or newer from https://go.dev/dl/ (to /usr/local/go) and run this again"
+		die "cannot download runsc ($download_error), and cannot build it without Go" "${download_hints[@]}" "install Go 1.26 or newer from https://go.dev/dl/ (to /usr/local/go) and run this again"
 	step "building runsc from source with Go (about a minute): $RUNSC_MODULE"
 	# A separate cache, because Go compares hashes only when it downloads a module.
 	module=$(env -C "$1" "${go_env[@]}" go mod download -json "$RUNSC_MODULE" 2>&1) || {

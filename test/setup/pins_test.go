@@ -11,7 +11,6 @@ import (
 const hostileServer = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 case $2 in
-/dev/null) ;;
 *.sha512) printf 'echo replaced' | sha512sum | sed 's/ -/ runsc/' >"$2" ;;
 *) printf 'echo replaced' >"$2" ;;
 esac
@@ -25,9 +24,29 @@ func TestAReleaseThatItsServerHasReplacedIsRefused(t *testing.T) {
 	}
 }
 
+func TestWhyRunscCannotBeDownloadedIsReported(t *testing.T) {
+	const withoutGo = "command() { [[ ${*: -1} != go ]] && builtin command \"$@\"; }\n"
+	for fails, wants := range map[string][]string{
+		"echo 'curl: (60) SSL certificate problem: certificate is not yet valid' >&2; echo 'More details here' >&2; exit 60": {
+			"(60) SSL certificate problem: certificate is not yet valid), and cannot build it without Go", "try: check the clock", "SSL_CERT_FILE"},
+		"echo 'curl: (56) Received HTTP code 407 from proxy after CONNECT' >&2; exit 56": {"HTTP code 407 from proxy", "try: check the proxy", "try: install Go"},
+		"echo 'curl: (6) Could not resolve host' >&2; exit 6":                            {"(6) Could not resolve host), and", "try: install Go"},
+		"while [ \"$1\" != -o ]; do shift; done; echo half >\"$2\"; echo 'curl: (18) transfer closed' >&2; exit 18": {
+			"interrupted: (18) transfer closed", "try: run this again"},
+	} {
+		m := newMachine(t, map[string]string{"bin/curl": "#!/bin/sh\n" + fails + "\n"})
+		got := m.run(withoutGo + "make_runsc")
+		for _, want := range wants {
+			if got.code != 3 || !strings.Contains(got.err, want) {
+				t.Errorf("%s: exit code %d, and %q is missing in\n%s", fails, got.code, want, got.err)
+			}
+		}
+	}
+}
+
 // Some machines forbid programs in /tmp.
 func TestRunscIsTestedInTheFolderWhereItIsInstalled(t *testing.T) {
-	m := newMachine(t, map[string]string{"bin/curl": "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n[ \"$2\" = /dev/null ] || printf '#!/bin/sh\\necho started as \"$0\" >>ROOT/calls\\n[ ! -e ROOT/broken ] || { echo wrong machine; exit 1; }\\n' >\"$2\"\n"})
+	m := newMachine(t, map[string]string{"bin/curl": "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho started as \"$0\" >>ROOT/calls\\n[ ! -e ROOT/broken ] || { echo wrong machine; exit 1; }\\n' >\"$2\"\n"})
 	m.write("bin/curl", strings.ReplaceAll(m.read("bin/curl"), "ROOT", m.root))
 	const pinned = "is_pinned() { true; }\n"
 	m.write("broken", "")
