@@ -1556,6 +1556,7 @@ has_unit() { as_user systemctl --user cat docker.service >/dev/null 2>&1; }
 # Without the tool, this function writes a unit with the relevant settings of Docker's.
 make_unit() {
 	local tool=${1%/*}/dockerd-rootless-setuptool.sh output
+	record unit "$user" # first, since this can be interrupted
 	if [[ -x $tool ]]; then
 		output=$(as_user "$tool" install --force 2>&1 </dev/null) || has_unit || {
 			tail -n 15 <<<"$output" | sed 's/^/    /' >&2
@@ -1589,7 +1590,6 @@ WantedBy=default.target
 UNIT
 		as_user systemctl --user daemon-reload
 	fi
-	record unit "$user"
 }
 
 unit_file() { echo "$(config_dir)/systemd/user/docker.service"; }

@@ -79,6 +79,15 @@ func TestAUserWithoutRootAccessHasRecordsToo(t *testing.T) {
 	}
 }
 
+// Docker's tool writes the unit and starts the daemon, which takes seconds.
+func TestTheUnitOfASetupThatIsKilledMeanwhileIsRemoved(t *testing.T) {
+	m := newMachine(t, nil)
+	m.run("as_user() { [[ $1 != */dockerd-rootless-setuptool.sh ]] || kill -KILL $$; \"$@\"; }\nmake_unit $root/bin/dockerd-rootless.sh")
+	if got := m.must("left_daemon"); got != "stop rootless Docker of ann\nremove its unit docker.service" {
+		t.Errorf("would remove %q", got)
+	}
+}
+
 func TestUninstallingUnmasksWhatAKilledSetupHeld(t *testing.T) {
 	m := newMachine(t, map[string]string{stateFile: "held docker.service\nheld docker.socket\n"})
 	m.must("others=bob; forget_user")
