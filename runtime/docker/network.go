@@ -72,7 +72,7 @@ func (n *Networks) ready() error {
 // Acquire leases the first bridge that is not leased and that no container uses, or creates
 // one. A container that is still on a bridge whose holder died blocks the bridge.
 func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network, error) {
-	all, err := n.list(ctx)
+	all, err := n.list(ctx, false)
 	if err != nil {
 		return runtime.Network{}, err
 	}
@@ -144,7 +144,7 @@ func (n *Networks) Release(_ context.Context, network runtime.Network) error {
 
 // List returns every bridge of the pool with its holder.
 func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
-	all, err := n.list(ctx)
+	all, err := n.list(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,10 @@ func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
 	return all, nil
 }
 
-// Prune removes networks that are not leased and that no container uses.
+// Prune removes networks that are not leased and that no container uses, also those that no
+// sandbox may use.
 func (n *Networks) Prune(ctx context.Context, dryRun bool) ([]runtime.Network, error) {
-	all, err := n.list(ctx)
+	all, err := n.list(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +197,10 @@ func (n *Networks) remove(ctx context.Context, network runtime.Network, held *le
 	return nil
 }
 
-// list returns the daemon's networks that belong to the pool, sorted by name. It omits
-// networks without all properties of the pool, which sandboxes must not use.
-func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
+// list returns the daemon's networks that belong to the pool, sorted by name. Sandboxes must not use
+// networks without all properties of the pool, such as those from before an upgrade of Docker. It omits
+// them without unusable.
+func (n *Networks) list(ctx context.Context, unusable bool) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	var networks []runtime.Network
 	mode := n.gatewayMode()
 	for _, f := range found {
-		if made, ok := networkOf(f, mode); ok && n.pool.Contains(made.Subnet.Addr()) {
+		if made, ok := networkOf(f); ok && n.pool.Contains(made.Subnet.Addr()) && (unusable || isUsable(f, mode)) {
 			networks = append(networks, made)
 		}
 	}
@@ -239,10 +241,14 @@ func (n *Networks) gatewayMode() string {
 	return "nat-unprotected"
 }
 
-func networkOf(f network.Summary, mode string) (runtime.Network, bool) {
-	if f.Driver != "bridge" || f.Internal || f.EnableIPv6 || !strings.HasPrefix(f.Name, bridgePrefix) || len(f.IPAM.Config) != 1 ||
-		f.Options[optionName] != f.Name || f.Options[optionICC] != "false" || f.Options[optionMasq] != "false" ||
-		f.Options[optionMode] != mode {
+// isUsable reports whether a network of the pool has its options.
+func isUsable(f network.Summary, mode string) bool {
+	return f.Driver == "bridge" && !f.Internal && !f.EnableIPv6 && f.Options[optionName] == f.Name &&
+		f.Options[optionICC] == "false" && f.Options[optionMasq] == "false" && f.Options[optionMode] == mode
+}
+
+func networkOf(f network.Summary) (runtime.Network, bool) {
+	if !strings.HasPrefix(f.Name, bridgePrefix) || len(f.IPAM.Config) != 1 {
 		return runtime.Network{}, false
 	}
 	subnet, err := netip.ParsePrefix(f.IPAM.Config[0].Subnet)

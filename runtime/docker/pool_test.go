@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 
@@ -141,6 +142,31 @@ func TestBridgeWithInternetAccessIsNeverUsed(t *testing.T) {
 	t.Cleanup(func() { _ = base.Release(context.Background(), got) })
 	if got.ID == open.ID {
 		t.Error("it was given")
+	}
+}
+
+// After an upgrade of Docker, networks have another option than before, and no session uses the old ones.
+func TestANetworkThatNoSandboxMayUseIsRemoved(t *testing.T) {
+	b := open(t)
+	base := pool(t, b)
+	name, err := randomName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := b.api.NetworkCreate(t.Context(), name, network.CreateOptions{
+		Driver: "bridge", Labels: map[string]string{labelPool: "1"},
+		Options: map[string]string{optionName: name, optionICC: "false", optionMasq: "false", optionMode: "nat"},
+		IPAM: &network.IPAM{Config: []network.IPAMConfig{{
+			Subnet: netip.PrefixFrom(base.pool.Addr(), 29).String(), Gateway: base.pool.Addr().Next().String(),
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.api.NetworkRemove(context.Background(), old.ID) })
+	removed, err := base.Prune(t.Context(), false)
+	if err != nil || !slices.ContainsFunc(removed, func(n runtime.Network) bool { return n.ID == old.ID }) {
+		t.Errorf("removed are %+v, %v", removed, err)
 	}
 }
 
