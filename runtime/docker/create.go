@@ -27,6 +27,9 @@ const (
 	labelPool    = "aibox.pool"    // marks the networks of the pool
 )
 
+// ownUser is the value of labelUser for this user.
+func ownUser() string { return strconv.Itoa(os.Getuid()) }
+
 const (
 	defaultTmpSize = 1 << 30
 	defaultName    = "aibox"
@@ -154,7 +157,7 @@ func configOf(spec runtime.Spec) *container.Config {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[labelSession], labels[labelUser] = spec.Session, strconv.Itoa(os.Getuid())
+	labels[labelSession], labels[labelUser] = spec.Session, ownUser()
 	hostname := spec.Hostname
 	if hostname == "" {
 		hostname = defaultName
@@ -210,7 +213,7 @@ func (b *Backend) Sandboxes(ctx context.Context) ([]runtime.Sandbox, error) {
 	err := b.answered(ctx, "listing the sandboxes", func(ctx context.Context) (err error) {
 		found, err = b.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
 			filters.Arg("label", labelSession),
-			filters.Arg("label", labelUser+"="+strconv.Itoa(os.Getuid())),
+			filters.Arg("label", labelUser+"="+ownUser()),
 		)})
 		return err
 	})

@@ -197,9 +197,9 @@ func (n *Networks) remove(ctx context.Context, network runtime.Network, held *le
 	return nil
 }
 
-// list returns the daemon's networks that belong to the pool, sorted by name. Sandboxes must not use
-// networks without all properties of the pool, such as those from before an upgrade of Docker. It omits
-// them without unusable.
+// list returns the daemon's networks that belong to the pool, sorted by name, but not those of other users,
+// whose leases are elsewhere. Sandboxes must not use networks without all properties of the pool, such as
+// those from before an upgrade of Docker or of aibox. It omits them without unusable.
 func (n *Networks) list(ctx context.Context, unusable bool) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
 		return nil, err
@@ -211,6 +211,9 @@ func (n *Networks) list(ctx context.Context, unusable bool) ([]runtime.Network, 
 	var networks []runtime.Network
 	mode := n.gatewayMode()
 	for _, f := range found {
+		if owner := f.Labels[labelUser]; owner != "" && owner != ownUser() {
+			continue
+		}
 		if made, ok := networkOf(f); ok && n.pool.Contains(made.Subnet.Addr()) && (unusable || isUsable(f, mode)) {
 			networks = append(networks, made)
 		}
@@ -243,7 +246,7 @@ func (n *Networks) gatewayMode() string {
 
 // isUsable reports whether a network of the pool has its options.
 func isUsable(f network.Summary, mode string) bool {
-	return f.Driver == "bridge" && !f.Internal && !f.EnableIPv6 && f.Options[optionName] == f.Name &&
+	return f.Labels[labelUser] == ownUser() && f.Driver == "bridge" && !f.Internal && !f.EnableIPv6 && f.Options[optionName] == f.Name &&
 		f.Options[optionICC] == "false" && f.Options[optionMasq] == "false" && f.Options[optionMode] == mode
 }
 

@@ -124,9 +124,9 @@ func TestBridgeWithInternetAccessIsNeverUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It has the label and the name, but masquerades as Docker's own networks do.
+	// It has the labels and the name, but masquerades as Docker's own networks do.
 	open, err := b.api.NetworkCreate(t.Context(), name, network.CreateOptions{
-		Driver: "bridge", Labels: map[string]string{labelPool: "1"}, Options: map[string]string{optionName: name, optionICC: "false"},
+		Driver: "bridge", Labels: map[string]string{labelPool: "1", labelUser: ownUser()}, Options: map[string]string{optionName: name, optionICC: "false"},
 		IPAM: &network.IPAM{Config: []network.IPAMConfig{{
 			Subnet: netip.PrefixFrom(base.pool.Addr(), 29).String(), Gateway: base.pool.Addr().Next().String(),
 		}}},
@@ -167,6 +167,46 @@ func TestANetworkThatNoSandboxMayUseIsRemoved(t *testing.T) {
 	removed, err := base.Prune(t.Context(), false)
 	if err != nil || !slices.ContainsFunc(removed, func(n runtime.Network) bool { return n.ID == old.ID }) {
 		t.Errorf("removed are %+v, %v", removed, err)
+	}
+}
+
+// The leases of a user are in the user's own folder, and the system's Docker is shared.
+func TestTheNetworkOfAnotherUserIsNeitherTakenNorRemoved(t *testing.T) {
+	b := open(t)
+	base := pool(t, b)
+	name, err := randomName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := map[string]string{optionName: name, optionICC: "false", optionMasq: "false"}
+	if mode := base.gatewayMode(); mode != "" {
+		options[optionMode] = mode
+	}
+	for owner, own := range map[string]bool{"0": false, ownUser(): true} {
+		made, err := b.api.NetworkCreate(t.Context(), name, network.CreateOptions{
+			Driver: "bridge", Labels: map[string]string{labelPool: "1", labelUser: owner}, Options: options,
+			IPAM: &network.IPAM{Config: []network.IPAMConfig{{
+				Subnet: netip.PrefixFrom(base.pool.Addr(), 29).String(), Gateway: base.pool.Addr().Next().String(),
+			}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove := func() { _ = b.api.NetworkRemove(context.Background(), made.ID) }
+		t.Cleanup(remove)
+		usable, err := base.list(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed, err := base.Prune(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := func(n runtime.Network) bool { return n.ID == made.ID }
+		if slices.ContainsFunc(usable, is) != own || slices.ContainsFunc(removed, is) != own {
+			t.Errorf("of %s: can be used %t, is removed %t", owner, slices.ContainsFunc(usable, is), slices.ContainsFunc(removed, is))
+		}
+		remove()
 	}
 }
 

@@ -76,7 +76,7 @@ func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix)
 			// Not Internal: from Docker 26 on such a network has no default route, and
 			// the gateway's address would be out of reach.
 			Options: options,
-			Labels:  map[string]string{labelPool: "1"},
+			Labels:  map[string]string{labelPool: "1", labelUser: ownUser()},
 		})
 		return err
 	})
