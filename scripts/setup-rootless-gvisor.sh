@@ -266,12 +266,16 @@ parse() {
 		esac
 		shift
 	done
-	[[ -z $user || $user =~ ^[a-z_][a-z0-9_-]*$ ]] || wrong_usage "'$user' is not a user name"
+	[[ -z $user || $user =~ ^[a-z_][a-z0-9_-]*$ ]] || is_user "$user" || wrong_usage "'$user' is not a user name"
 	[[ $user != root ]] || wrong_usage "rootless Docker needs a user other than root"
 	[[ $uninstall == yes || $purge$yes == nono ]] || wrong_usage "--purge and --yes go with --uninstall"
 	[[ $uninstall$replace_runtime != yesyes ]] || wrong_usage "--replace-runtime does not go with --uninstall"
 	[[ $uninstall$check == nono ]] || ((${#command[@]} == 0)) || wrong_usage "a command can only run after the setup"
 }
+
+# is_user NAME: does the user exist? The names of a directory service can have capitals, dots or @, but nothing that
+# would be more than one word or field in the files of this script and of the system.
+is_user() { [[ $1 =~ ^[^[:space:]:/-][^[:space:]:/]*$ && ! $1 =~ ^[+]?[0-9]+$ ]] && id -u -- "$1" >/dev/null 2>&1; }
 
 # --- users -------------------------------------------------------------------
 

@@ -32,6 +32,17 @@ func TestWrongUsageIsRefusedFirst(t *testing.T) {
 	}
 }
 
+// A directory service can have names that useradd refuses.
+func TestAnExistingUserCanHaveAnyName(t *testing.T) {
+	m := newMachine(t, map[string]string{"bin/id": "#!/bin/sh\ncase $* in '-u -- '[Aa]nn* | *4242) echo 4242 ;; *) exit 1 ;; esac\n"})
+	for name, want := range map[string]string{"Ann.Smith@corp.example": "", "Bob.Smith@corp.example": "is not a user name", "ann smith": "is not a user name", "4242": "is not a user name", "bob": ""} {
+		got := m.run("user=''; parse --user '" + name + "'; echo \"$user\"")
+		if got.code != 0 && want == "" || !strings.Contains(got.err, want) {
+			t.Errorf("%s: exit code %d, %q", name, got.code, got.err)
+		}
+	}
+}
+
 func TestHelpExplainsEveryFlag(t *testing.T) {
 	text, err := os.ReadFile(script)
 	if err != nil {
