@@ -624,18 +624,24 @@ make_user() {
 # need_subordinate_ids: rootless containers need 65,536 ids of their own, in any number of ranges. useradd adds them
 # for a new user.
 need_subordinate_ids() {
-	local file first
+	local file first missing=()
 	[[ $uid ]] || return 0
-	first=$(awk -F: 'BEGIN {end = 100000} $2 + $3 > end {end = $2 + $3} END {print end}' "$root/etc/subuid" "$root/etc/subgid" 2>/dev/null) || first=100000
+	# mawk's print rounds large numbers, and -v reads a backslash of a name as an escape.
+	first=$(awk -F: 'BEGIN {end = 100000} $2 + $3 > end {end = $2 + $3} END {printf "%.0f\n", end}' "$root/etc/subuid" "$root/etc/subgid" 2>/dev/null) || first=100000
 	for file in subuid subgid; do
-		awk -F: -v n="$user" -v u="$uid" '($1 == n || $1 == u) {total += $3} END {exit total < 65536}' "$root/etc/$file" 2>/dev/null ||
-			echo "usermod --add-${file}s $first-$((first + 65535)) $user"
+		name=$user awk -F: -v u="$uid" '($1 == ENVIRON["name"] || $1 == u) {total += $3} END {exit total < 65536}' "$root/etc/$file" 2>/dev/null ||
+			missing+=("usermod --add-${file}s $first-$((first + 65535)) $user")
 	done
+	if ((${#missing[@]} && first + 65535 >= 2 ** 32 - 1)); then
+		missing=("by hand: give $user 65536 ids in /etc/subuid and /etc/subgid that no user has; none are left above those in use")
+	fi
+	((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}"
 }
 
 make_subordinate_ids() {
 	local given
 	given=$(need_subordinate_ids)
+	[[ $given != "by hand: "* ]] || die "there are no subordinate ids for $user" "${given#by hand: }"
 	run_printed need_subordinate_ids
 	while IFS= read -r given; do record "${given/usermod --add-/}"; done <<<"$given"
 }
@@ -650,7 +656,7 @@ left_subordinate_ids() {
 }
 
 # has_range FILE FIRST-LAST: does the user have exactly these ids?
-has_range() { grep -qsx "$user:${2%-*}:$((${2#*-} - ${2%-*} + 1))" "$root/etc/$1"; }
+has_range() { grep -qsFx -- "$user:${2%-*}:$((${2#*-} - ${2%-*} + 1))" "$root/etc/$1"; }
 
 # undo_subordinate_ids: usermod fails while the user has running processes.
 undo_subordinate_ids() {

@@ -311,6 +311,25 @@ func TestSubordinateIdsStartAfterThoseInUse(t *testing.T) {
 	}
 }
 
+// Ranges that are computed from the uids of a directory service are large. Its names can have a backslash.
+func TestSubordinateIdsCanBeLargeAndNamesCanHaveABackslash(t *testing.T) {
+	const corp = "user='CORP\\ann'\n"
+	m := newMachine(t, map[string]string{"etc/subuid": "bob:2147483648:65536\n", "etc/subgid": "bob:2147483648:65536\nCORP\\ann:3000000000:65536\n"})
+	if got, want := m.must(corp+"need_subordinate_ids"), `usermod --add-subuids 3000065536-3000131071 CORP\ann`; got != want {
+		t.Errorf("needs %q, not %q", got, want)
+	}
+	if got := m.must(corp + "make_subordinate_ids; purge=yes; echo 'CORP\\ann:3000065536:65536' >>$root/etc/subuid; left_subordinate_ids"); !strings.HasSuffix(got, `usermod --del-subuids 3000065536-3000131071 CORP\ann`) {
+		t.Errorf("left is %q", got)
+	}
+	m.write("etc/subgid", "bob:4294900000:60000\n")
+	if got := m.must("need_subordinate_ids"); !strings.HasPrefix(got, "by hand: give ann 65536 ids ") || strings.Contains(got, "\n") {
+		t.Errorf("with none left, needs %q", got)
+	}
+	if got := m.run("make_subordinate_ids"); got.code != 3 || !strings.Contains(got.err, "no subordinate ids for ann") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+}
+
 func TestMissingControllersAreDelegatedAndTheDelegationIsRemoved(t *testing.T) {
 	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "sys/fs/cgroup/cgroup.controllers": "cpu\n"})
 	if got := m.must("need_delegation"); got != "delegate cpu cpuset io memory pids to systemd user managers (/etc/systemd/system/user@.service.d/aibox.conf)" {
