@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
+	"aibox/internal/userfile"
 )
 
 // UserName and RepositoryName are the names of the two files: in aibox's folder of the user's
@@ -23,8 +24,8 @@ const (
 // maxFile bounds a file of settings, in bytes.
 const maxFile = 256 << 10
 
-// ReadUser reads and parses the user's own file, which may be a symlink. It is nil
-// when there is none.
+// ReadUser reads and parses the user's own file, which may be a symlink. It is nil when there is none.
+// It refuses a file that other users can write to, since the settings name programs that run on the host.
 func ReadUser(file string) (*Document, error) {
 	return read(UserFile, file, func() (int, error) {
 		return unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
@@ -67,6 +68,11 @@ func read(kind Kind, name string, open func() (int, error)) (*Document, error) {
 		return nil, unreadable(name, err)
 	case !info.Mode().IsRegular():
 		return nil, notAFile(name)
+	}
+	if kind == UserFile {
+		if err := userfile.CheckSettings(info, name); err != nil {
+			return nil, fault.New(fault.Usage, "%s cannot be used: %w", name, err)
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {

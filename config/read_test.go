@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,31 @@ func TestOnlyReadableRegularFilesAreAccepted(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+}
+
+func TestTheUsersFileIsOneThatOnlyTheUserCanWriteTo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), UserName)
+	write(t, file, "timeout = \"5m\"")
+	own := os.Getgid() == os.Getuid()
+	for mode, good := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o664: own, 0o622: false, 0o666: false} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadUser(file)
+		if good && err != nil || !good && (fault.KindOf(err) != fault.Usage || !strings.HasPrefix(err.Error(), file+" cannot be used: other users can write to it") ||
+			!slices.Contains(fault.Hints(err), "chmod go-w "+file)) {
+			t.Errorf("%04o: %v, hints %q", mode, err, fault.Hints(err))
+		}
+	}
+	if os.Getuid() != 0 {
+		return // only root can give a file away
+	}
+	if err := errors.Join(os.Chmod(file, 0o600), os.Chown(file, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadUser(file); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		t.Errorf("of another user: %v", err)
 	}
 }
 

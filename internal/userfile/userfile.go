@@ -1,5 +1,5 @@
 // Package userfile reads files of the user's configuration that determine builds and runs,
-// such as agents and templates. It refuses files that other users can write to.
+// such as settings, agents and templates. It refuses files that other users can write to.
 package userfile
 
 import (
@@ -32,7 +32,7 @@ func Read(path string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a file")
 	}
-	if err := ownedAlone(info, "it", path); err != nil {
+	if err := ownedAlone(info, "it", path, 0o022); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
@@ -52,17 +52,28 @@ func CheckDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return ownedAlone(info, "its folder", dir)
+	return ownedAlone(info, "its folder", dir, 0o022)
+}
+
+// CheckSettings returns an error if another user owns the open settings file or can write to it. A
+// group of the user alone can write to it: on some systems, such as Ubuntu, each user has one, with
+// the same number, and can write to all new files by it.
+func CheckSettings(info fs.FileInfo, path string) error {
+	others := fs.FileMode(0o022)
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Gid) == os.Getgid() && os.Getgid() == os.Getuid() {
+		others = 0o002
+	}
+	return ownedAlone(info, "it", path, others)
 }
 
 // ownedAlone returns an error if another user owns the file or can write to it. Root may own
-// it. subject is what the error calls the file.
-func ownedAlone(info fs.FileInfo, subject, path string) error {
+// it. subject is what the error calls the file, and others has the bits of the mode by which others can write.
+func ownedAlone(info fs.FileInfo, subject, path string, others fs.FileMode) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0 {
 		return fmt.Errorf("%s belongs to another user", subject)
 	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+	if mode := info.Mode().Perm(); mode&others != 0 {
 		return fault.New(fault.Usage, "other users can write to %s (mode %04o)", subject, mode).Hint("chmod go-w %s", path)
 	}
 	return nil
