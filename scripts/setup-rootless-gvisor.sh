@@ -1061,11 +1061,11 @@ read_daemon_json() {
 	printf '%s\n' "$text"
 }
 
-# write_daemon_json: replaces the daemon's settings with standard input. What jq could not
-# compute must not replace them.
+# write_daemon_json: replaces the daemon's settings or, if they are a link, its target, with standard input. What jq
+# could not compute must not replace them.
 write_daemon_json() {
 	local file new
-	file=$(daemon_json)
+	file=$(as_user readlink -f -- "$(daemon_json)") || file=$(daemon_json)
 	new=$(cat)
 	is_object <<<"$new" ||
 		die "$file was not changed, because its runtimes are not what Docker's documentation describes" "correct runtimes in that file, then run this again"

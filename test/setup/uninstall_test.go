@@ -100,6 +100,26 @@ func TestUninstallingUnmasksWhatAKilledSetupHeld(t *testing.T) {
 	}
 }
 
+// Some users keep their settings in a repository, with links to it.
+func TestSettingsThatAreALinkStayOne(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", "home/ann/dotfiles/daemon.json": `{"debug": true}`, "home/ann/.config/docker/.keep": ""})
+	link := filepath.Join(m.root, daemonJSON)
+	if err := os.Symlink("../../dotfiles/daemon.json", link); err != nil {
+		t.Fatal(err)
+	}
+	m.must("make_registration")
+	if got := m.read("home/ann/dotfiles/daemon.json"); !strings.Contains(got, "runsc") || got != m.read(daemonJSON) {
+		t.Errorf("the target is %s", got)
+	}
+	m.must("undo_registration")
+	if got := m.read("home/ann/dotfiles/daemon.json"); !sameJSON(t, got, `{"debug": true}`) {
+		t.Errorf("afterwards, the target is %s", got)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
 func TestInvalidSettingsAreNotChanged(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", daemonJSON: `{"debug": true,`})
 	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: fix "+m.root+"/"+daemonJSON) {
