@@ -492,6 +492,8 @@ missing_packages() {
 	# mmdebstrap needs this key to build the base of all images.
 	[[ -e $root/usr/share/keyrings/debian-archive-keyring.gpg ]] || echo debian-archive-keyring
 	! has_systemd || [[ -e $root/usr/lib/systemd/user/dbus.socket ]] || echo dbus-user-session
+	# apt-get only downloads this one, see make_proof_program.
+	command -v apt-get >/dev/null || [[ -z $(need_proof_program) || $(static_busybox) ]] || echo busybox-static
 	for package in "${packages[@]}"; do
 		dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q ^ii || echo "$package"
 	done
@@ -1031,13 +1033,25 @@ build_runsc() {
 		env -C "$(jq -r .Dir <<<"$module")" "${go_env[@]}" go build -buildvcs=false -trimpath -ldflags '-s -w' -o "$1/runsc" ./runsc
 }
 
+# static_busybox: prints the busybox of this system, if it needs no library.
+static_busybox() {
+	local file
+	file=$(command -v busybox) || return 0
+	[[ ! $(LC_ALL=C ldd "$file" 2>&1) =~ "statically linked"|"not a dynamic executable" ]] || echo "$file"
+}
+
 # need_proof_program: a static busybox for the image that tests the setup. It needs no
-# registry, and its package is only unpacked, not installed.
+# registry, and its package is only unpacked, not installed. Without apt-get, it is the
+# system's own.
 need_proof_program() {
 	[[ -x $root$OUR_DIR/proof/bin/busybox ]] || echo "unpack a static busybox in $OUR_DIR, to test the setup"
 }
 
 make_proof_program() {
+	if ! command -v apt-get >/dev/null; then
+		as_root install -D -m 0755 "$(static_busybox)" "$root$OUR_DIR/proof/bin/busybox"
+		return
+	fi
 	step "downloading a static busybox to test the setup"
 	"${with_proxies[@]}" env -C "$scratch" apt-get download busybox-static >/dev/null 2>&1 ||
 		as_root "${with_proxies[@]}" apt-get update >/dev/null 2>&1 || true

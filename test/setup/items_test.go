@@ -66,6 +66,27 @@ func TestAClientInAFolderOfTheUsersOwnIsInstalledWithoutARootDaemon(t *testing.T
 	}
 }
 
+func TestWithoutAptGetTheTestUsesTheStaticBusyboxOfTheSystem(t *testing.T) {
+	const bare = "command() { [[ ${*: -1} != apt-get ]] && builtin command \"$@\"; }\n"
+	for says, static := range map[string]bool{"\tnot a dynamic executable": true, "\tstatically linked": true, "\tlibc.so.6 => /lib64/libc.so.6": false} {
+		m := newMachine(t, map[string]string{"bin/busybox": "#!/bin/sh\n", "bin/ldd": "#!/bin/sh\necho '" + says + "'\n"})
+		if missing := strings.Fields(m.must(bare + "missing_packages")); slices.Contains(missing, "busybox-static") == static {
+			t.Errorf("%q: missing are %q", says, missing)
+		}
+		if !static {
+			continue
+		}
+		m.must(bare + "make_proof_program")
+		if m.read("usr/local/lib/aibox/proof/bin/busybox") == "" || m.must("need_proof_program") != "" {
+			t.Errorf("%q: it is not installed", says)
+		}
+	}
+	m := newMachine(t, map[string]string{"bin/apt-get": "#!/bin/sh\n"})
+	if missing := strings.Fields(m.must("missing_packages")); slices.Contains(missing, "busybox-static") {
+		t.Errorf("with apt-get, missing are %q", missing)
+	}
+}
+
 func TestAnInterruptedInstallationIsCompletedBeforeApt(t *testing.T) {
 	programs := map[string]string{}
 	for _, name := range []string{"apt-get", "dpkg", "dockerd"} {
