@@ -3,6 +3,8 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
+# Where the scripts tell to install Go.
+export PATH := $(PATH):/usr/local/go/bin
 PREFIX ?= /usr/local
 TRIM = -trimpath
 STATIC = CGO_ENABLED=0 go build -buildvcs=false $(TRIM)

@@ -65,6 +65,14 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	}
 }
 
+// The scripts add this folder themselves, so that without it only some targets would work.
+func TestMakeFindsGoWhereTheScriptsTellToInstallIt(t *testing.T) {
+	got := bash(t, `PATH=/usr/bin:/bin make -s -C ../.. --eval 'path: ; @echo "$$PATH"' path`)
+	if got.code != 0 || got.out != "/usr/bin:/bin:/usr/local/go/bin\n" {
+		t.Errorf("exit code %d, the PATH is %q, %s", got.code, got.out, got.err)
+	}
+}
+
 func TestCheckReportsThisMachineWithoutChangingIt(t *testing.T) {
 	got := bash(t, script+" --check")
 	todo := regexp.MustCompile(`(?m)^(todo|manual) `).MatchString(got.out)
