@@ -3,8 +3,8 @@
 // between them what the session's log reports. It reads from a Source, knows no session,
 // and never shows the agent's bytes raw.
 //
-// Items are kept in memory and rendered when they are on the screen, so a long
-// conversation scrolls like a short one. The viewport of bubbles wraps the whole text at
+// Items are kept in memory, up to a limit, and rendered when they are on the screen, so a
+// long conversation scrolls like a short one. The viewport of bubbles wraps the whole text at
 // once.
 package conversation
 
@@ -147,10 +147,14 @@ func (m *Model) take(batch stream.Batch[[]events.Event]) tea.Cmd {
 		}
 		return nil // the screen reports how the session ended
 	}
+	past := m.list.pastEvents
 	for _, part := range batch.All {
 		for _, changed := range m.list.add(part) {
 			m.window.forgetItem(changed)
 		}
+	}
+	if m.list.pastEvents != past {
+		m.window.forget() // it would keep what was dropped
 	}
 	m.window.settle()
 	return m.await()

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -316,4 +317,66 @@ func TestAConversationThatCannotBeReadIsNotCalledEmpty(t *testing.T) {
 	p.Run(s.Init())
 	s.note.Say("", nil)
 	p.Sees("the record is damaged")
+}
+
+// A hostile agent prints events of three bytes, or large ones, until its output is full.
+func TestALongConversationKeepsItsLatestPartInMemory(t *testing.T) {
+	other, _ := json.Marshal(map[string]string{"type": "new", "text": strings.Repeat("x", maxBody)})
+	for name, line := range map[string]string{"many small events": "{}", "large events": string(other)} {
+		p := open(t, 80, 24)
+		p.m.SetPrompt("Fix it", noon)
+		decoder := events.NewDecoder(events.Claude)
+		piece := []byte(strings.Repeat(line+"\n", max(1, 64<<10/len(line))))
+		total := 0
+		p.Press("home")
+		for total < 1_000_000 && total*len(line) < 2*maxSize {
+			all := decoder.Decode(events.Piece{Time: noon, Data: piece})
+			all = append(all, events.Event{Kind: events.Call, Time: noon, ID: fmt.Sprint(total), Tool: "look", Input: other})
+			p.m.take(batchOf(all...))
+			total += len(all)
+		}
+		kept, size := len(p.m.list.items), 0
+		there := map[*item]bool{}
+		for _, it := range p.m.list.items {
+			size += it.size()
+			there[it] = true
+		}
+		if kept > maxItems+2 || size > maxSize+maxBody || kept < 100 {
+			t.Errorf("%s: %d items of %d bytes are kept", name, kept, size)
+		}
+		for _, it := range p.m.list.calls {
+			if !there[it] {
+				t.Fatalf("%s: a call is kept that is not shown", name)
+			}
+		}
+		if p.m.list.size+len("Fix it") != size {
+			t.Errorf("%s: %d bytes are counted as %d", name, size, p.m.list.size)
+		}
+		p.Press("home")
+		p.Sees("❯ Fix it")
+		p.Sees(fmt.Sprintf("… %d earlier items, only in the raw output", total-kept+2))
+		p.Press("down", "down", "end", "up", "z", "z")
+	}
+}
+
+func TestManyEntriesOfTheLogAreDroppedAndCounted(t *testing.T) {
+	p := open(t, 80, 24, work(5)...)
+	p.Press("home")
+	for i := range 3 * maxItems / 1000 {
+		notes := make([]Note, 1000)
+		for n := range notes {
+			notes[n] = Note{Time: noon.Add(time.Duration(i*1000+n) * time.Millisecond), Text: "asked"}
+		}
+		p.m.AddNotes(notes...)
+	}
+	if n := len(p.m.list.items); n > maxItems+20 {
+		t.Errorf("there are %d items", n)
+	}
+	p.Press("home")
+	for range 100 {
+		p.Press("down")
+	}
+	if past := p.m.list.pastNotes; past.number+len(p.m.list.notes)-1 != 3*maxItems {
+		t.Errorf("%d were dropped, and %d are left", past.number, len(p.m.list.notes)-1)
+	}
 }

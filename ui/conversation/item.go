@@ -3,6 +3,7 @@ package conversation
 import (
 	"strings"
 	"time"
+	"unsafe"
 
 	events "aibox/agents/conversation"
 	"aibox/internal/termtext"
@@ -99,6 +100,21 @@ func newItem(e events.Event) *item {
 		return nil
 	}
 	return it
+}
+
+// size returns about how much memory the item's texts take, in bytes.
+func (it *item) size() int {
+	n := len(it.title) + len(it.body)
+	for _, edit := range it.edits {
+		n += int(unsafe.Sizeof(edit)) + len(edit.Path) + len(edit.Diff)
+	}
+	for _, task := range it.tasks {
+		n += int(unsafe.Sizeof(task)) + len(task.Text)
+	}
+	if it.result != nil {
+		n += len(it.result.text)
+	}
+	return n
 }
 
 // printed returns what is kept of a program's output: without its colors, which the screen would

@@ -1,11 +1,13 @@
 package conversation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	events "aibox/agents/conversation"
+	"aibox/internal/amount"
 )
 
 // timeline is all items in order of time: those of the conversation and those of the log.
@@ -16,7 +18,24 @@ type timeline struct {
 	calls  map[string]*item // and plans, without a result, at most maxCalls
 	prompt string           // the user's first message
 	all    fold             // of new items
+
+	size int // of the events' texts, in bytes
+
+	pastEvents, pastNotes past
 }
+
+// past is what was dropped from the start of a list.
+type past struct {
+	number int
+	shown  *item // says the number; nil for none
+}
+
+// maxItems bounds the events that are kept, and also the notes. When it is reached, the older
+// half is dropped.
+const maxItems = 100_000
+
+// maxSize bounds the events that are kept, in bytes, in the same way.
+const maxSize = 64 << 20
 
 // maxCalls bounds the calls that wait for a result.
 const maxCalls = 10_000
@@ -30,15 +49,21 @@ func (t *timeline) setPrompt(text string, at time.Time) {
 
 // clear removes the events, but not the prompt that was set.
 func (t *timeline) clear() {
-	set := 0
-	if t.prompt != "" {
-		set = 1
-	}
-	t.events, t.calls = slices.Clone(t.events[:set]), nil
+	t.events, t.calls = slices.Clone(t.events[:t.first()]), nil
+	t.size, t.pastEvents = 0, past{}
 	t.merge()
 }
 
-// add adds events in order, and returns the items that were there and have changed.
+// first returns the index of the first event after the prompt that was set.
+func (t *timeline) first() int {
+	if t.prompt != "" {
+		return 1
+	}
+	return 0
+}
+
+// add adds events in order, and returns the items that were there and have changed. It may drop the
+// oldest ones.
 func (t *timeline) add(all []events.Event) (changed []*item) {
 	appends := true
 	for _, e := range all {
@@ -58,10 +83,40 @@ func (t *timeline) add(all []events.Event) (changed []*item) {
 		}
 		appends = t.append(it) && appends
 	}
-	if !appends {
+	if short := t.shorten(); short || !appends {
 		t.merge()
 	}
 	return changed
+}
+
+// shorten drops the oldest events, but not the prompt, if there are too many, and reports whether it did.
+func (t *timeline) shorten() bool {
+	first := t.first()
+	if len(t.events)-first <= maxItems && t.size <= maxSize {
+		return false
+	}
+	end, gone := first, map[*item]bool{}
+	for ; end < len(t.events) && (len(t.events)-end > maxItems/2 || t.size > maxSize/2); end++ {
+		gone[t.events[end]] = true
+		t.size -= t.events[end].size()
+	}
+	maps.DeleteFunc(t.calls, func(_ string, it *item) bool { return gone[it] })
+	rest := t.pastEvents.drop(t.events[first:], end-first, "earlier item", "only in the raw output")
+	t.events = slices.Concat(t.events[:first], rest)
+	return true
+}
+
+// drop drops the first n items of a list, and returns an item that tells so and the rest.
+func (p *past) drop(all []*item, n int, noun, where string) []*item {
+	p.number += n
+	if p.shown != nil { // it is the first of them
+		p.number--
+	}
+	p.shown = &item{note: &Note{Mark: "…", Text: amount.Of(p.number, noun) + ", " + where}}
+	if n < len(all) {
+		p.shown.time = all[n].time
+	}
+	return slices.Concat([]*item{p.shown}, all[n:])
 }
 
 // newItem returns the item of an event; nil for one that is not shown.
@@ -78,7 +133,7 @@ func (t *timeline) newItem(e events.Event) *item {
 
 // append adds an item to the conversation, and also to the merged list if it is the latest item.
 func (t *timeline) append(it *item) (latest bool) {
-	t.events = append(t.events, it)
+	t.events, t.size = append(t.events, it), t.size+it.size()
 	if n := len(t.items); n > 0 && t.items[n-1].time.After(it.time) {
 		return false
 	}
@@ -103,6 +158,7 @@ func (t *timeline) extend(e events.Event) *item {
 			return it
 		}
 		it.result = &result{text: printed(e.Text), code: e.ExitCode, failed: e.Failed, took: e.Time.Sub(it.time)}
+		t.size += len(it.result.text)
 		return it
 	case len(t.events) == 0:
 		return nil
@@ -112,20 +168,23 @@ func (t *timeline) extend(e events.Event) *item {
 	if !joins || last.kind != e.Kind {
 		return nil
 	}
+	t.size -= len(last.body)
 	if e.Kind == events.Text {
 		last.body = bound(last.body + "\n" + printed(e.Text))
-		return last
-	}
-	if len(last.body) <= maxBody { // else each piece of a long message would copy all of it
+	} else if len(last.body) <= maxBody { // else each piece of a long message would copy all of it
 		last.body = bound(last.body + e.Text)
 	}
+	t.size += len(last.body)
 	return last
 }
 
-// addNotes adds entries of the log.
+// addNotes adds entries of the log. It may drop the oldest ones.
 func (t *timeline) addNotes(notes []Note) {
-	for i := range notes {
-		t.notes = append(t.notes, &item{time: notes[i].Time, note: &notes[i]})
+	for _, note := range notes {
+		t.notes = append(t.notes, &item{time: note.Time, note: &note})
+	}
+	if len(t.notes) > maxItems {
+		t.notes = t.pastNotes.drop(t.notes, len(t.notes)-maxItems/2, "earlier event", "only in the session's log")
 	}
 	t.merge()
 }

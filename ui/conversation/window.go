@@ -63,8 +63,9 @@ func (w *window) settle() {
 		w.showEnd()
 		return
 	}
-	if w.top == nil {
-		w.top = items[0]
+	w.selected = items[w.index(w.selected)]
+	if top := items[w.index(w.top)]; top != w.top {
+		w.top, w.row = top, 0
 	}
 	w.row = min(w.row, len(w.rowsOf(w.top))-1)
 	w.fill()
