@@ -137,10 +137,13 @@ func (m *monkey) checkPalette() {
 	page, offered, taken := m.app.page(), map[string]bool{}, map[string]string{}
 	for _, group := range page.Keys() {
 		for _, binding := range group.Keys {
-			if !binding.Enabled() {
+			does := binding.Help().Desc
+			if len(binding.Keys()) == 0 {
+				offered[does] = true // it is only shown
+			}
+			if !binding.Enabled() || len(binding.Keys()) == 0 {
 				continue
 			}
-			does := binding.Help().Desc
 			free := false
 			for _, name := range binding.Keys() {
 				if taken[name] == "" {

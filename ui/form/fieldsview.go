@@ -10,6 +10,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
@@ -343,7 +344,7 @@ func (f *fields) fieldKeys() []key.Binding {
 	k, a := f.keys, f.current
 	switch {
 	case f.search.open:
-		return []key.Binding{bindingFor("a-z", "find"), k.Move, bindingFor("enter", "take"), bindingFor("esc", "close")}
+		return []key.Binding{letters("find"), k.Move, keymap.Bind("take", "enter"), keymap.Bind("close", "esc")}
 	case a == nil:
 		return []key.Binding{k.Next, k.Back}
 	case !f.editing:
@@ -356,20 +357,21 @@ func (f *fields) fieldKeys() []key.Binding {
 		}
 		return append(keys, k.Back)
 	case a.list != nil && a.list.several:
-		return []key.Binding{bindingFor("space", "switch"), bindingFor("a-z", "filter"), k.Done, k.Undo, bindingFor("ctrl+a", "all or none")}
+		return []key.Binding{keymap.Bind("switch", "space"), letters("filter"), k.Done, k.Undo, keymap.Bind("all or none", "ctrl+a")}
 	case a.list != nil:
-		return []key.Binding{bindingFor("↑↓", "choose"), bindingFor("a-z", "filter"), k.Done, k.Undo}
+		return []key.Binding{keymap.Bind("choose", "up", "down"), letters("filter"), k.Done, k.Undo}
 	case a.multiline():
-		return []key.Binding{bindingFor("tab", "done"), bindingFor("enter", "new line"), k.Undo}
+		return []key.Binding{keymap.Bind("done", "tab"), keymap.Bind("new line", "enter"), k.Undo}
 	case len(a.suggestions) > 0:
-		return []key.Binding{k.Done, bindingFor("↑↓", "suggestions"), k.Undo, bindingFor("ctrl+e", "complete")}
+		return []key.Binding{k.Done, keymap.Bind("suggestions", "up", "down"), k.Undo, keymap.Bind("complete", "ctrl+e")}
 	}
 	return []key.Binding{k.Done, k.Undo}
 }
 
-// bindingFor is a key as the help shows it.
-func bindingFor(shown, help string) key.Binding {
-	return key.NewBinding(key.WithKeys(shown), key.WithHelp(shown, help))
+// letters is shown among the keys of an editor that takes text. It has no key, so a click on it
+// presses none.
+func letters(help string) key.Binding {
+	return key.NewBinding(key.WithKeys([]string{}...), key.WithHelp("a-z", help))
 }
 
 // safeWords drops the words that cannot be shown unescaped. Names that come from a server

@@ -119,3 +119,29 @@ func TestAPartFillsItsCells(t *testing.T) {
 		t.Error("a part without questions is no way through")
 	}
 }
+
+// A click on a key of the bottom line, and a choice in the command palette, press its first key.
+func TestNoKeyThatIsShownTypesText(t *testing.T) {
+	for name, open := range map[string][]string{
+		"effort": {"enter"}, "tools": {"enter"}, "model": {"enter"}, "line": {"enter"}, "prose": {"enter"}, "fast": {"/"},
+	} {
+		p := partOf(t, Request{Options: defaults(t), Only: []string{name}, Suggest: func(spec.Field) []string { return []string{"gpt-5"} }}, 80, 12)
+		if ask := p.Init(); ask != nil {
+			p.Update(ask())
+		}
+		pressed(p, open...)
+		for x := range 200 {
+			binding, hit := keymap.At(200, p.Keys(), x)
+			if !hit {
+				continue
+			}
+			if typed := strings.TrimSpace(keymap.Press(binding.Keys()[0]).Text); typed != "" {
+				t.Errorf("%s: %s %s types %q", name, binding.Help().Key, binding.Help().Desc, typed)
+				break
+			}
+		}
+		if foot := keymap.Short(theme.New(true), 200, p.Keys()); name == "effort" && ansi.Strip(foot) != "↑↓ choose · a-z filter · enter done · esc undo" {
+			t.Errorf("the keys are %q", foot)
+		}
+	}
+}

@@ -61,11 +61,12 @@ func Short(t theme.Theme, width int, keys []key.Binding) string {
 	return line.String()
 }
 
-// At returns the key that Short shows at column x.
+// At returns the key that Short shows at column x; false also for one that has no keys and is only
+// shown.
 func At(width int, keys []key.Binding, x int) (key.Binding, bool) {
 	for _, place := range places(width, keys) {
 		if x >= place.from && x < place.to {
-			return place.binding, true
+			return place.binding, len(place.binding.Keys()) > 0
 		}
 	}
 	return key.Binding{}, false
