@@ -41,8 +41,12 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// actOn handles a key that acts on one session.
+// actOn handles a key that acts on one session. If that was selected by itself just now, the key was
+// pressed for another one.
 func (m *Model) actOn(b *summary.Summary, msg tea.KeyPressMsg) tea.Cmd {
+	if dialog.Turned(m.turned, m.now(), "session", &m.note) {
+		return nil
+	}
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.attach, k.open):

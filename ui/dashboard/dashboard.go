@@ -60,6 +60,7 @@ type Model struct {
 	ticking       bool // a tick is scheduled
 	list          list
 	clicked       clicked
+	turned        time.Time // when another session was selected, other than by a key or the mouse
 	filter        textinput.Model
 	filtering     bool
 	problem       string // why the filter finds no session; "" if it can
@@ -222,7 +223,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case measured:
 		cmd := m.measurer.end(msg)
 		m.measurer.apply(m.all)
-		m.arrange()
+		m.rearrange()
 		return cmd
 	case crashesDue:
 		m.crashes.pending = false
@@ -232,7 +233,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		return m.counter.begin(m.visible())
 	case countEnded:
 		if m.counter.end(msg, m.all) {
-			m.arrange()
+			m.rearrange()
 		}
 	case previewLoaded:
 		return m.preview.take(msg, m.list.current())
@@ -267,11 +268,12 @@ func (m *Model) say(text string, err error) {
 
 // take stores a new list of sessions.
 func (m *Model) take(msg sessionsLoaded) tea.Cmd {
-	m.all, m.listErr, m.loaded = msg.all, msg.err, true
+	m.all, m.listErr = msg.all, msg.err
 	m.list.forget(m.all)
 	m.counter.apply(m.all)
 	m.measurer.apply(m.all)
-	m.arrange()
+	m.rearrange()
+	m.loaded = true
 	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
@@ -285,6 +287,14 @@ func (m *Model) takeCrashes(msg crashesFound) tea.Cmd {
 		m.say(summary.Died(msg.ended...), msg.err)
 	}
 	return tea.Batch(next, m.load())
+}
+
+// rearrange rebuilds the rows after a change of sessions. It notes when that selects another session.
+func (m *Model) rearrange() {
+	at := m.list.at
+	if m.arrange(); m.list.at != at && m.loaded {
+		m.turned = m.now()
+	}
 }
 
 // arrange rebuilds the rows of the list from the sessions and the filter.

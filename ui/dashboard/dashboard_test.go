@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,42 @@ func TestTheSelectedSessionStaysSelectedWhenOthersComeAndGo(t *testing.T) {
 	p.Sees("No sessions yet")
 	if len(p.Asked)+len(sessions.done) > 0 {
 		t.Errorf("%v %v happened with no session", p.Asked, sessions.done)
+	}
+}
+
+func TestAKeyForASessionThatHasLeftTheListDoesNothing(t *testing.T) {
+	p, sessions := open(t, 120, 40)
+	for i := range sessions.briefs {
+		sessions.briefs[i].Phase, sessions.briefs[i].Interactive = session.Running, true
+	}
+	p.Press("/")
+	p.Type("state:running")
+	p.Press("enter", "home")
+	end := func() *summary.Summary {
+		t.Helper()
+		i := slices.IndexFunc(sessions.briefs, func(b summary.Summary) bool { return b.ID == p.m.list.at })
+		sessions.briefs[i].Phase = session.Ended
+		p.Run(p.m.load())
+		if p.m.list.at == sessions.briefs[i].ID {
+			t.Fatalf("%s is still selected", p.m.list.at)
+		}
+		return &sessions.briefs[i]
+	}
+	for _, name := range []string{"enter", "t", "$", "o"} {
+		gone := end()
+		p.Press(name)
+		p.Sees("another session was selected just now, so nothing is done; press the key again")
+		p.asked("[]")
+		gone.Phase = session.Running
+		p.Run(p.m.load())
+	}
+	p.wait()
+	p.Press("enter")
+	p.asked("[{[attach " + string(p.m.list.at) + "] false}]")
+	end()
+	p.Press("down", "enter")
+	if len(p.Asked) != 2 {
+		t.Errorf("a key for a session that the user has selected does nothing: %v", p.Asked)
 	}
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"slices"
+	"time"
 
 	"aibox/session/summary"
 	"aibox/ui/page"
@@ -183,6 +184,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.preview.on = !m.preview.on
 	case key.Matches(msg, k.mark):
 		m.list.mark()
+		m.turned = time.Time{}
 		return m.loadPreview()
 	case key.Matches(msg, k.markAll):
 		m.list.markAll()
@@ -206,7 +208,11 @@ func (m *Model) nextGrouping() grouping {
 
 // move handles a key that moves the selection.
 func (m *Model) move(msg tea.KeyPressMsg) bool {
-	return m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
+	moved := m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
+	if moved {
+		m.turned = time.Time{}
+	}
+	return moved
 }
 
 // typeFilter handles a key or a paste while the user filters.

@@ -29,6 +29,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 		return nil
 	}
 	m.list.move(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
+	m.turned = time.Time{}
 	return m.loadPreview()
 }
 
@@ -56,7 +57,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	m.note.Say("", nil)
 	b, before := m.list.rows[i].brief, m.clicked
-	m.list.at, m.clicked = b.ID, clicked{b.ID, m.now()}
+	m.list.at, m.clicked, m.turned = b.ID, clicked{b.ID, m.now()}, time.Time{}
 	if before.id == b.ID && m.now().Sub(before.at) < doubleTime && !m.filtering {
 		m.clicked = clicked{}
 		return m.open(b)
