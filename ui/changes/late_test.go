@@ -116,6 +116,19 @@ func TestADeliveryUnderWayIsNotDeniedAndNotLeftWithoutAQuestion(t *testing.T) {
 	}
 }
 
+func TestAVerificationUnderWayIsNotStoppedWithoutAQuestion(t *testing.T) {
+	p, _ := open(t)
+	p.m.verify = &verification{started: true, hidden: true}
+	p.Press("q")
+	p.Sees("Leave the review?")
+	p.Sees("The verification is stopped.")
+	p.Press("n")
+	p.m.verify.ended = true
+	if q := p.m.Leaving(); q != nil {
+		t.Errorf("after its end it asks %+v", q)
+	}
+}
+
 func TestADeliveryCanBeCanceled(t *testing.T) {
 	p, _ := open(t)
 	deliver := deliverSlowly(p)

@@ -165,7 +165,7 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // leave closes the screen. It asks first if the user has decided something, because nothing is
-// accepted yet, or if a comment would be lost.
+// accepted yet, if a comment would be lost, or if a verification runs.
 func (m *Model) leave() tea.Cmd {
 	question := m.Leaving()
 	if question == nil {
@@ -187,7 +187,7 @@ func (m *Model) leave() tea.Cmd {
 }
 
 // Leaving returns the question that the user must answer before leaving or quitting, without its
-// Do. It returns nil if nothing was decided, no comment would be lost and nothing is being delivered.
+// Do. It returns nil if nothing was decided, no comment would be lost and nothing is being delivered or verified.
 func (m *Model) Leaving() *dialog.Confirm {
 	if m.draft == nil || m.result != nil {
 		return nil
@@ -201,6 +201,9 @@ func (m *Model) Leaving() *dialog.Confirm {
 	}
 	if n := len(m.unfinished); n > 0 {
 		texts = append(texts, "You lose the text of "+amount.Of(n, "comment")+" that you have not kept.")
+	}
+	if m.verify.running() {
+		texts = append(texts, "The verification is stopped.")
 	}
 	if len(texts) == 0 {
 		return nil

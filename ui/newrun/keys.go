@@ -125,9 +125,17 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	return m.updateStep(msg)
 }
 
-// Leaving returns the question to answer before the screen is lost, or nil.
+// Leaving returns the question to answer before a start or a task is lost, or nil.
 func (m *Model) Leaving() *dialog.Confirm {
-	if m.start.busy() || m.task.prompt() == "" || m.task.unedited() {
+	writes := m.task.prompt() != "" && !m.task.unedited()
+	switch {
+	case m.start.state == starting:
+		text := "The run is still starting. It is canceled"
+		if writes {
+			text += ", and the task that you wrote is lost"
+		}
+		return &dialog.Confirm{Title: "Quit during the start?", Text: text + ".", Yes: "quit"}
+	case m.start.state == started || !writes:
 		return nil
 	}
 	return &dialog.Confirm{Title: "Leave without starting?", Text: "The task that you wrote will be lost.", Yes: "leave"}

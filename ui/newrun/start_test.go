@@ -216,6 +216,24 @@ func TestEscTakesAStartBack(t *testing.T) {
 	}
 }
 
+func TestAStartUnderWayIsNotQuitWithoutAQuestion(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.m.start.state, p.m.start.cancel = starting, func() {}
+	if q := p.m.Leaving(); q == nil || q.Text != "The run is still starting. It is canceled." {
+		t.Errorf("without a task: %+v", q)
+	}
+	p.m.start.state = notStarted
+	p.tell("mend it")
+	p.m.start.state = starting
+	if q := p.m.Leaving(); q == nil || q.Text != "The run is still starting. It is canceled, and the task that you wrote is lost." {
+		t.Errorf("with a task: %+v", q)
+	}
+	p.m.start.state = started
+	if q := p.m.Leaving(); q != nil {
+		t.Errorf("once it runs: %+v", q)
+	}
+}
+
 func TestABakeThatFailsShowsItsLastLines(t *testing.T) {
 	w := newWorld(t)
 	w.fail = fault.New(fault.Environment, "the image of aider was not built").Hint("the last lines above say why")
