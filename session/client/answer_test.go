@@ -25,8 +25,9 @@ func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
 	}
 	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
 	for name, call := range map[string]func(context.Context) error{
-		"answer": func(ctx context.Context) error { return sessions.Answer(ctx, id, 1, session.AnswerYes) },
-		"extend": func(ctx context.Context) error { return sessions.Extend(ctx, id, time.Hour) },
+		"answer":    func(ctx context.Context) error { return sessions.Answer(ctx, id, 1, session.AnswerYes) },
+		"extend":    func(ctx context.Context) error { return sessions.Extend(ctx, id, time.Hour) },
+		"interrupt": func(ctx context.Context) error { return sessions.Signal(ctx, id, 2) },
 		"exec": func(ctx context.Context) error {
 			_, err := sessions.StartProcess(ctx, id, process.Request{Argv: []string{"true"}})
 			return err

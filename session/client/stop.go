@@ -92,5 +92,5 @@ const lockPoll = 20 * time.Millisecond
 
 // Signal sends a signal to the session's agent.
 func (s *Client) Signal(ctx context.Context, id session.ID, number int) error {
-	return s.dial(id).Signal(ctx, number)
+	return s.send(id, func(c control.Client) error { return c.Signal(ctx, number) })
 }
