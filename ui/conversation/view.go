@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"aibox/internal/termtext"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/tail"
 
@@ -22,7 +21,7 @@ func (m *Model) View() []string {
 	w := &m.window
 	if len(m.list.items) == 0 || w.top == nil {
 		if m.failed != nil {
-			return []string{m.theme.Bad.Render(ansi.Truncate("✗ "+termtext.Escape(m.failed.Error()), w.width, "…"))}
+			return []string{tail.Failed(m.theme, w.width, m.failed)}
 		}
 		return []string{m.theme.Faint.Render(tail.Empty(m.stream != nil, m.over))}
 	}

@@ -42,7 +42,7 @@ type Model struct {
 	over    bool // the output is complete
 	loading bool // a part of the log is being read
 	reads   page.Latest
-	failed  error // why following ended before the output; the key for the end follows again
+	failed  error // why the output is not followed to its end; the key for the end reads again
 	chunks  *stream.Stream[output.Chunk]
 
 	line   searchbar.Line

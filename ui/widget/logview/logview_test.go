@@ -116,6 +116,24 @@ func TestALogThatCannotBeReadIsReported(t *testing.T) {
 	p.Sees("the disk is gone")
 }
 
+func TestAnEndThatCannotBeReadIsShownUntilItIsReadAgain(t *testing.T) {
+	s := steps()
+	s.fails = errors.New("the index is \x1b[2Jdamaged")
+	p := open(t, s)
+	p.m.note.Say("", nil)
+	p.Sees(`✗ the index is \x1b[2Jdamaged`)
+	if err := p.m.Failed(); !errors.Is(err, s.fails) {
+		t.Errorf("the reason is %v", err)
+	}
+	s.fails = nil
+	p.Press("end")
+	p.DoesNotSee("damaged")
+	p.Sees("step 59 of many")
+	if err := p.m.Failed(); err != nil {
+		t.Errorf("after it was read: %v", err)
+	}
+}
+
 func TestALongRecordIsReadInParts(t *testing.T) {
 	s := &scene{}
 	for i := range 40_000 {

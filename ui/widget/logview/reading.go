@@ -97,6 +97,9 @@ func (m *Model) load(msg loaded) tea.Cmd {
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
 			m.note.Say("", msg.err)
+			if m.chunks == nil { // nothing is followed yet
+				m.failed = msg.err
+			}
 		}
 		return nil
 	}

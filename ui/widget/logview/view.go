@@ -10,6 +10,9 @@ import (
 func (m *Model) View() []string {
 	width, height := m.window.width, m.window.height
 	rows := m.window.view()
+	if len(rows) == 0 && m.failed != nil {
+		return []string{tail.Failed(m.theme, width, m.failed)}
+	}
 	if len(rows) == 0 {
 		return []string{m.theme.Faint.Render(tail.Empty(m.chunks != nil, m.over))}
 	}

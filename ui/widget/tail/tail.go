@@ -6,6 +6,7 @@ package tail
 import (
 	"strings"
 
+	"aibox/internal/termtext"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
@@ -23,6 +24,11 @@ func Empty(reading, over bool) string {
 	default:
 		return "no output yet"
 	}
+}
+
+// Failed returns the text of a view without text because it could not be read.
+func Failed(t theme.Theme, width int, err error) string {
+	return t.Bad.Render(ansi.Truncate("✗ "+termtext.Escape(err.Error()), width, "…"))
 }
 
 // Position returns the text for a view that does not follow the end: the position of the
