@@ -13,17 +13,21 @@ import (
 type claudeReader struct{}
 
 type claudeEvent struct {
-	Type     string
-	Subtype  string
-	Model    string
-	Message  claudeMessage
-	IsError  bool `json:"is_error"`
-	Result   json.RawMessage
-	Errors   json.RawMessage
-	Error    json.RawMessage
-	Duration int64   `json:"duration_ms"`
-	Cost     float64 `json:"total_cost_usd"`
-	Usage    claudeUsage
+	Type    string
+	Subtype string
+	Model   string
+	Message claudeMessage
+	// Parent is the call of the subagent that the event belongs to.
+	Parent string `json:"parent_tool_use_id"`
+	// Synthetic reports that the agent wrote a message of the user, such as for a skill.
+	Synthetic bool `json:"isSynthetic"`
+	IsError   bool `json:"is_error"`
+	Result    json.RawMessage
+	Errors    json.RawMessage
+	Error     json.RawMessage
+	Duration  int64   `json:"duration_ms"`
+	Cost      float64 `json:"total_cost_usd"`
+	Usage     claudeUsage
 }
 
 type claudeMessage struct {
@@ -61,13 +65,27 @@ func (claudeReader) read(data []byte) ([]Event, bool) {
 	case "assistant":
 		return claudeBlocks(Agent, e.Message.Content)
 	case "user":
-		return claudeBlocks(User, e.Message.Content)
+		events, known := claudeBlocks(User, e.Message.Content)
+		if e.Parent != "" || e.Synthetic {
+			notUser(events)
+		}
+		return events, known
 	case "stream_event":
 		return nil, true // pieces of a message that is also printed as a whole
 	case "result":
 		return e.end(), true
 	default:
 		return nil, false
+	}
+}
+
+// notUser marks the messages as no text of the user: the model wrote them for a subagent, or the
+// agent for the model.
+func notUser(events []Event) {
+	for i := range events {
+		if events[i].Kind == Message {
+			events[i].Kind, events[i].Role = Reasoning, ""
+		}
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // telemetry and most of its ephemeral events are left out, and lists of tools are cut.
 //
 // Cursor and Amp need an account. Their files were written by hand, in the documented
-// format; that of Cursor's thinking, and of a search of Codex, in the one that they print.
+// format; that of Cursor's thinking, of a search of Codex, and of a subagent and a skill of
+// Claude Code, in the one that they print.
 func TestRecordingsMatchTheGoldenFiles(t *testing.T) {
 	for name, data := range recordings(t) {
 		events := decode(formatOf(t, name), data, 0)
