@@ -67,10 +67,15 @@ func (m *Model) choose(id session.ID, drops []session.ID) tea.Cmd {
 	}
 }
 
-// acceptChosen accepts the member that the user has chosen.
+// acceptChosen accepts the member that the user has chosen, unless another screen was opened in the
+// meantime: requests of a covered screen are dropped.
 func (m *Model) acceptChosen(c chosen) tea.Cmd {
 	if c.err != nil {
 		m.note.Say("", c.err)
+		return nil
+	}
+	if m.covered {
+		m.note.Say("nothing of "+string(c.id)+" was accepted, as another screen was opened; choose it again", nil)
 		return nil
 	}
 	m.accepting = &c

@@ -61,6 +61,7 @@ type Model struct {
 	at            session.ID // the selected member
 	base          session.ID // the member that differences start from; empty: the first
 	accepting     *chosen    // whose acceptance discards others; nil for none
+	covered       bool       // another screen covers it
 	ask           *dialog.Confirm
 	note          frame.Note
 }
@@ -171,8 +172,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case discarded:
 		m.note.Say(msg.text, msg.err)
 		return m.load()
+	case page.Covered:
+		m.covered = true
 	case page.Returned:
-		m.note.Say(msg.Text, msg.Err)
+		m.covered = false
+		if msg.Text != "" || msg.Err != nil {
+			m.note.Say(msg.Text, msg.Err)
+		}
 		return tea.Batch(m.load(), m.dropRest(msg.Err))
 	case tea.KeyPressMsg:
 		return m.press(msg)

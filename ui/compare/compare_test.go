@@ -17,6 +17,8 @@ import (
 	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // scene is a batch of sessions with their results.
@@ -244,6 +246,22 @@ func TestTheOthersAreDiscardedOnlyAfterTheAcceptance(t *testing.T) {
 	if len(s.discarded) != 2 {
 		t.Errorf("discarded %v", s.discarded)
 	}
+}
+
+func TestAChoiceThatAnotherScreenOvertakesDiscardsNothing(t *testing.T) {
+	s := batch()
+	p := newUser(t, s, 120, 40)
+	p.Withhold = func(msg tea.Msg) bool { _, is := msg.(chosen); return is }
+	p.Press("A", "y")
+	p.Send(page.Covered{})
+	p.Withhold = nil
+	p.Send(p.Withheld[0])
+	s.accept("0dq4g-codex", session.PartlyAccepted, "cart.go") // in the review that covers it
+	p.Send(page.Returned{})
+	if len(p.Asked) > 0 || len(s.discarded) > 0 {
+		t.Fatalf("asks for %v, discarded %v", p.Asked, s.discarded)
+	}
+	p.Sees("nothing of 0dq4g-codex was accepted, as another screen was opened; choose it again")
 }
 
 // The command reports its own failure, so the screen learns nothing of it.
