@@ -20,10 +20,12 @@ type edit struct {
 	line     textinput.Model // the value, or the text that narrows down the choices
 	choices  []string
 	shown    []int  // the choices that contain the text
-	at       int    // the selected choice
+	at       int    // the selected choice; -1 for none
 	multiple bool   // several choices can be picked
 	picked   []bool // by choice, if multiple
-	blank    bool   // the field opened empty and nothing was typed yet
+	first    string // the value at first
+	touched  bool   // the user has changed the value, or has looked for one
+	blank    bool   // there was no value at first, and it is not touched
 	problem  error  // why the value is invalid
 }
 
@@ -57,6 +59,9 @@ func (m *Model) startEdit() {
 	}
 	e.line.CursorEnd()
 	e.line.Focus()
+	if len(e.choices) > 0 && !e.multiple {
+		e.at = -1
+	}
 	words := strings.Split(text, ",")
 	for i, choice := range e.choices {
 		e.picked = append(e.picked, e.multiple && slices.Contains(words, choice))
@@ -64,8 +69,9 @@ func (m *Model) startEdit() {
 			e.at = i
 		}
 	}
-	e.blank = text == "" && len(e.choices) == 0
+	e.blank = text == "" && !e.multiple
 	e.narrow()
+	e.first = e.value()
 	m.edit = e
 	m.check()
 	m.fit()
@@ -83,6 +89,8 @@ func (e *edit) value() string {
 		return e.line.Value()
 	case !e.multiple && len(e.shown) == 0:
 		return e.line.Value()
+	case !e.multiple && e.at < 0:
+		return ""
 	case !e.multiple:
 		return e.choices[e.at]
 	}
@@ -99,7 +107,8 @@ func (e *edit) value() string {
 }
 
 // narrow updates the choices that are shown. If the selected one is not among them, the first
-// one that begins with the text is selected, or else the first one.
+// one that begins with the text is selected, or else the first one. Without a text none needs to be
+// selected.
 func (e *edit) narrow() {
 	typed := strings.ToLower(strings.TrimSpace(e.line.Value()))
 	e.shown = e.shown[:0]
@@ -114,14 +123,14 @@ func (e *edit) narrow() {
 			best = i
 		}
 	}
-	if best >= 0 && !slices.Contains(e.shown, e.at) {
+	if best >= 0 && typed != "" && !slices.Contains(e.shown, e.at) {
 		e.at = best
 	}
 }
 
 // step selects the choice n places further among those that are shown.
 func (e *edit) step(n int) {
-	if i := slices.Index(e.shown, e.at); i >= 0 {
+	if i := slices.Index(e.shown, e.at); i >= 0 || e.at < 0 && len(e.shown) > 0 {
 		e.at = e.shown[max(0, min(i+n, len(e.shown)-1))]
 	}
 }
@@ -131,7 +140,9 @@ func (m *Model) check() { m.edit.problem = m.overview.Check(m.edit.setting.Key, 
 
 // checkChanged validates the value after the user has changed it.
 func (m *Model) checkChanged() {
-	m.edit.blank = m.edit.blank && m.edit.line.Value() == ""
+	e := m.edit
+	e.touched = e.touched || e.value() != e.first || len(e.choices) > 0 && e.line.Value() != ""
+	e.blank = e.blank && !e.touched
 	m.check()
 }
 
@@ -165,15 +176,21 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// save saves the value if it is valid.
+// save saves the value if it is valid. A key or a click that is repeated saves nothing, so that a
+// default does not get into the file.
 func (m *Model) save() tea.Cmd {
-	if m.edit.blank {
-		m.edit = nil
-		m.note.Say("nothing typed; not changed", nil)
-		m.fit()
+	e := m.edit
+	if !e.blank && (e.problem != nil || m.busy) {
 		return nil
 	}
-	if m.edit.problem != nil || m.busy {
+	if !e.touched {
+		what := "typed"
+		if len(e.choices) > 0 {
+			what = "chosen"
+		}
+		m.edit = nil
+		m.note.Say("nothing "+what+"; not changed", nil)
+		m.fit()
 		return nil
 	}
 	m.busy = true

@@ -115,14 +115,35 @@ func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) 
 }
 
 func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
-	d := newFake()
-	p, _ := newUser(t, d, 120, 40)
-	goTo(p, "agent")
-	p.Press("enter")
-	p.Sees("✓ valid")
-	p.Press("enter")
-	if !strings.Contains(d.user, "\nagent = \"painter\"\n") {
-		t.Errorf("the file is\n%s", d.user)
+	for _, first := range []string{"down", "up"} {
+		d := newFake()
+		p, _ := newUser(t, d, 120, 40)
+		goTo(p, "agent")
+		p.Press("enter")
+		p.Sees("no value")
+		p.Press(first)
+		p.Sees("✓ valid")
+		p.Press("enter")
+		if !strings.Contains(d.user, "\nagent = \"painter\"\n") {
+			t.Errorf("the file is\n%s", d.user)
+		}
+	}
+}
+
+func TestEnterPressedTwiceSavesNothing(t *testing.T) {
+	for name, want := range map[string]string{
+		"agent": "nothing chosen; not changed", "color": "nothing chosen; not changed", "brushes": "nothing chosen; not changed",
+		"pager": "nothing typed; not changed", "verify-timeout": "nothing typed; not changed",
+	} {
+		d := newFake()
+		before := d.user
+		p, _ := newUser(t, d, 120, 40)
+		goTo(p, name)
+		p.Press("enter", "enter")
+		p.Sees(want)
+		if d.user != before {
+			t.Errorf("%s: the file is\n%s", name, d.user)
+		}
 	}
 }
 
