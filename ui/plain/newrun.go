@@ -96,21 +96,31 @@ func imageWord(states map[string]string, agent string) string {
 	}
 }
 
-func (t *conversation) task(d *run.Request) (err error) {
+// task asks for what the agent needs: a task, a command or nothing. An agent can also be given its
+// task interactively.
+func (t *conversation) task(d *run.Request) error {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		t.fail(err)
 		return errBack
 	}
-	i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == d.Agent })
-	if i >= 0 && agents[i].NeedsPrompt {
+	switch i := slices.IndexFunc(agents, func(a compose.Agent) bool { return a.Name == d.Agent }); {
+	case i < 0:
+		return nil // the run reports that there is none
+	case agents[i].NeedsPrompt:
 		d.Prompt, err = t.text("What should it do?")
 		if err == nil && d.Prompt == "" {
-			t.say("A run needs a task.")
-			err = errBack
+			t.say("Without a task it can only be run interactively.")
+			d.Interactive = true
 		}
 		return err
+	case agents[i].Shell:
+		return t.command(d)
 	}
+	return nil
+}
+
+func (t *conversation) command(d *run.Request) error {
 	command, err := t.ask("Which command should run?")
 	if err != nil {
 		return err
@@ -123,16 +133,20 @@ func (t *conversation) task(d *run.Request) (err error) {
 	return nil
 }
 
-// start shows the command line of a request, and offers the ways to run it.
+// start shows the command line of a request, and offers the ways to run it: only interactively if
+// the request is interactive.
 func (t *conversation) start(request run.Request) error {
 	detached, interactive := request.Clone(), request.Clone()
 	detached.Detached, interactive.Interactive = true, true
-	l := list{title: "This is the command:\n" + termtext.Escape(shellquote.Join(request.CommandLine(nil))), choices: []choice{
-		{text: "run it and follow its output", do: t.runRequest(request)},
-		{text: "run it in the background", do: t.runRequest(detached)},
-		{text: "set the agent's options first", do: t.runRequest(request, "--form")},
-		{text: "run it interactively; ctrl-p ctrl-q leaves it running", do: t.runRequest(interactive)},
-	}}
+	l := list{title: "This is the command:\n" + termtext.Escape(shellquote.Join(request.CommandLine(nil)))}
+	if !request.Interactive {
+		l.choices = []choice{
+			{text: "run it and follow its output", do: t.runRequest(request)},
+			{text: "run it in the background", do: t.runRequest(detached)},
+			{text: "set the agent's options first", do: t.runRequest(request, "--form")},
+		}
+	}
+	l.choices = append(l.choices, choice{text: "run it interactively; ctrl-p ctrl-q leaves it running", do: t.runRequest(interactive)})
 	if strings.ContainsRune(request.Prompt, '\n') {
 		l.title += "\nIts task has several lines."
 	}

@@ -56,8 +56,9 @@ func (s *scene) Agents(context.Context) ([]compose.Agent, error) {
 	return []compose.Agent{
 		{Name: "codex", Summary: "OpenAI's agent", NeedsPrompt: true},
 		{Name: "cursor", Unservable: errors.New("its own cloud")},
-		{Name: "shell", Summary: "Any command"},
+		{Name: "shell", Summary: "Any command", Shell: true},
 		{Name: "amp", Summary: "Amp's agent", NeedsPrompt: true, Unservable: fault.New(fault.Refused, "%w", run.UnacceptedCloud{})},
+		{Name: "linter", Summary: "An agent of the user that always does the same"},
 	}, s.broken
 }
 
@@ -231,7 +232,10 @@ func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 	talked(t, nil, "n", "1", "", "2", "make test", "3", "q").did("run shell --repo=/home/ann/shop --form -- sh -c make test")
 	talked(t, nil, "n", "1", "", "2", "make test", "q", "n", "q", "n", "1", "", "q", "q").did()
 	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --interactive --prompt=look")
-	talked(t, nil, "n", "1", "", "1", ".", "q").sees("A run needs a task")
+	s = talked(t, nil, "n", "1", "", "1", ".", "1", "q")
+	s.sees("Without a task it can only be run interactively.")
+	s.did("run codex --repo=/home/ann/shop --interactive")
+	talked(t, nil, "n", "1", "", "linter", "1", "q").did("run linter --repo=/home/ann/shop")
 	talked(t, nil, "n", "1", "", "2", "", "q").sees("A run needs a command")
 	talked(t, nil, "n", "1", "", "nobody", "shell", "true", "1", "q").did("run shell --repo=/home/ann/shop -- sh -c true")
 }
