@@ -87,10 +87,7 @@ func (m *Model) Init() tea.Cmd {
 			all, err := s.Choices.Agents(ctx)
 			return agentsLoaded{all, err}
 		},
-		func() tea.Msg {
-			states, err := s.Choices.Images(ctx)
-			return imagesLoaded{states, err}
-		},
+		m.loadImages(),
 		func() tea.Msg {
 			recent, err := s.Places.Recent(ctx)
 			return recentLoaded{recent, err}
@@ -107,6 +104,15 @@ func (m *Model) Init() tea.Cmd {
 		})
 	}
 	return tea.Batch(commands...)
+}
+
+// loadImages reads the states of the agents' images.
+func (m *Model) loadImages() tea.Cmd {
+	ctx, images := m.ctx, m.services.Choices
+	return func() tea.Msg {
+		states, err := images.Images(ctx)
+		return imagesLoaded{states, err}
+	}
 }
 
 // Update routes.
@@ -287,7 +293,8 @@ func (m *Model) pickAlso() tea.Cmd {
 }
 
 // returned handles the way back from another screen. Once the run was started, this
-// screen has nothing more to do. If the root could not start it, the choices are still there.
+// screen has nothing more to do. If the root could not start it, the choices are still there. The
+// other screen may have set up this machine or baked an image, so both are looked at again.
 func (m *Model) returned(msg page.Returned) tea.Cmd {
 	if m.start.left && m.start.state == notStarted && msg.Err != nil {
 		m.start.left = false
@@ -296,7 +303,8 @@ func (m *Model) returned(msg page.Returned) tea.Cmd {
 		return page.Leave(msg.Text, msg.Err)
 	}
 	m.note.Say(msg.Text, msg.Err)
-	return nil
+	m.checker.request = run.Request{}
+	return tea.Batch(m.loadImages(), m.compose())
 }
 
 // watch goes to the session that was started.

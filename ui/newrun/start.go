@@ -111,7 +111,7 @@ func (s *startStep) canSetUp() bool {
 	if s.state == notStarted {
 		err = s.problem
 	}
-	return slices.ContainsFunc(fault.Hints(err), func(hint string) bool { return strings.HasSuffix(hint, doctor.SetupCommand) })
+	return slices.ContainsFunc(fault.Hints(err), func(hint string) bool { return strings.Contains(hint, doctor.SetupCommand) })
 }
 
 // busy reports whether a start is under way or done: nothing else can be changed then.

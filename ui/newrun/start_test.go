@@ -198,6 +198,36 @@ func TestAMachineThatIsNotSetUpIsSetUpWithAKey(t *testing.T) {
 	}
 }
 
+func TestTheKeyThatSetsUpTheMachineIsOfferedForEachHintOfTheSetup(t *testing.T) {
+	for hint, offered := range map[string]bool{
+		"set the machine up: aibox doctor --fix": true, "`aibox doctor --fix` registers aibox's in its place": true,
+		"Docker's runtime runsc is not gVisor's: `aibox doctor --fix` registers it": true, "`aibox doctor` tells more": false,
+	} {
+		s := &startStep{state: failed, err: fault.New(fault.Environment, "it does not start").Hint("%s", hint)}
+		if s.canSetUp() != offered {
+			t.Errorf("%q: offered is %t", hint, !offered)
+		}
+	}
+}
+
+func TestAMachineThatWasSetUpIsLookedAtAgain(t *testing.T) {
+	w := newWorld(t)
+	w.noDocker = fault.New(fault.Environment, "no Docker daemon answers").Hint("set the machine up: aibox doctor --fix")
+	p := open(t, w)
+	p.Sees("no Docker")
+	p.tell("fix it")
+	p.Press("ctrl+s")
+	p.Sees("no Docker daemon answers")
+	p.Press("d")
+	w.noDocker = nil
+	p.Send(page.Returned{})
+	p.DoesNotSee("no Docker daemon answers")
+	p.Sees("enter start")
+	p.Press("shift+tab", "shift+tab", "shift+tab", "shift+tab")
+	p.DoesNotSee("no Docker")
+	p.Sees("ready")
+}
+
 func TestEscTakesAStartBack(t *testing.T) {
 	p := open(t, newWorld(t))
 	ctx, cancel := context.WithCancel(t.Context())

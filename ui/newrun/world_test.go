@@ -45,6 +45,7 @@ type world struct {
 	fail     error // of the next start
 	partly   error // why some of several sessions do not start
 	noImage  bool
+	noDocker error
 	noModel  error    // of every model server but the scripted one
 	asked    int      // how often the model server was asked
 	output   []string // of the bake that fails
@@ -168,7 +169,12 @@ func (w *world) AcceptCloud(_ context.Context, cloud run.UnacceptedCloud) error 
 	return nil
 }
 
-func (w *world) Images(context.Context) (map[string]string, error) { return w.states, nil }
+func (w *world) Images(context.Context) (map[string]string, error) {
+	if w.noDocker != nil {
+		return nil, w.noDocker
+	}
+	return w.states, nil
+}
 
 func (w *world) Models(_ context.Context, inference string) []string { return w.models[inference] }
 
@@ -202,7 +208,7 @@ func (w *world) Check(_ context.Context, d run.Request) (compose.Checked, error)
 	if d.Prompt == "" && len(d.Args) == 0 && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
-	return c, nil
+	return c, w.noDocker
 }
 
 func (w *world) CheckModel(_ context.Context, d run.Request) error {
