@@ -68,6 +68,7 @@ type Model struct {
 	shown         *session.Request
 	lastKey       time.Time // when the question appeared, or the last key within the grace period
 	choice        int       // the button with the focus
+	scroll        dialog.Scroll
 	stepping      bool      // the questions are shown one after the other
 	ticking       bool      // a tick is under way
 	outcome       string    // of the last question, if the user has to see it, escaped; empty for none
@@ -288,7 +289,7 @@ func (m *Model) Pass(msg tea.KeyPressMsg) bool {
 	if !m.Outcome() {
 		return true
 	}
-	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, slices.Concat(answerKeys, []key.Binding{toggle, back, take})...) {
+	if m.Now().Sub(m.closed) < dialog.Grace && key.Matches(msg, slices.Concat(answerKeys, m.scroll.Keys(), []key.Binding{toggle, back, take})...) {
 		return false
 	}
 	m.outcome, m.stays = "", false
@@ -329,7 +330,7 @@ func (m *Model) step() {
 
 func (m *Model) show(r session.Request) {
 	m.seen[nameOf(r)] = true
-	m.shown, m.choice, m.lastKey = &r, 0, m.Now()
+	m.shown, m.choice, m.scroll, m.lastKey = &r, 0, dialog.Scroll{}, m.Now()
 	if !m.stays {
 		m.outcome = ""
 	}
@@ -393,6 +394,8 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case key.Matches(msg, take):
 		return m.reply(all[m.choice].answer)
+	case m.scroll.Press(msg):
+		return nil
 	}
 	for _, c := range all {
 		if key.Matches(msg, c.key) {

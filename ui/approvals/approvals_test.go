@@ -303,6 +303,36 @@ func TestAQuestionIsSafeToShowAndFits(t *testing.T) {
 	}
 }
 
+func TestALongQuestionInALowTerminalIsScrolledAndKeepsItsButtons(t *testing.T) {
+	r := asks("0abcd-codex", 1)
+	r.Question = "0abcd-codex has used up its limit of $5 for the model. Its next request waits. Without an answer the session is ended; its work so far is kept."
+	r.Yes, r.No, r.Until = "raise the limit to $10", "let it end", noon.Add(time.Minute)
+	p := newUser(t, r, asks("0bbbb-codex", 2))
+	if p.press("down"); len(p.m.Short()) != 4 || strings.Contains(p.view(), "↑↓") {
+		t.Errorf("a question that fits is scrolled:\n%s", p.view())
+	}
+	p.m.SetSize(40, 11)
+	seen := ""
+	for range 6 {
+		view := p.view()
+		for _, want := range []string{"╭", "0abcd-codex asks", "later (esc)", "let it end (n)", "raise the limit to $10 (y)", "↑↓ ", "╰"} {
+			if !strings.Contains(view, want) {
+				t.Fatalf("no %q:\n%s", want, view)
+			}
+		}
+		seen += view
+		p.press("down")
+	}
+	for _, want := range []string{"has used up its limit", "is kept.", "It expires at"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("%q cannot be reached:\n%s", want, p.view())
+		}
+	}
+	if len(p.m.Short()) != 6 || len(p.fakeSessions.said) > 0 {
+		t.Errorf("the keys are %v, answered %v", p.m.Short(), p.fakeSessions.said)
+	}
+}
+
 func TestTheQuestionLooksAsItDid(t *testing.T) {
 	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
 		p := newUser(t, asks("0abcd-codex", 1))

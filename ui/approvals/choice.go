@@ -1,6 +1,8 @@
 package approvals
 
 import (
+	"slices"
+
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/widget/keymap"
@@ -46,7 +48,7 @@ func (m *Model) choicesOf(r *session.Request) []choice {
 // bindings returns the keys of the open question's choices.
 func (m *Model) bindings() []key.Binding {
 	if m.shown.What != session.RequestAccess {
-		return []key.Binding{accept, refuse, postpone, toggle}
+		return slices.Concat([]key.Binding{accept, refuse, postpone}, m.scroll.Keys(), []key.Binding{toggle})
 	}
 	var keys []key.Binding
 	for _, c := range m.choicesOf(m.shown)[1:] {

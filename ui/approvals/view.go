@@ -3,6 +3,7 @@ package approvals
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -46,21 +48,35 @@ func (m *Model) box() string {
 	if len(m.waiting) > 1 {
 		title += fmt.Sprintf(" (one of %d questions)", len(m.waiting))
 	}
-	lines := []string{t.Title.Render(wrapped(title)), ""}
+	head, buttons, low := []string{t.Title.Render(wrapped(title))}, m.buttons(), m.height < roomy
+	var text []string
 	if r.Access != nil {
-		lines = append(lines, m.accessText(r)...)
-		if m.height < roomy {
-			lines = append(lines[:1], lines[2:]...)
-			return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
-		}
+		text = m.accessText(r)
 	} else {
-		text := termtext.Escape(r.Question)
-		if !r.Until.IsZero() {
-			text += " It expires at " + r.Until.Local().Format(time.TimeOnly) + "."
+		text = frame.Wrap(questionText(r), m.inner())
+		room := m.height - t.Dialog.GetVerticalFrameSize() - lipgloss.Height(head[0]) - len(buttons)
+		low = len(text)+blanks > room
+		if !low {
+			room -= blanks
 		}
-		lines = append(lines, wrapped(text))
+		text = m.scroll.Part(t, text, max(2, room))
 	}
-	return t.Dialog.Render(strings.Join(append(append(lines, ""), m.buttons()...), "\n"))
+	if !low {
+		head, buttons = append(head, ""), append([]string{""}, buttons...)
+	}
+	return t.Dialog.Render(strings.Join(slices.Concat(head, text, buttons), "\n"))
+}
+
+// blanks is the number of blank lines around the text of a question, if there is room for them.
+const blanks = 2
+
+// questionText returns a question that is not about a connection, escaped.
+func questionText(r *session.Request) string {
+	text := termtext.Escape(r.Question)
+	if !r.Until.IsZero() {
+		text += " It expires at " + r.Until.Local().Format(time.TimeOnly) + "."
+	}
+	return text
 }
 
 // accessText returns a question about a connection: the target, why the policy refuses it,

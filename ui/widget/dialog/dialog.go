@@ -4,10 +4,10 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 	"time"
 
-	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -29,10 +29,9 @@ type Confirm struct {
 	Yes   string // a verb: "discard"
 	Do    tea.Cmd
 
-	since time.Time
-	yes   bool
-	top   int // the first line of Text that is shown
-	most  int // the greatest top, as of the last View
+	since  time.Time
+	yes    bool
+	scroll Scroll
 }
 
 // Outcome is the effect of a key on a question.
@@ -56,16 +55,11 @@ var (
 	take   = keymap.Bind("confirm the choice", "enter")
 	accept = keymap.Bind("yes", "y")
 	leave  = keymap.Bind("no", "esc", "n", "q", "ctrl+c")
-	down   = keymap.Bind("more of the text", "down", "j")
-	up     = keymap.Bind("back in the text", "up", "k")
 )
 
 // Keys returns the question's keys, for the help.
 func (c *Confirm) Keys() []keymap.Group {
-	keys := []key.Binding{accept, leave, toggle, take}
-	if c.most > 0 {
-		keys = []key.Binding{accept, leave, down, up, toggle, take}
-	}
+	keys := slices.Concat([]key.Binding{accept, leave}, c.scroll.Keys(), []key.Binding{toggle, take})
 	return []keymap.Group{{Title: c.Title, Keys: keys}}
 }
 
@@ -81,10 +75,7 @@ func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 		return Taken
 	case key.Matches(msg, toggle):
 		c.yes = !c.yes
-	case key.Matches(msg, down):
-		c.top = min(c.top+1, c.most)
-	case key.Matches(msg, up):
-		c.top = max(0, c.top-1)
+	case c.scroll.Press(msg):
 	case key.Matches(msg, take):
 		if c.yes {
 			return Taken
@@ -134,12 +125,7 @@ func (c *Confirm) View(t theme.Theme, width, height int) string {
 	row := button(labels[0], !c.yes) + "   " + button(labels[1], c.yes)
 	blank := 2 // rows around the text
 	room := max(2, height-t.Dialog.GetVerticalFrameSize()-len(title)-blank-1)
-	if c.most = 0; len(text) > room {
-		shown, all := room-1, len(text)
-		c.most = all - shown
-		c.top = min(c.top, c.most)
-		text = append(text[c.top:c.top+shown:c.top+shown], t.Warn.Render("↑↓ "+cursor.Range(c.top, c.top+shown, all)))
-	}
+	text = c.scroll.Part(t, text, room)
 	parts := []string{t.Title.Render(strings.Join(title, "\n")), "", strings.Join(text, "\n"), "", row}
 	return t.Dialog.Render(strings.Join(parts, "\n"))
 }
