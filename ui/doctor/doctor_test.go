@@ -327,12 +327,30 @@ func TestAProofShowsItsStagesAndItsResult(t *testing.T) {
 		t.Errorf("asked %+v", p.Asked)
 	}
 	m.proof.Results[1].OK, m.proof.Failed = false, 1
+	p.Sees("p show the proof")
+	p.Press("p")
+	p.Sees("✓ metadata address")
+	p.Sees("p prove the isolation")
 	p.Press("p")
 	p.Sees("✗ metadata address")
 	p.Sees("1 of 3 probes failed: the sandbox is not isolated")
 	m.proof, m.err = nil, fault.New(fault.Environment, "no sandbox").Hint("aibox bake base")
 	p.Press("p")
 	p.Sees("no sandbox → aibox bake base")
+}
+
+func TestAProofThatRunsIsShownAgain(t *testing.T) {
+	p := newUser(t, sound(), 80, 24)
+	next := p.Page.Update(keymap.Press("p"))
+	for !strings.Contains(p.View(), "… a name server") {
+		next = p.Page.Update(uitest.Answer(next))
+	}
+	p.Press("esc")
+	p.DoesNotSee("a name server")
+	p.Press("p")
+	p.Sees("… a name server")
+	p.Run(next)
+	p.Sees("probes 3/3 passed")
 }
 
 func TestEachProbeIsShownAsItEnds(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 
 // keys are the screen's keys.
 type keys struct {
-	fix, setUp, again, prove, server, copy, list, back key.Binding
+	fix, setUp, again, prove, proof, server, copy, list, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
 		fix: keymap.Bind("fix", "enter", "f"), setUp: keymap.Bind("set up everything that is missing", "F"),
-		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove the isolation", "p"),
+		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove the isolation", "p"), proof: keymap.Bind("show the proof", "p"),
 		server: keymap.Bind("choose the model server", "i"),
 		copy:   keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
 	}
@@ -40,7 +40,8 @@ func (m *Model) enableKeys() {
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.server.SetEnabled(!m.proving && isModel(row))
 	m.keys.again.SetEnabled(!m.proving)
-	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proof.run.running())
+	m.keys.proof.SetEnabled(!m.proving && m.proof.run != nil)
+	m.keys.prove.SetEnabled(!m.keys.proof.Enabled() && !m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proof.run.running())
 	m.keys.setUp.SetEnabled(!m.proving && m.setUpHelps())
 	m.keys.list.SetEnabled(m.proving)
 	m.keys.back.SetEnabled(!m.proving)
@@ -69,7 +70,7 @@ func (m *Model) setUpHelps() bool {
 func (m *Model) Short() []key.Binding {
 	m.enableKeys()
 	k := m.keys
-	return []key.Binding{k.fix, k.server, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
+	return []key.Binding{k.fix, k.server, k.prove, k.proof, k.again, k.list, k.back, k.setUp, k.copy}
 }
 
 // Keys returns the active keys.
@@ -77,7 +78,7 @@ func (m *Model) Keys() []keymap.Group {
 	m.enableKeys()
 	k := m.keys
 	return []keymap.Group{
-		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.server, k.copy, k.list, k.back}},
+		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.proof, k.server, k.copy, k.list, k.back}},
 		cursor.Keys(),
 	}
 }
@@ -91,6 +92,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return page.Leave("", nil)
 	case key.Matches(msg, k.list):
 		m.proving = false
+	case key.Matches(msg, k.proof):
+		m.proving = true
 	case key.Matches(msg, k.prove):
 		m.proving = true
 		return m.proof.start(m.ctx, m.machine)
