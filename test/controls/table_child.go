@@ -16,6 +16,7 @@ func ownSandboxes() []control {
 		{name: "no more sandboxes of an agent at once than permitted", file: manager, text: `case len(m.children) >= most:`, off: `case false:`, tests: "TestAnAgentHasNoMoreSandboxesAtOnceThanItsSessionPermits"},
 		{name: "no more sandboxes of an agent in all than the maximum", file: manager, text: `case m.created >= maxCreated:`, off: `case false:`, tests: "TestASessionCreatesALimitedNumberOfSandboxes"},
 		{name: "a sandbox that cannot be narrowed ends", file: manager, text: `return m.narrow(ctx, id)`, off: `return nil`, tests: "TestASandboxThatCannotBeKeptHasItsShareUntilItsEnd"},
+		{name: "a denial of the session applies in its sandboxes", file: bound, text: `deniesAll(now.Deny, within.Deny)`, off: `len(now.Deny) == len(within.Deny)`, tests: "TestADenialOfTheSessionAppliesInASandboxWithItsOwnDenials"},
 		{name: "a running sandbox keeps its share", file: manager, text: `if err != nil && c.id == "" {`, off: `if err != nil {`, tests: "TestASandboxThatCannotBeKeptHasItsShareUntilItsEnd"},
 		{name: "unknown traffic counts as spent", file: manager, text: `if s.State.Phase != session.Ended || s.State.Result == nil {
 		return wholeShare`, off: `if s.State.Phase != session.Ended || s.State.Result == nil {

@@ -280,11 +280,19 @@ func (m *Manager) narrow(ctx context.Context, id session.ID) error {
 		return err
 	}
 	within, dropped := now.Within(m.host.Policy())
-	if len(dropped) == 0 && len(within.Deny) == len(now.Deny) {
+	if len(dropped) == 0 && deniesAll(now.Deny, within.Deny) {
 		return nil
 	}
 	allow, deny := wordsOf(within.Allow), wordsOf(within.Deny)
 	return m.sessions.SetNetwork(ctx, id, session.NetworkLists{Allow: &allow, Deny: &deny}, "the policy of its session has changed")
+}
+
+// deniesAll reports whether a deny list has the patterns of all rules. It can have a pattern twice,
+// so the lengths of lists say nothing.
+func deniesAll(list, rules []netguard.Rule) bool {
+	return !slices.ContainsFunc(rules, func(rule netguard.Rule) bool {
+		return !slices.ContainsFunc(list, func(other netguard.Rule) bool { return other.Pattern == rule.Pattern })
+	})
 }
 
 // policyNow returns the current policy of a running sandbox.

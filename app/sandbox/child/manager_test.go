@@ -719,6 +719,36 @@ func TestThePolicyOfASandboxIsNotNarrowedTwiceAtOnce(t *testing.T) {
 	}
 }
 
+// The deny list of a sandbox can have an entry twice: its own, and the one that the user denied.
+func TestADenialOfTheSessionAppliesInASandboxWithItsOwnDenials(t *testing.T) {
+	f := newFixture()
+	f.host.policy = policyOf("public", nil, []string{"a.example"})
+	id, err := f.launch(t, func(l *session.Launch) { l.Spec.Network = "public" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := session.NetworkLists{Allow: &[]string{}, Deny: &[]string{"a.example", "b.example", "b.example"}}
+	if err := f.sessions.SetNetwork(t.Context(), id, lists, ""); err != nil {
+		t.Fatal(err)
+	}
+	f.host.mu.Lock()
+	f.host.policy = policyOf("public", nil, []string{"a.example", "c.example"})
+	f.host.mu.Unlock()
+	f.Narrow(t.Context())
+	found := f.sessions.all[id]
+	now, err := policyNow(&found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"a.example", "b.example", "c.example"} {
+		if d, err := netguard.ParseDestination(host + ":443"); err != nil || netguard.NewMatcher(now).Decide(d).Allowed {
+			t.Errorf("the sandbox reaches %s (%v)", host, err)
+		}
+	}
+	f.sessions.setting = func() { t.Error("it was changed again, without a change of its session") }
+	f.Narrow(t.Context())
+}
+
 func TestASandboxWhosePolicyCannotBeChangedIsEnded(t *testing.T) {
 	f := newFixture()
 	id, err := f.launch(t, func(l *session.Launch) { l.Spec.Network, l.Spec.Allow = "allowlist", []string{"example.org"} })
