@@ -43,6 +43,7 @@ const (
 	EmbeddedAddress                     // an IPv4 address inside an IPv6 address
 	ReservedAddress                     // not an address of a public machine
 	OwnAddress                          // one of this machine's own public addresses, or of the user's other machines
+	NeighborAddress                     // in the network of one of this machine's interfaces
 )
 
 var reasons = [...]string{
@@ -68,6 +69,7 @@ var reasons = [...]string{
 	EmbeddedAddress:   "it is an IPv6 address with an IPv4 address inside",
 	ReservedAddress:   "it is not a public address",
 	OwnAddress:        "it is an address of this machine, or one that the setting own-addresses names",
+	NeighborAddress:   "it is in the network of one of this machine's interfaces",
 }
 
 // String returns the reason as a clause that follows a colon, or "" for no reason.
@@ -87,7 +89,7 @@ var reasonNames = [...]string{
 	NoHost: "no-host", LoopbackAddress: "loopback-address", PrivateAddress: "private-address",
 	LinkLocalAddress: "link-local-address", SharedAddress: "shared-address", MetadataAddress: "metadata-address",
 	MulticastAddress: "multicast-address", EmbeddedAddress: "embedded-address", ReservedAddress: "reserved-address",
-	OwnAddress: "own-address",
+	OwnAddress: "own-address", NeighborAddress: "neighbor-address",
 }
 
 // Name returns the reason as a word for logs and JSON, or "" for no reason.

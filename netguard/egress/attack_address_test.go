@@ -74,6 +74,11 @@ var nameAttacks = []struct {
 	{"public before private", addresses("11.11.1.1", "127.0.0.1"), addresses("11.11.1.1"), ""},
 	{"NAT64 before public", addresses("64:ff9b::b0b:101", "11.11.1.1"), addresses("11.11.1.1"), ""},
 	{"the machine's own address", addresses("11.11.9.9"), nil, "own-address"},
+	{"a machine beside this one", addresses("11.11.9.200"), nil, "neighbor-address"},
+	{"a machine beside this one, by IPv6", addresses("2606:4700:1:2:ffff::1"), nil, "neighbor-address"},
+	{"a machine beside this one before another", addresses("11.11.9.200", "2606:4700:1:2::7", "11.11.1.1"), addresses("11.11.1.1"), ""},
+	{"a machine beside the end of a tunnel", addresses("11.11.8.2"), addresses("11.11.8.2"), ""},
+	{"a machine at the other end of a wide tunnel", addresses("12.0.0.1"), addresses("12.0.0.1"), ""},
 	{"an address that is denied", addresses("11.11.6.6"), nil, "denied-by-rule"},
 	{"a denied address before another", addresses("11.11.6.6", "11.11.1.1"), addresses("11.11.1.1"), ""},
 }
@@ -89,7 +94,10 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 			policy.Deny = append(policy.Deny, netguard.Rule{Pattern: deny, Source: "--deny"})
 			w := newWorld(t, policy, nil)
 			w.proxy.dialer.own.list = func() ([]net.Addr, error) {
-				return []net.Addr{&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}}, nil
+				return []net.Addr{
+					&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.IPv4(11, 11, 8, 1), Mask: net.CIDRMask(32, 32)},
+					&net.IPNet{IP: net.IPv4(13, 1, 1, 1), Mask: net.CIDRMask(5, 32)}, &net.IPNet{IP: net.ParseIP("2606:4700:1:2::9"), Mask: net.CIDRMask(64, 128)},
+				}, nil
 			}
 			w.Name("good.example.org", attack.resolved...)
 			w.say(raw, 1) // the addresses that may be dialed refuse connections

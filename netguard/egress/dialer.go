@@ -194,57 +194,88 @@ func interleave(addresses []netip.Addr) []netip.Addr {
 	return mixed
 }
 
-// ownAddresses holds the addresses of this machine. Through a public one, a sandbox could
-// reach services that the machine's firewall opens only to itself.
+// ownAddresses holds the addresses of this machine, and the networks of its interfaces. Through a
+// public one, a sandbox could reach services that the machine's firewall opens only to itself, or
+// the router's only to that network.
 type ownAddresses struct {
 	list func() ([]net.Addr, error) // net.InterfaceAddrs
 	more []netip.Prefix             // that no interface has
 
-	mu      sync.Mutex
-	known   map[netip.Addr]struct{}
-	refresh time.Time
+	mu       sync.Mutex
+	known    map[netip.Addr]struct{}
+	networks []netip.Prefix
+	refresh  time.Time
 }
 
 // ownFor is how long the addresses count as current.
 const ownFor = 5 * time.Second
 
-// decide returns the decision about each address. One of this machine is refused whatever
-// check says.
+// decide returns the decision about each address. One of this machine or of its networks is
+// refused whatever check says.
 func (o *ownAddresses) decide(addresses []netip.Addr, check addressCheck) []netguard.AddressVerdict {
 	decided := make([]netguard.AddressVerdict, len(addresses))
 	for i, addr := range addresses {
 		verdict := check(addr)
-		if verdict.Allowed && o.contain(addr) {
-			verdict = netguard.Verdict{Reason: netguard.OwnAddress}
+		if verdict.Allowed {
+			if reason := o.check(addr); reason != 0 {
+				verdict = netguard.Verdict{Reason: reason}
+			}
 		}
 		decided[i] = netguard.AddressVerdict{Address: addr, Verdict: verdict}
 	}
 	return decided
 }
 
-// contain reports whether addr is an address of this machine. If they cannot be read, every
-// address counts as one.
-func (o *ownAddresses) contain(addr netip.Addr) bool {
-	if slices.ContainsFunc(o.more, func(prefix netip.Prefix) bool { return prefix.Contains(addr) }) {
-		return true
+// check returns why addr is refused as an address of this machine or of its networks, or 0. If the
+// machine's addresses cannot be read, every address counts as one.
+func (o *ownAddresses) check(addr netip.Addr) netguard.Reason {
+	if containsAddress(o.more, addr) {
+		return netguard.OwnAddress
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := time.Now(); o.known == nil || now.After(o.refresh) {
 		addresses, err := o.list()
 		if err != nil {
-			return true
+			return netguard.OwnAddress
 		}
-		o.known = make(map[netip.Addr]struct{}, len(addresses))
-		for _, address := range addresses {
-			if prefix, ok := address.(*net.IPNet); ok {
-				if ip, ok := netip.AddrFromSlice(prefix.IP); ok {
-					o.known[ip.Unmap()] = struct{}{}
-				}
-			}
-		}
+		o.set(addresses)
 		o.refresh = now.Add(ownFor)
 	}
-	_, own := o.known[addr]
-	return own
+	if _, own := o.known[addr]; own {
+		return netguard.OwnAddress
+	}
+	if containsAddress(o.networks, addr) {
+		return netguard.NeighborAddress
+	}
+	return 0
+}
+
+// set replaces the addresses and networks. The caller holds o.mu.
+func (o *ownAddresses) set(addresses []net.Addr) {
+	o.known, o.networks = make(map[netip.Addr]struct{}, len(addresses)), nil
+	for _, address := range addresses {
+		prefix, ok := address.(*net.IPNet)
+		if !ok {
+			continue
+		}
+		ip, ok := netip.AddrFromSlice(prefix.IP)
+		if !ok {
+			continue
+		}
+		ip = ip.Unmap()
+		o.known[ip] = struct{}{}
+		if bits, size := prefix.Mask.Size(); size == ip.BitLen() && isLocalNetwork(bits, size) {
+			o.networks = append(o.networks, netip.PrefixFrom(ip, bits).Masked())
+		}
+	}
+}
+
+// isLocalNetwork reports whether the prefix of an interface's address, with this many bits of size, is
+// a network of machines beside this one. A tunnel can have an address with the prefix of much
+// of the Internet.
+func isLocalNetwork(bits, size int) bool { return bits >= size/4 && bits < size }
+
+func containsAddress(prefixes []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }

@@ -137,13 +137,15 @@ func (f *flow) refuse(verdict netguard.Verdict) *refusal {
 // caller holds proxy.mu.
 func (f *flow) decide() (netguard.Verdict, string) {
 	verdict, path := f.decideByPolicy()
-	if addr, ok := f.to.Host.Address(); ok && (verdict.Allowed || verdict.Reason.Askable()) && f.proxy.dialer.own.contain(addr) {
-		return netguard.Verdict{Reason: netguard.OwnAddress}, "" // so that no user is asked about it
+	if addr, ok := f.to.Host.Address(); ok && (verdict.Allowed || verdict.Reason.Askable()) {
+		if reason := f.proxy.dialer.own.check(addr); reason != 0 {
+			return netguard.Verdict{Reason: reason}, "" // so that no user is asked about it
+		}
 	}
 	return verdict, path
 }
 
-// decideByPolicy is decide without this machine's own addresses.
+// decideByPolicy is decide without the addresses of this machine and its networks.
 func (f *flow) decideByPolicy() (netguard.Verdict, string) {
 	if f.request != nil {
 		return f.proxy.policy.DecideRequest(*f.request)

@@ -91,9 +91,10 @@ func connections() []control {
 	const proxy, dns, names = "netguard/egress/proxy.go", "netguard/egress/dns.go", "TestOnlyTheGuardsOwnNamesResolve"
 	return slices.Concat([]control{
 		{name: "only addresses that pass are dialed", file: dialer, text: `if decided.Verdict.Allowed {`, off: `if true {`, tests: "TestEveryAddressOfANameIsChecked TestANameThatChangesItsAddressGainsNothing"},
-		{name: "own addresses are refused", file: dialer, text: `if verdict.Allowed && o.contain(addr) {`, off: `if false {`, tests: "TestEveryAddressOfANameIsChecked TestOwnAddressesThatCannotBeReadAllowNothing"},
-		{name: "own addresses that cannot be read allow nothing", file: dialer, text: "		if err != nil {\n			return true\n		}", off: "		if err != nil {\n			return false\n		}", tests: "TestOwnAddressesThatCannotBeReadAllowNothing"},
-		{name: "addresses that the user names are own ones", file: dialer, text: `return prefix.Contains(addr) }) {`, off: `return false && prefix.Contains(addr) }) {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
+		{name: "own addresses are refused", file: dialer, text: `if reason := o.check(addr); reason != 0 {`, off: `if reason := o.check(addr); false {`, tests: "TestEveryAddressOfANameIsChecked TestOwnAddressesThatCannotBeReadAllowNothing"},
+		{name: "own addresses that cannot be read allow nothing", file: dialer, text: "		if err != nil {\n			return netguard.OwnAddress\n		}", off: "		if err != nil {\n			return 0\n		}", tests: "TestOwnAddressesThatCannotBeReadAllowNothing"},
+		{name: "addresses that the user names are own ones", file: dialer, text: `if containsAddress(o.more, addr) {`, off: `if false {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
+		{name: "machines beside this one are refused", file: dialer, text: `if containsAddress(o.networks, addr) {`, off: `if false {`, tests: "TestEveryAddressOfANameIsChecked"},
 		{name: "the socket's address is the checked one", file: dialer, text: `err != nil || to != checked ||`, off: `err != nil ||`, tests: "TestTheSocketsAddressIsChecked"},
 		{name: "the socket's address is public", file: dialer, text: ` || netguard.CheckAddress(to.Addr()) != 0 {`, off: ` {`, tests: "TestTheSocketsAddressIsChecked"},
 		{name: "a name is not completed with search domains", file: dialer, text: `host.Name()+"."`, off: `host.Name()`, tests: "TestANameIsLookedUpWithoutSearchDomains"},
@@ -103,7 +104,7 @@ func connections() []control {
 		problem`, tests: "TestNoSpellingOfASpecialAddressIsDialed TestEachRequestOfAConnectionIsDecided"},
 		{name: "connections to a host are bounded", file: flow, text: `n >= p.limits.PerHost {`, off: `false && n > 0 {`, tests: "TestConnectionsToAHostAreBounded"},
 		{name: "a used budget ends new requests", file: flow, text: `problem := p.budget.exhausted(f.to.Host); problem != nil {`, off: `problem := p.budget.exhausted(f.to.Host); false {`, tests: "TestBudgetsEndTunnelsExactly TestBudgetsHoldForPlainRequests"},
-		{name: "no user is asked about own addresses", file: flow, text: `f.proxy.dialer.own.contain(addr) {`, off: `f.proxy.dialer.own.contain(addr) && false {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
+		{name: "no user is asked about own addresses", file: flow, text: `reason := f.proxy.dialer.own.check(addr); reason != 0 {`, off: `reason := f.proxy.dialer.own.check(addr); false {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
 		{name: "only askable refusals are asked", file: flow, text: `problem != nil && verdict.Reason.Askable() && p`, off: `problem != nil && p`, tests: "TestOnlyAskableRefusalsAreAsked"},
 		{name: "an answer does not hide a new denial", file: "netguard/egress/held.go", text: `changed := f.finallyRefused(); changed != nil {`, off: `changed := f.finallyRefused(); false {`, tests: "TestAQuestionThatAChangeOfThePolicyEndsIsRefusedForTheNewReason"},
 		{name: "an answer once allows only what is askable", file: flow, text: "if !verdict.Allowed && !(f.once && verdict.Reason.Askable()) {\n		return", off: "if !verdict.Allowed && !f.once {\n		return", tests: "TestATunnelApprovedOnceSurvivesOtherChanges TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow"},

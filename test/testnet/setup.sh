@@ -2,7 +2,7 @@
 # Gives this machine hosts for tests of the egress proxy, until the next boot. The proxy never
 # connects to loopback or private addresses, so the tests need addresses that look public:
 #
-#   11.11.0.0/16         is routed to this machine itself, and belongs to no interface
+#   11.11.0.0/16         is routed to this machine itself, and belongs to no interface: the proxy refuses the networks of interfaces
 #   nN.egress.test       is 11.11.0.N, for N from 0 to 255; other names below are special
 #   nN.egress-test.cursor.sh is the same address, under a name that aibox knows as one of a
 #                        vendor's cloud; the vendor has no such name
