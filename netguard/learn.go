@@ -24,10 +24,19 @@ type Proposal struct {
 // Propose returns the smallest allow list that allows all uses: an entry for each host, with
 // its port unless that is 443 or 80. It has no wildcards, which would allow names that nobody
 // used, perhaps of other owners. What one of the known entries allows is left out, as is what
-// no list can allow. Entries are sorted by their requests, most first.
+// no list can allow. So is a host to which a known entry allows only some requests: an entry
+// for the host would allow all. Entries are sorted by their requests, most first.
 func Propose(uses []Use, known []Pattern) []Proposal {
+	rules := make([]Rule, len(known))
+	for i, pattern := range known {
+		rules[i].Pattern = pattern
+	}
+	matcher := NewMatcher(Policy{Mode: Public, Allow: rules})
 	byEntry := map[Pattern]*Proposal{}
 	for _, use := range uses {
+		if rule := matcher.Decide(use.Destination).Rule; rule != nil && rule.Pattern.Restricted() {
+			continue
+		}
 		pattern, err := entryFor(use.Destination)
 		if err != nil || slices.ContainsFunc(known, func(k Pattern) bool { return k.Covers(pattern) }) {
 			continue

@@ -35,6 +35,10 @@ func TestProposeNamesExactHosts(t *testing.T) {
 		"services of a cloud":   {[]string{"sts.amazonaws.com:443", "iam.amazonaws.com:443", "ec2.amazonaws.com:443"}, nil, []string{"ec2.amazonaws.com 1", "iam.amazonaws.com 1", "sts.amazonaws.com 1"}},
 		"tenants of a service":  {[]string{"a.sharepoint.com:443", "b.sharepoint.com:443", "c.sharepoint.com:443"}, nil, []string{"a.sharepoint.com 1", "b.sharepoint.com 1", "c.sharepoint.com 1"}},
 		"known already":         {[]string{"a.example.org:443", "example.net:443"}, []string{"*.example.org"}, []string{"example.net 1"}},
+		"restricted":            {[]string{"api.example.org:443", "api.example.org:80", "example.org:443"}, []string{"GET https://api.example.org/repos/**"}, []string{"example.org 1"}},
+		"restricted names":      {[]string{"api.example.org:443", "example.org:443"}, []string{"GET https://*.example.org/repos/**"}, []string{"example.org 1"}},
+		"another owner's name":  {[]string{"a.s3.amazonaws.com:443"}, []string{"GET https://*.amazonaws.com/x"}, nil},
+		"beside a restriction":  {[]string{"api.example.org:22", "api.example.org:443"}, []string{"GET https://api.example.org/repos/**", "api.example.org"}, []string{"api.example.org:22 1"}},
 		"addresses":             {[]string{"8.8.8.8:443", "10.0.0.1:443", "[2606:4700::1]:8443"}, nil, []string{"8.8.8.8 1", "[2606:4700::1]:8443 1"}},
 	} {
 		var known []Pattern

@@ -6,6 +6,7 @@ import (
 
 	"aibox/audit"
 	"aibox/netguard"
+	"aibox/netguard/preset"
 	"aibox/session"
 )
 
@@ -25,7 +26,7 @@ func (s *Logs) Learned(id session.ID) (Learned, error) {
 	if err != nil {
 		return Learned{}, err
 	}
-	policy, _, err := found.Policy()
+	policy, presets, err := found.Policy()
 	if err != nil {
 		return Learned{}, err
 	}
@@ -37,7 +38,31 @@ func (s *Logs) Learned(id session.ID) (Learned, error) {
 	for _, rule := range policy.Allow {
 		known = append(known, rule.Pattern)
 	}
+	fromPresets, err := presetPatterns(&found, presets)
+	if err != nil {
+		return Learned{}, err
+	}
+	known = append(known, fromPresets...)
 	return Learned{netguard.Propose(seen.reached(), slices.Clip(known)), seen.incomplete()}, nil
+}
+
+// presetPatterns returns the entries of the session's allow list that tools in its sandbox have named
+// for these presets.
+func presetPatterns(s *session.Session, presets []string) (patterns []netguard.Pattern, err error) {
+	if s.State.Lists == nil {
+		return nil, nil
+	}
+	for _, entry := range s.State.Lists.Allow {
+		if !slices.ContainsFunc(presets, func(name string) bool { return entry.Source == preset.Source(name) }) {
+			continue
+		}
+		pattern, err := netguard.ParseAllow(entry.Pattern)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns, nil
 }
 
 // observed is what the events of a log show about allowed requests.

@@ -23,7 +23,12 @@ func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) 
 	t.Helper()
 	store := sessiontest.Store(t)
 	id := past(t, store)
-	if err := store.Write(id, session.SpecFile, session.Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net"}}}); err != nil {
+	lists := session.Lists{Allow: []session.ListEntry{
+		{Pattern: "known.example.net", Source: "--allow"}, {Pattern: "mirror.example.net", Source: "preset npm"},
+		{Pattern: "later.example.net", Source: "aibox allow"}, {Pattern: "other.example.net", Source: "preset pip"},
+	}}
+	sessiontest.Put(t, store, id, session.State{Phase: session.Ended, Result: &session.Result{}, Lists: &lists})
+	if err := store.Write(id, session.SpecFile, session.Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net", "npm"}}}); err != nil {
 		t.Fatal(err)
 	}
 	log, err := audit.Open(store.AuditPath(id))
@@ -62,6 +67,17 @@ func TestLearnedCountsAllowedRequestsAndTheirBytes(t *testing.T) {
 	}...)
 	if want := []string{"a.example.org 2 7 70"}; !slices.Equal(got, want) || incomplete {
 		t.Errorf("%q, want %q, %v", got, want, incomplete)
+	}
+}
+
+func TestLearnedHasNoHostsThatToolsInTheSandboxNamedForAPreset(t *testing.T) {
+	got, _ := learned(t, []logEntry{
+		{audit.EgressAllowed, audit.Egress{Host: "mirror.example.net", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "later.example.net", Port: 443}},
+		{audit.EgressAllowed, audit.Egress{Host: "other.example.net", Port: 443}},
+	}...)
+	if want := []string{"later.example.net 1 0 0", "other.example.net 1 0 0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -140,6 +140,7 @@ func requests() []control {
 		{name: "a login has a plain user name", file: login, text: ` || !isSSHUser(l.User) {`, off: ` {`, tests: logins},
 		{name: "an entry inside TLS needs inspection", file: "netguard/inspect.go", text: `rule.Pattern.TLS() && !isCovered(rule.Pattern, p.Inspect)`, off: `false`, tests: "TestAnEntryNeedsInspectionOfAllItsHosts"},
 		{name: "inspection covers the port", file: "netguard/inspect.go", text: ` && (q.port == anyPort || q.port == p.port) {`, off: ` {`, tests: "TestAnEntryNeedsInspectionOfAllItsHosts"},
+		{name: "no proposal widens a restricted entry", file: "netguard/learn.go", text: `rule != nil && rule.Pattern.Restricted() {`, off: `rule != nil && false {`, tests: "TestProposeNamesExactHosts"},
 		{name: "a proposal names the port", file: "netguard/learn.go", text: `if d.Port == portHTTPS || d.Port == portHTTP {`, off: `if true {`, tests: "TestProposeAllowsWhatWasUsedAndNothingElse TestProposeNamesExactHosts"},
 		{name: "only the gateway under local", file: "netguard/mode.go", text: `return m == Allowlist || m == Public`, off: `return m == Local || m == Allowlist || m == Public`, tests: "TestModeListensOnlyOnItsOwnPorts"},
 		{name: "no gateway under none", file: "netguard/mode.go", text: `m.valid() && m != None`, off: `m.valid()`, tests: "TestModeListensOnlyOnItsOwnPorts"},
