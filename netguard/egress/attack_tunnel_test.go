@@ -237,6 +237,9 @@ var secondHellos = []struct {
 }{
 	{"after a HelloRetryRequest", goodTLS, evilTLS, "wrong-server-name"},
 	{"behind a change of cipher", goodTLS, append(bytes.Clone(changeCS), evilTLS...), "wrong-server-name"},
+	{"behind an alert that servers ignore", goodTLS, append(record(21, []byte{1, 90}), evilTLS...), "wrong-server-name"},
+	{"behind a record of no known type", goodTLS, append(record(99, []byte{1, 90}), evilTLS...), "wrong-server-name"},
+	{"behind many alerts", goodTLS, append(bytes.Repeat(record(21, []byte{1, 90}), 40), evilTLS...), "bad-hello"},
 	{"behind early data", simpleHello(goodName, earlyExt), append(record(recordApplicationData, make([]byte, 500)), evilTLS...), "wrong-server-name"},
 	{"behind much early data", simpleHello(goodName, earlyExt), append(bytes.Repeat(record(recordApplicationData, make([]byte, 1<<12)), 50), evilTLS...), "wrong-server-name"},
 	{"in small records", goodTLS, records(helloMessage(evilName), 9), "wrong-server-name"},

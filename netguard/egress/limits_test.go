@@ -50,6 +50,7 @@ func TestBudgetsEndTunnelsExactly(t *testing.T) {
 			_, _ = conn.Write(simpleHello(serverNames(to)))
 			var got int64
 			if to == "good.example.org" {
+				_, _ = conn.Write(record(recordApplicationData, []byte{0})) // no ClientHello can follow
 				piece := make([]byte, 64<<10)
 				for {
 					if _, err := conn.Write(piece); err != nil {
@@ -414,13 +415,13 @@ func TestATunnelInUseInOneDirectionIsNotIdle(t *testing.T) {
 		w, server := tunnelWorld(t, func(c *Config) { c.Limits = Limits{Idle: idle} })
 		conn := w.connect("good.example.org:443")
 		_, _ = conn.Write(goodTLS)
-		const piece = "xxxxxx" // what the proxy needs to know that no ClientHello follows
+		piece := record(recordApplicationData, []byte{0}) // no ClientHello can follow
 		var err error
 		var gap time.Duration // the longest between two writes
 		sent := 0
 		begin := time.Now()
 		for last := begin; err == nil && time.Since(begin) < 4*idle; time.Sleep(idle / 10) {
-			_, err = conn.Write([]byte(piece))
+			_, err = conn.Write(piece)
 			sent += len(piece)
 			gap, last = max(gap, time.Since(last)), time.Now()
 		}

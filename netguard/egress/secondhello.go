@@ -11,8 +11,8 @@ const maxPlainRecords = 32
 
 // secondHello follows the client's records after its ClientHello as long as a second
 // ClientHello is possible: after a HelloRetryRequest (RFC 8446, section 4.1.4), also after
-// early data. A server could use its server name instead of the first one's. After this, the
-// connection is relayed without checks.
+// early data. A server could use its server name instead of the first one's. After a record that ends
+// this, the connection is relayed without checks.
 type secondHello struct {
 	to        netguard.Destination
 	earlyData bool                    // of the first ClientHello
@@ -44,8 +44,8 @@ func (f *secondHello) follow(r recordSource) *refusal {
 			return f.check(r)
 		case kind == recordHandshake && length == 0:
 			return f.cut(badHello())
-		case kind != recordChangeCipherSpec && !(kind == recordApplicationData && f.earlyData):
-			return nil // the end of early data is not visible
+		case kind == recordHandshake, kind == recordApplicationData && !f.earlyData: // the end of early data is not visible
+			return nil // no other record ends it: servers ignore changes of the cipher and some alerts
 		case length > maxRecord:
 			return f.cut(badHello())
 		}

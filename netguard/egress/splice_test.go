@@ -16,6 +16,7 @@ func TestBulkPassesUnchangedAndIsCountedInBothDirections(t *testing.T) {
 	const size = 8 << 20
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
+	copy(content, record(recordApplicationData, []byte{0})) // no ClientHello can follow
 	received := make(chan [32]byte, 1)
 	server := serveEach(t, func(conn net.Conn) {
 		_, _ = io.ReadFull(conn, make([]byte, len(goodTLS)))
