@@ -55,7 +55,7 @@ func (p *Proxy) serveConnect(ctx context.Context, s *stream, h head, to netguard
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.limits.Lifetime, forbid("lifetime", "the tunnel was open for %v, the limit", p.limits.Lifetime))
 	defer cancel()
-	upstream, address, err := p.dialer.dial(ctx, to, f.checkAddress)
+	upstream, address, err := f.dial(ctx)
 	if err == nil {
 		if problem = f.connected(address); problem != nil {
 			upstream.Close()

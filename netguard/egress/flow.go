@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -169,6 +170,32 @@ func (f *flow) setOpaque() *refusal {
 // inspects reports whether TLS connections to d are decrypted.
 func (p *Proxy) inspects(d netguard.Destination) bool {
 	return p.config.Inspector != nil && p.config.Inspector.Inspects(d)
+}
+
+// dial connects to the flow's host.
+func (f *flow) dial(ctx context.Context) (net.Conn, netip.Addr, error) {
+	if problem := f.chargeName(); problem != nil {
+		return nil, netip.Addr{}, problem
+	}
+	return f.proxy.dialer.dial(ctx, f.to, f.checkAddress)
+}
+
+// chargeName charges the budgets for the name of the flow's host, which queries of both families
+// carry to the name servers of its domain, whether it exists or not.
+func (f *flow) chargeName() *refusal {
+	if _, literal := f.to.Host.Address(); literal {
+		return nil
+	}
+	size := 2 * int64(len(f.to.Host.Name()))
+	for left := size; left > 0; {
+		granted, problem := f.proxy.budget.reserve(f.to.Host, up, left)
+		if problem != nil {
+			return problem
+		}
+		left -= granted
+	}
+	f.up.Add(size)
+	return nil
 }
 
 // checkAddress decides about an address of the flow's host.

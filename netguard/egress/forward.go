@@ -44,7 +44,7 @@ func (p *Proxy) dialForTransport(ctx context.Context, _, address string) (net.Co
 	}
 	conn, addr := takeSpare(ctx, to)
 	if conn == nil {
-		if conn, addr, err = p.dialer.dial(ctx, to, f.checkAddress); err != nil {
+		if conn, addr, err = f.dial(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -226,6 +226,35 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
+// A name carries data to the name servers of its domain, even one that does not exist.
+func TestBudgetsCountTheNamesThatAreResolved(t *testing.T) {
+	const limit = 1000
+	w := newWorld(t, egresstest.Allowlist(t, "*.example.net", "9.9.9.9"), func(c *Config) { c.Budgets = netguard.Traffic{Upload: limit} })
+	if responses := w.say("CONNECT 9.9.9.9:443 HTTP/1.1\r\n\r\n", 1); len(responses) != 1 || w.proxy.Transferred() != 0 {
+		t.Errorf("%v; an address that is not resolved is counted as %d bytes", responses, w.proxy.Transferred())
+	}
+	label := strings.Repeat("x", 48)
+	for i := range limit {
+		name := fmt.Sprintf("%s%d.example.net", label, i)
+		for _, request := range []string{"CONNECT " + name + ":443 HTTP/1.1\r\n\r\n", "GET http://" + name + "/ HTTP/1.1\r\nHost: " + name + "\r\n\r\n"} {
+			if responses := w.say(request, 1); len(responses) != 1 {
+				t.Fatalf("%q: %v", request, responses)
+			}
+		}
+	}
+	var sent int
+	for _, name := range w.Asked() {
+		sent += 2 * (len(name) - 1) // without the final dot; for both families
+	}
+	if sent > limit || sent < limit/2 {
+		t.Errorf("%d bytes of names were sent, with a limit of %d", sent, limit)
+	}
+	closed, refused := w.recorded(Closed), w.recorded(Refused)
+	if first := closed[1]; first.Up != int64(2*len(first.Host)) || refused[len(refused)-1].Code != "upload-budget" {
+		t.Errorf("recorded is %+v, the last refusal is for %q", first, refused[len(refused)-1].Code)
+	}
+}
+
 func TestConnectionsToAHostAreBounded(t *testing.T) {
 	w, _ := tunnelWorld(t, func(c *Config) { c.Limits = Limits{PerHost: 2} })
 	w.connect("good.example.org:443")
