@@ -18,9 +18,10 @@ const filters = 2
 // the body with the parts that may go upstream. It returns the reason why the request is
 // refused, or errGone.
 func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
+	c.head = g.passHead(r)
 	if c.endpoint.body == 0 {
 		r.Body, r.ContentLength = http.NoBody, 0
-		return nil, nil
+		return g.countUpload(c, 0), nil
 	}
 	if refusal := requireJSON(r.Header); refusal != nil {
 		return refusal, nil
@@ -86,11 +87,9 @@ func (g *Gateway) filter(c *call, body []byte) (schema.Result, *problem) {
 // replaceBody makes the request's new body. release is called when that has been sent,
 // unless the request is refused.
 func (g *Gateway) replaceBody(r *http.Request, c *call, result schema.Result, release func()) *problem {
-	if !g.ledger.upload(result.Size, g.uploadLimit) {
-		c.event.Limit = UploadLimit
-		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
+	if refusal := g.countUpload(c, result.Size); refusal != nil {
+		return refusal
 	}
-	c.sent = result.Size
 	c.body = &outgoingBody{pieces: result.Body, done: release}
 	var err error
 	r.Body, err = c.body.open()
@@ -99,6 +98,18 @@ func (g *Gateway) replaceBody(r *http.Request, c *call, result schema.Result, re
 	if err != nil {
 		return &problem{status: http.StatusInternalServerError, message: err.Error()}
 	}
+	return nil
+}
+
+// countUpload counts the request's head and a body of this size, which go upstream unless the session
+// has then sent more than it may.
+func (g *Gateway) countUpload(c *call, body int64) *problem {
+	head := c.head.size()
+	if !g.ledger.upload(head+body, g.uploadLimit) {
+		c.event.Limit = UploadLimit
+		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
+	}
+	c.sent, c.sentHead = body, head
 	return nil
 }
 

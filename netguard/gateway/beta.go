@@ -30,20 +30,25 @@ var toolBetas = map[string]netguard.ServerTool{
 	"code-execution": netguard.CodeExecution, "mcp-client": netguard.MCP, "computer-use": netguard.ComputerUse,
 }
 
+// betasLimit bounds the values of Anthropic-Beta that pass together, in bytes. Their dates can be any.
+const betasLimit = 2 << 10
+
 var betaDate = lazyregexp.New(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
 
 // betaHeader returns the header that selects beta features of a server, with the values
 // that pass, and the values that are left out.
 func betaHeader(header http.Header, open []netguard.ServerTool) (name, value string, leftOut []string) {
 	var pass []string
+	var size int
 	for _, name := range []string{"Anthropic-Beta", "Openai-Beta"} {
 		for _, values := range header[name] {
 			for one := range strings.SplitSeq(values, ",") {
 				one = strings.TrimSpace(one)
 				switch {
 				case one == "" || slices.Contains(pass, one):
-				case name == "Anthropic-Beta" && passesBeta(one, open), name == "Openai-Beta" && one == "responses=experimental":
+				case name == "Anthropic-Beta" && size+len(one) <= betasLimit && passesBeta(one, open), name == "Openai-Beta" && one == "responses=experimental":
 					pass = append(pass, one)
+					size += len(one)
 				default:
 					leftOut = append(leftOut, strings.ToLower(name)+"="+truncate(one, 64))
 				}

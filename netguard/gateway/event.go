@@ -37,11 +37,11 @@ type Event struct {
 	// Spends reports whether the request uses the session's budgets: it asks for an answer or
 	// for vectors.
 	Spends bool `json:"-"`
-	// LeftOut names the fields, tool kinds and beta headers of the request that did not
-	// go upstream because no list names them, each once per session and at most 32 in
+	// LeftOut names the fields, tool kinds, headers and parameters of the request that did not
+	// go upstream because no list names them or they are too long, each once per session and at most 32 in
 	// one event. They come from the agent: bounded, and to be escaped before printing.
 	LeftOut []string `json:"left_out,omitempty"`
-	// Sent is how many bytes of the request's body went upstream.
+	// Sent is how many bytes of the request went upstream, of those that the agent has chosen.
 	Sent int64 `json:"sent,omitempty"`
 	// Retries is how many times the gateway sent the request again.
 	Retries int `json:"retries,omitempty"`

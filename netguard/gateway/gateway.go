@@ -257,21 +257,12 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	base := g.upstream.Base()
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = base.Scheme, base.Host, base.Host
 	r.Out.URL.Path, r.Out.URL.RawPath = strings.TrimSuffix(base.Path, "/")+c.path, ""
-	r.Out.URL.RawQuery = cleanQuery(r.In.URL.Query())
-	header := http.Header{}
-	for _, name := range requestHeaders() {
-		if values := r.In.Header[name]; len(values) > 0 {
-			header[name] = values
-		}
-	}
+	r.Out.URL.RawQuery = c.head.query
+	header := c.head.header
 	if c.endpoint.body != 0 {
 		header.Set("Content-Type", "application/json") // the body is the gateway's own
 	}
-	name, value, leftOut := betaHeader(r.In.Header, g.serverTools)
-	if name != "" {
-		header.Set(name, value)
-	}
-	c.event.LeftOut = append(leftOut, c.event.LeftOut...)
+	c.event.LeftOut = append(c.head.leftOut, c.event.LeftOut...)
 	header.Set("Accept-Encoding", "identity") // compressed answers could not be read for their usage
 	if _, ok := header["User-Agent"]; !ok {
 		header.Set("User-Agent", "aibox")
@@ -308,7 +299,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 // finish logs the request.
 func (g *Gateway) finish(c *call) {
 	c.begin()
-	c.event.Sent = c.sent
+	c.event.Sent = c.sent + c.sentHead
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)
 	c.event.count(c.usage.Counts())

@@ -116,12 +116,72 @@ func TestErrorsHaveTheDialectsShape(t *testing.T) {
 
 func TestARepeatedParameterIsNotPassedOn(t *testing.T) {
 	query := url.Values{"beta": {"true", "CANARY"}, "other": {"CANARY"}}
-	if clean := cleanQuery(query); clean != "" {
+	if clean, _ := cleanQuery(query); clean != "" {
 		t.Errorf("got %q", clean)
 	}
 	query["beta"] = []string{"true"}
-	if clean := cleanQuery(query); clean != "beta=true" {
+	if clean, _ := cleanQuery(query); clean != "beta=true" {
 		t.Errorf("got %q", clean)
+	}
+}
+
+// In another form, nobody could count an answer's tokens.
+func TestOnlyAnswersThatCanBeReadAreAskedFor(t *testing.T) {
+	var query, accept string
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) { query, accept = r.URL.RawQuery, r.Header.Get("Accept") }, nil)
+	for _, c := range []struct{ query, accept, wantQuery, wantAccept, leftOut string }{
+		{"?alt=sse", "text/event-stream", "alt=sse", "text/event-stream", ""},
+		{"?alt=json", "application/json, */*;q=0.5", "alt=json", "application/json, */*;q=0.5", ""},
+		{"?alt=proto", "application/x-protobuf", "", "", "?alt accept=application/x-protobuf"},
+		{"?alt=media", "APPLICATION/JSON,x/y", "", "APPLICATION/JSON", "accept=x/y"},
+		{"?alt=SSE", "", "", "", ""},
+		{"?alt=json&alt=proto", "", "", "", ""},
+	} {
+		b.events = nil
+		b.send(t, "POST", "/gemini/v1beta/models/m:generateContent"+c.query, `{"contents":[]}`, "Accept", c.accept)
+		if query != c.wantQuery || accept != c.wantAccept {
+			t.Errorf("%s, %q: got %q, %q", c.query, c.accept, query, accept)
+		}
+		if left := strings.Join(b.last(t).LeftOut, " "); left != c.leftOut { // each only once
+			t.Errorf("%s, %q: left out are %s", c.query, c.accept, left)
+		}
+	}
+}
+
+// Otherwise headers and parameters could send the server any amount of data.
+func TestHeadersAndParametersAreBoundedAndCountedAsSent(t *testing.T) {
+	sent := 0
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		sent += len(r.URL.RawQuery)
+		for _, name := range append(requestHeaders(), "Anthropic-Beta") {
+			sent += sizeOf(r.Header[name])
+		}
+	}, func(c *Config) { c.UploadLimit = 20_000 })
+	long := strings.Repeat("x", valueLimit)
+	for range 2 {
+		b.send(t, "GET", "/v1/models?after="+long+"x&limit="+long, "", "User-Agent", long, "X-Title", long+"x")
+	}
+	if event := b.last(t); sent != 2*(len("limit=")+2*valueLimit) || event.Sent != int64(sent/2) {
+		t.Errorf("%d bytes went upstream, and the last event is %+v", sent, event)
+	}
+	if left := strings.Join(b.events[0].LeftOut, " "); left != "?after x-title" {
+		t.Errorf("left out are %s", left)
+	}
+	var betas []string
+	for i := range 2000 {
+		betas = append(betas, fmt.Sprintf("claude-code-20%02d-%02d-%02d", i/100, i%100, i%10))
+	}
+	before := sent
+	b.send(t, "POST", "/v1/messages/count_tokens", `{"model":"m","messages":[]}`, "Anthropic-Beta", strings.Join(betas, ","))
+	if values := sent - before; values < betasLimit || values > betasLimit+500 {
+		t.Errorf("%d bytes of beta values went upstream", values)
+	}
+	status := 0
+	for range 100 {
+		status = b.send(t, "GET", "/v1/models?limit="+long, "").StatusCode
+	}
+	if sent > 20_000 || status != http.StatusForbidden || b.last(t).Limit != UploadLimit {
+		t.Errorf("%d bytes went upstream, the last status is %d: %+v", sent, status, b.last(t))
 	}
 }
 

@@ -6,7 +6,7 @@ type Limit uint8
 // The limits.
 const (
 	_           Limit = iota
-	UploadLimit       // Config.UploadLimit: bytes of all request bodies
+	UploadLimit       // Config.UploadLimit: bytes of all requests
 	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
 	CostLimit         // Config.CostLimit: the cost of all answers
 )

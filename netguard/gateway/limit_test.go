@@ -27,7 +27,7 @@ func TestSessionSendsNoMoreThanItsLimit(t *testing.T) {
 	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got += len(body)
-	}, func(c *Config) { c.UploadLimit = 1000 })
+	}, func(c *Config) { c.UploadLimit = 1100 })
 	for i, status := range []int{200, 200, 403, 403} {
 		b.events = nil
 		answer := b.send(t, "POST", chat, ask(400))
@@ -35,11 +35,11 @@ func TestSessionSendsNoMoreThanItsLimit(t *testing.T) {
 		if answer.StatusCode != status || (event.Limit == UploadLimit) != (status == 403) || event.Sent > 0 != (status == 200) {
 			t.Errorf("request %d: %d %+v", i, answer.StatusCode, event)
 		}
-		if status == 403 && (!strings.Contains(text(t, answer), "1000 bytes") || answer.Header.Get("X-Should-Retry") != "false" || event.Outcome != Refused) {
+		if status == 403 && (!strings.Contains(text(t, answer), "1100 bytes") || answer.Header.Get("X-Should-Retry") != "false" || event.Outcome != Refused) {
 			t.Errorf("request %d: %+v", i, event)
 		}
 	}
-	if b.send(t, "POST", chat, ask(10)).StatusCode != 200 || got > 1000 {
+	if b.send(t, "POST", chat, ask(10)).StatusCode != 200 || got > 1100 {
 		t.Errorf("%d bytes went upstream", got)
 	}
 }

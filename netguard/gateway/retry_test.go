@@ -81,7 +81,7 @@ func TestRequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 			if answer.StatusCode != c.status || tries.Load() != c.tries {
 				t.Errorf("status %d after %d tries, want %d after %d", answer.StatusCode, tries.Load(), c.status, c.tries)
 			}
-			if event := b.last(t); int32(event.Retries) != c.tries-1 || event.Sent != int64(len(bodies[0])) {
+			if event := b.last(t); int32(event.Retries) != c.tries-1 || event.Sent != int64(len(bodies[0])+len("Go-http-client/1.1")) {
 				t.Errorf("%+v", event)
 			}
 			for _, body := range bodies {

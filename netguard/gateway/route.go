@@ -120,14 +120,95 @@ func modelInPath(dialect schema.Dialect, path string) string {
 	return model
 }
 
-func cleanQuery(query url.Values) string {
+// valueLimit bounds each header field and query parameter that passes, in bytes.
+const valueLimit = 256
+
+// passedHead is what goes upstream of a request besides its path and body.
+type passedHead struct {
+	header  http.Header
+	query   string
+	leftOut []string // what was left out of them, for Event.LeftOut
+}
+
+func (g *Gateway) passHead(r *http.Request) passedHead {
+	h := passedHead{header: http.Header{}}
+	var leftOut []string
+	h.query, h.leftOut = cleanQuery(r.URL.Query())
+	for _, name := range requestHeaders() {
+		values := r.Header[name]
+		if name == "Accept" {
+			values, leftOut = readableTypes(values)
+			h.leftOut = append(h.leftOut, leftOut...)
+		}
+		switch {
+		case len(values) == 0:
+		case sizeOf(values) > valueLimit:
+			h.leftOut = append(h.leftOut, strings.ToLower(name))
+		default:
+			h.header[name] = values
+		}
+	}
+	name, value, leftOut := betaHeader(r.Header, g.serverTools)
+	if name != "" {
+		h.header.Set(name, value)
+	}
+	h.leftOut = append(h.leftOut, leftOut...)
+	return h
+}
+
+// size returns the bytes of the head that the agent has chosen.
+func (h *passedHead) size() int64 {
+	size := len(h.query)
+	for _, values := range h.header {
+		size += sizeOf(values)
+	}
+	return int64(size)
+}
+
+func sizeOf(values []string) (size int) {
+	for _, value := range values {
+		size += len(value)
+	}
+	return size
+}
+
+// cleanQuery returns the part of a query that passes, and the parameters that do not although they are
+// listed.
+func cleanQuery(query url.Values) (passed string, leftOut []string) {
 	clean := url.Values{}
 	for _, name := range queries() {
-		if values := query[name]; len(values) == 1 {
+		values := query[name]
+		switch {
+		case len(values) != 1:
+		case len(values[0]) > valueLimit, name == "alt" && values[0] != "sse" && values[0] != "json":
+			leftOut = append(leftOut, "?"+name)
+		default:
 			clean.Set(name, values[0])
 		}
 	}
-	return clean.Encode()
+	return clean.Encode(), leftOut
+}
+
+// readableTypes returns the media types of Accept in which package usage can read an answer, and those
+// that are left out. Google's servers also answer in protocol buffers, of which nobody could
+// count the tokens.
+func readableTypes(values []string) (pass, leftOut []string) {
+	for _, value := range values {
+		for one := range strings.SplitSeq(value, ",") {
+			kind, _, _ := strings.Cut(one, ";")
+			switch strings.ToLower(strings.TrimSpace(kind)) {
+			case "":
+			case "*/*", "application/*", "application/json", "application/x-ndjson", "text/*", "text/event-stream", "text/plain":
+				pass = append(pass, strings.TrimSpace(one))
+			default:
+				leftOut = append(leftOut, "accept="+truncate(strings.TrimSpace(one), 64))
+			}
+		}
+	}
+	if len(pass) > 0 {
+		pass = []string{strings.Join(pass, ", ")}
+	}
+	return pass, leftOut
 }
 
 // requestHeaders returns the agent's headers that are passed to an upstream. Only listed

@@ -28,7 +28,7 @@ type ModelCall struct {
 	Unpriced  bool    `json:"unpriced,omitempty"`  // the price of the model is unknown, and so is the cost
 	Uncounted bool    `json:"uncounted,omitempty"` // the server did not report the tokens of its answer: they are unknown, not 0
 	Millis    int64   `json:"millis"`
-	Sent      int64   `json:"sent_bytes,omitempty"` // bytes of the request's body that were sent
+	Sent      int64   `json:"sent_bytes,omitempty"` // bytes of the request that were sent
 	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent in place of an answer
 	Reason    string  `json:"reason,omitempty"`     // the server's message about its failure: one line, escaped
 	Outcome   Outcome `json:"outcome,omitempty"`

@@ -4,6 +4,7 @@ package main
 func bodies() []control {
 	const folder = "netguard/gateway/schema/"
 	const rebuilt, complex = "TestBodyIsRebuiltFromItsListedParts TestWhatReachesBeyondTheModelIsRefusedOrLeftOut", "TestTooComplexJSONIsRejected"
+	const headers = "TestHeadersAndParametersAreBoundedAndCountedAsSent"
 	return []control{
 		{name: "nothing follows a body", file: folder + "walk.go", text: `if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {`, off: `if _, err := w.dec.ReadToken(); false && !errors.Is(err, io.EOF) {`, tests: rebuilt + " " + complex},
 		{name: "the depth of a body is bounded", file: folder + "walk.go", text: `if w.dec.StackDepth() > depthLimit {`, off: `if false {`, tests: complex},
@@ -16,6 +17,13 @@ func bodies() []control {
 		{name: "a closed server tool is refused", file: folder + "tool.go", text: "	if w.policy.opens(s.kind) {", off: "	if true {", tests: rebuilt},
 		{name: "a server that runs each shell gets none", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case ok && environment != "local":`, tests: "TestAShellToolRunsWhereTheSettingsAllow"},
 		{name: "copied parts of a body count", file: "netguard/gateway/admit.go", text: `if result.Copied < result.Size {`, off: `if false {`, tests: "TestCopiedPartsOfABodyCountTowardItsMemory"},
+		{name: "an answer is asked for in a form that can be read", file: "netguard/gateway/route.go", text: `name == "alt" && values[0] != "sse" && values[0] != "json":`, off: `false:`, tests: "TestOnlyAnswersThatCanBeReadAreAskedFor"},
+		{name: "an answer of another media type is not asked for", file: "netguard/gateway/route.go", text: `if name == "Accept" {`, off: `if false {`, tests: "TestOnlyAnswersThatCanBeReadAreAskedFor"},
+		{name: "headers of a model request are bounded", file: "netguard/gateway/route.go", text: `case sizeOf(values) > valueLimit:`, off: `case false:`, tests: headers},
+		{name: "parameters of a model request are bounded", file: "netguard/gateway/route.go", text: `case len(values[0]) > valueLimit, name`, off: `case name`, tests: headers},
+		{name: "beta values of a model request are bounded", file: "netguard/gateway/beta.go", text: ` && size+len(one) <= betasLimit`, off: ` && size >= 0`, tests: headers},
+		{name: "headers and parameters count as sent to the model", file: "netguard/gateway/admit.go", text: `head := c.head.size()`, off: `head := int64(0)`, tests: headers},
+		{name: "a request without a body counts as sent to the model", file: "netguard/gateway/admit.go", text: `return g.countUpload(c, 0), nil`, off: `return nil, nil`, tests: headers},
 		{name: "embeddings use the budgets", file: "netguard/gateway/call.go", text: `c.event.Generates || c.api().Embeds()`, off: `c.event.Generates`, tests: "TestEmbeddingsCountTowardTheLimits"},
 		{name: "a chat is not stored", file: folder + "streaming.go", text: `if !w.policy.StoresChats {`, off: `if true {`, tests: "TestAChatIsNotStoredByAServerThatStoresByDefault"},
 		{name: "a shell in a container is closed", file: folder + "openai_responses.go", text: `case w.policy.HostsShells, ok && environment != "local":`, off: `case w.policy.HostsShells && ok && environment != "":`, tests: rebuilt},

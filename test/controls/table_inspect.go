@@ -63,10 +63,10 @@ func gateway() []control {
 		{name: "a session without a model has none", file: admit, text: "	if g.models == nil {\n		return \"\", false", off: "	if g.models == nil {\n		return asked, true", tests: "TestSessionWithoutAModelRequestsNone"},
 		{name: "only the session's own models", file: admit, text: "	return \"\", false\n}\n\n// checkModelInPath", off: "	return asked, true\n}\n\n// checkModelInPath", tests: "TestNoRequestReachesBeyondTheModel TestModelInAPathMustBelongToTheSession"},
 		{name: "only the session's own models in a path", file: admit, text: `_, own := g.ownModel(asked); !own {`, off: `_, own := g.ownModel(asked); false && own {`, tests: "TestModelInAPathMustBelongToTheSession"},
-		{name: "uploads to the model are bounded", file: admit, text: `if !g.ledger.upload(result.Size, g.uploadLimit) {`, off: `if g.ledger == nil {`, tests: "TestSessionSendsNoMoreThanItsLimit"},
+		{name: "uploads to the model are bounded", file: admit, text: `if !g.ledger.upload(head+body, g.uploadLimit) {`, off: `if g.ledger == nil {`, tests: "TestSessionSendsNoMoreThanItsLimit"},
 		{name: "a path is one of the listed calls", file: route, text: `e.path.MatchString(path) && `, off: ``, tests: "TestOnlyInferencePasses"},
 		{name: "a call has the listed method", file: route, text: `e.method == method && `, off: ``, tests: "TestOnlyInferencePasses"},
-		{name: "only listed query parameters", file: route, text: `len(values) == 1 {`, off: `len(values) > 0 {`, tests: "TestARepeatedParameterIsNotPassedOn"},
+		{name: "only listed query parameters", file: route, text: `case len(values) != 1:`, off: `case len(values) == 0:`, tests: "TestARepeatedParameterIsNotPassedOn"},
 	}, []control{
 		{name: "no redirect of a model's server", file: response, text: `case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:`, off: `case false:`, tests: "TestRedirectIsNotFollowed TestNoServerAnswerGivesTheKeyToTheAgent"},
 		{name: "no answer of a proxy that asks for credentials", file: response, text: `case status == http.StatusProxyAuthRequired:`, off: `case false:`, tests: "TestThePageOfAProxyThatAsksForCredentialsDoesNotReachTheAgent"},
