@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/netguard"
 	"aibox/netguard/gateway/price"
 )
 
@@ -89,6 +90,22 @@ func TestARequestThatCanCostMoreThanItsModelHasNoPrice(t *testing.T) {
 	answer := b.send(t, "POST", chat, strings.Replace(ask(1), "{", `{"service_tier":"default",`, 1))
 	if event := b.last(t); answer.StatusCode != 200 || event.Cost != priceOfAnswer {
 		t.Errorf("the default tier: %d %+v", answer.StatusCode, event)
+	}
+}
+
+func TestAToolWithFeesIsRefusedWithALimitOfCost(t *testing.T) {
+	request := strings.Replace(ask(1), "{", `{"web_search_options":{},`, 1)
+	open := func(c *Config) { c.Price, c.ServerTools = testPrice, []netguard.ServerTool{netguard.WebSearch} }
+	b := newBench(t, priced, open)
+	if answer := b.send(t, "POST", chat, request); answer.StatusCode != 200 || b.last(t).Cost != priceOfAnswer {
+		t.Errorf("without a limit: %d %+v", answer.StatusCode, b.last(t))
+	}
+	limited := newBench(t, priced, func(c *Config) { open(c); c.CostLimit = 1 })
+	if answer := limited.send(t, "POST", chat, request); answer.StatusCode != 403 || !strings.Contains(text(t, answer), "whose fees aibox does not know") {
+		t.Errorf("with a limit: %d", answer.StatusCode)
+	}
+	if answer := limited.send(t, "POST", chat, ask(1)); answer.StatusCode != 200 {
+		t.Errorf("a request without the tool: %d", answer.StatusCode)
 	}
 }
 

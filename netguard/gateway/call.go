@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"aibox/internal/redact"
+	"aibox/netguard"
 	"aibox/netguard/gateway/failure"
 	"aibox/netguard/gateway/schema"
 	"aibox/netguard/gateway/usage"
@@ -26,25 +27,26 @@ type call struct {
 	path      string
 	usage     *usage.Usage
 	writer    *statusWriter
-	body      *outgoingBody // nil for a request without one
-	streams   bool          // the answer will be streamed
-	output    int64         // tokens that the answer can have at most; 0 if the request does not limit them
-	choices   int64         // of the answer; 0 means 1
-	surcharge string        // see schema.Result
-	several   bool          // see schema.Result
-	begin     func()        // reports, once, that a request for an answer begins; not while it waits for a budget
-	reserved  *reservation  // nil before the request has one
-	head      passedHead    // set when the request is admitted
-	sent      int64         // bytes of the request's body that went upstream
-	sentHead  int64         // bytes of head that did
-	header    http.Header   // of the upstream's answer, nil when there was none
-	failed    []byte        // the beginning of a failed answer
-	opening   []byte        // the beginning of a response that is not an answer so far
-	onAnswer  func()        // called when a piece of an answer has arrived
-	received  int64         // bytes of the answer
-	connected atomic.Bool   // a connection to the server was made
-	brokeOff  bool          // the answer was cut off
-	hungUp    bool          // the agent disconnected before it had all of it
+	body      *outgoingBody       // nil for a request without one
+	streams   bool                // the answer will be streamed
+	output    int64               // tokens that the answer can have at most; 0 if the request does not limit them
+	choices   int64               // of the answer; 0 means 1
+	surcharge string              // see schema.Result
+	several   bool                // see schema.Result
+	fee       netguard.ServerTool // see schema.Result
+	begin     func()              // reports, once, that a request for an answer begins; not while it waits for a budget
+	reserved  *reservation        // nil before the request has one
+	head      passedHead          // set when the request is admitted
+	sent      int64               // bytes of the request's body that went upstream
+	sentHead  int64               // bytes of head that did
+	header    http.Header         // of the upstream's answer, nil when there was none
+	failed    []byte              // the beginning of a failed answer
+	opening   []byte              // the beginning of a response that is not an answer so far
+	onAnswer  func()              // called when a piece of an answer has arrived
+	received  int64               // bytes of the answer
+	connected atomic.Bool         // a connection to the server was made
+	brokeOff  bool                // the answer was cut off
+	hungUp    bool                // the agent disconnected before it had all of it
 }
 
 // api returns the called endpoint; 0 when it takes no body, or does not pass.

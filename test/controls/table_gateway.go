@@ -36,6 +36,9 @@ func bodies() []control {
 		{name: "a body is an object", file: folder + "schema.go", text: `if w.dec.PeekKind() != '{' {`, off: `if false {`, tests: rebuilt + " " + complex},
 		{name: "a faster tier is noticed", file: folder + "surcharge.go", text: `if !slices.Contains(ordinary, name) {`, off: `if false && !slices.Contains(ordinary, name) {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
 		{name: "a second model is noticed", file: folder + "value.go", text: `if w.model != "" && w.model != name {`, off: `if false {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
+		{name: "an opened tool with a fee is noticed", file: folder + "tool.go", text: `		w.charge(o.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
+		{name: "an opened option with a fee is noticed", file: folder + "tool.go", text: `		w.charge(s.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
+		{name: "no tool with a fee with a limit of cost", file: "netguard/gateway/budget.go", text: `if c.fee != 0 {`, off: `if false {`, tests: "TestAToolWithFeesIsRefusedWithALimitOfCost"},
 		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * max(1, w.choices)`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
 	}
 }

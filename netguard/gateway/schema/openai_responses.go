@@ -102,6 +102,9 @@ func (s shellTool) apply(w *walk) (bool, error) {
 	environment, ok := w.tag("environment", "type")
 	switch {
 	case w.policy.opens(netguard.CodeExecution):
+		if w.policy.HostsShells || environment != "local" {
+			w.charge(netguard.CodeExecution)
+		}
 		return s.open.apply(w)
 	case w.policy.HostsShells, ok && environment != "local":
 		return offeredTool{kind: netguard.CodeExecution}.apply(w)

@@ -161,6 +161,9 @@ type Result struct {
 	Surcharge string
 	// Several reports that the request names different models, of which the server chooses one.
 	Several bool
+	// Fee is a server-side tool of the request for which the server charges more than its tokens; 0 if
+	// there is none.
+	Fee netguard.ServerTool
 	// LeftOut are the places in the old body that are not in the new one, such as
 	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
 	// bytes long. They come from the agent.
@@ -223,5 +226,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Copied: w.out.size - w.out.referred, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Copied: w.out.size - w.out.referred, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, Fee: w.fee, LeftOut: w.leftOut}, nil
 }

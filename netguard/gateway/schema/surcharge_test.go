@@ -1,6 +1,10 @@
 package schema
 
-import "testing"
+import (
+	"testing"
+
+	"aibox/netguard"
+)
 
 func TestWhatCanCostMoreThanTheModelsPriceIsRead(t *testing.T) {
 	for _, c := range []struct {
@@ -31,6 +35,36 @@ func TestWhatCanCostMoreThanTheModelsPriceIsRead(t *testing.T) {
 		result, err := Filter(c.endpoint, []byte(c.body), policyOfTests())
 		if err != nil || result.Surcharge != c.want {
 			t.Errorf("%s: %q %v", c.body, result.Surcharge, err)
+		}
+	}
+}
+
+func TestOpenedToolsWithFeesAreRead(t *testing.T) {
+	for _, c := range []struct {
+		endpoint Endpoint
+		body     string
+		want     netguard.ServerTool
+	}{
+		{ChatCompletions, `{"model":"m","web_search_options":{}}`, netguard.WebSearch},
+		{ChatCompletions, `{"model":"m","tools":[{"type":"function","function":{"name":"f"}}]}`, 0},
+		{Responses, `{"model":"m","tools":[{"type":"web_search"}]}`, netguard.WebSearch},
+		{Responses, `{"model":"m","tools":[{"type":"image_generation"}]}`, netguard.ImageGeneration},
+		{Responses, `{"model":"m","tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`, netguard.CodeExecution},
+		{Responses, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}}]}`, 0},
+		{Responses, `{"model":"m","tools":[{"type":"mcp","server_label":"x","server_url":"https://x/"}]}`, 0},
+		{Messages, `{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search"}]}`, netguard.WebSearch},
+		{Messages, `{"model":"m","tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`, 0},
+		{GenerateContent, `{"tools":[{"googleSearch":{}}]}`, netguard.WebSearch},
+	} {
+		policy := policyOfTests()
+		policy.Open = netguard.ServerTools()
+		result, err := Filter(c.endpoint, []byte(c.body), policy)
+		if err != nil || result.Fee != c.want {
+			t.Errorf("%s: %v %v", c.body, result.Fee, err)
+		}
+		policy.Open = nil
+		if closed, err := Filter(c.endpoint, []byte(c.body), policy); err == nil && closed.Fee != 0 {
+			t.Errorf("%s, closed: %v", c.body, closed.Fee)
 		}
 	}
 }

@@ -11,6 +11,7 @@ type serverTool struct {
 
 func (s serverTool) apply(w *walk) (bool, error) {
 	if w.policy.opens(s.kind) {
+		w.charge(s.kind)
 		return s.rule.apply(w)
 	}
 	return w.refuse(w.closed(s.kind))
@@ -27,6 +28,7 @@ type offeredTool struct {
 
 func (o offeredTool) apply(w *walk) (bool, error) {
 	if w.policy.opens(o.kind) {
+		w.charge(o.kind)
 		return o.rule.apply(w)
 	}
 	w.offers = append(w.offers, o.kind)
@@ -47,6 +49,19 @@ func (h history) apply(w *walk) (bool, error) {
 		return h.rule.apply(w)
 	}
 	return w.leave()
+}
+
+// charge remembers a server-side tool of the request if servers charge a fee for each of its uses, or
+// for each item that it makes, which no count of tokens shows.
+// https://developers.openai.com/api/docs/pricing
+// https://platform.claude.com/docs/en/about-claude/pricing
+// https://ai.google.dev/gemini-api/docs/pricing
+func (w *walk) charge(kind netguard.ServerTool) {
+	switch kind {
+	case netguard.MCP, netguard.WebFetch, netguard.ComputerUse: // only tokens
+	default:
+		w.fee = kind
+	}
 }
 
 // closed refuses a server-side tool.

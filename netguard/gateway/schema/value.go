@@ -47,8 +47,11 @@ func (modelName) apply(w *walk) (bool, error) {
 	if !ok || err != nil {
 		return false, err
 	}
-	if strings.HasSuffix(unquote(raw), online) && !w.policy.opens(netguard.WebSearch) {
-		return false, w.closed(netguard.WebSearch)
+	if strings.HasSuffix(unquote(raw), online) {
+		if !w.policy.opens(netguard.WebSearch) {
+			return false, w.closed(netguard.WebSearch)
+		}
+		w.charge(netguard.WebSearch)
 	}
 	name := w.policy.model(unquote(raw))
 	if name == "" {

@@ -46,6 +46,7 @@ type walk struct {
 	choices     int64  // of the answer; 0 means 1
 	surcharge   string // see Result
 	several     bool   // see Result
+	fee         netguard.ServerTool
 }
 
 func newWalk(body []byte, policy Policy) *walk {
