@@ -121,6 +121,80 @@ func TestEveryAddressOfANameIsChecked(t *testing.T) {
 	}
 }
 
+// nat64Network is a resolver of a network with these addresses for ipv4only.arpa.
+type nat64Network struct {
+	*world
+	probes atomic.Int32
+	shows  []netip.Addr
+	err    error
+}
+
+func (n *nat64Network) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	if host != "ipv4only.arpa." {
+		return n.world.LookupNetIP(ctx, network, host)
+	}
+	n.probes.Add(1)
+	if _, limited := ctx.Deadline(); network != "ip6" || !limited {
+		return nil, errors.New("the lookup is for IPv4, or has no end")
+	}
+	return n.shows, n.err
+}
+
+// A network can translate addresses of a prefix of its own to IPv4, private ones too.
+func TestAddressesOfTheNetworksOwnNAT64AreNotDialed(t *testing.T) {
+	for name, c := range map[string]struct {
+		shows, resolved, dialed []netip.Addr
+		err                     error
+		probes                  int32
+	}{
+		"96":                {addresses("2606:4700:64::c000:aa"), addresses("2606:4700:64::10.0.0.5"), nil, nil, 1},
+		"96, other address": {addresses("2606:4700:64::c000:ab"), addresses("2606:4700:64::a9fe:a9fe"), nil, nil, 1},
+		"64":                {addresses("2606:4700:0:64:c0:0:aa00:0"), addresses("2606:4700:0:64:a:0:500:0"), nil, nil, 1},
+		"56":                {addresses("2606:4700:0:64c0:0:aa::"), addresses("2606:4700:0:640a:0:5::"), nil, nil, 1},
+		"48":                {addresses("2606:4700:64:c000:0:aa00::"), addresses("2606:4700:64:a00:0:500::"), nil, nil, 1},
+		"40":                {addresses("2606:4700:64c0:0:aa::"), addresses("2606:4700:640a:0:5::"), nil, nil, 1},
+		"32":                {addresses("2606:4700:c000:aa::"), addresses("2606:4700:a00:5::"), nil, nil, 1},
+		"before a real one": {addresses("2606:4700:64::c000:aa"), addresses("2606:4700:64::10.0.0.5", "2606:4700:65::1"), addresses("2606:4700:65::1"), nil, 1},
+		"only IPv4":         {addresses("2606:4700:64::c000:aa"), addresses("11.11.1.1"), addresses("11.11.1.1"), nil, 0},
+		"none":              {nil, addresses("2606:4700:64::10.0.0.5"), addresses("2606:4700:64::10.0.0.5"), &net.DNSError{IsNotFound: true}, 1},
+		"no answer":         {nil, addresses("2606:4700:64::10.0.0.5"), addresses("2606:4700:64::10.0.0.5"), &net.DNSError{IsTimeout: true}, 1},
+		"a foreign answer":  {addresses("2606:4700:64::1", "192.0.0.170"), addresses("2606:4700:64::10.0.0.5"), addresses("2606:4700:64::10.0.0.5"), nil, 1},
+	} {
+		n := &nat64Network{shows: c.shows, err: c.err}
+		n.world = newWorld(t, attackPolicy(t), func(config *Config) { config.Resolver = n })
+		n.Name("good.example.org", c.resolved...)
+		for range 2 {
+			n.say("CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", 1) // the addresses that may be dialed refuse connections
+		}
+		var dialed []netip.Addr
+		for _, address := range n.Dialed() {
+			dialed = append(dialed, address.Addr())
+		}
+		if !slices.Equal(dialed, slices.Repeat(c.dialed, 2)) || n.probes.Load() != c.probes {
+			t.Errorf("%s: %v were dialed, want %v twice; %d lookups of the prefix", name, dialed, c.dialed, n.probes.Load())
+		}
+		if refused := n.recorded(Refused); c.dialed == nil && refused[0].Code != "embedded-address" {
+			t.Errorf("%s: refused for %q", name, refused[0].Code)
+		}
+	}
+}
+
+func TestAFailedLookupKeepsTheKnownNAT64(t *testing.T) {
+	n := &nat64Network{shows: addresses("2606:4700:64::c000:aa")}
+	var known nat64
+	for _, failure := range []error{nil, errors.New("no answer")} {
+		n.err = failure
+		if !known.contains(t.Context(), n, netip.MustParseAddr("2606:4700:64::1")) {
+			t.Errorf("%v: its address counts as another", failure)
+		}
+		known.refresh, n.shows = time.Time{}, nil
+	}
+	n.err = &net.DNSError{IsNotFound: true}
+	if known.contains(t.Context(), n, netip.MustParseAddr("2606:4700:64::1")) {
+		t.Error("a network without NAT64 has its prefix")
+	}
+}
+
 func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	w.proxy.dialer.own.list = func() ([]net.Addr, error) { return nil, errors.New("no netlink") }
@@ -256,7 +330,7 @@ func TestAnExplanationOfAddressesDecidesAsTheDialerDoes(t *testing.T) {
 	policy := netguard.NewMatcher(attackPolicy(t))
 	for _, found := range append([][]netip.Addr{mine, addresses("10.0.0.1", "11.11.1.1"), addresses("::ffff:11.11.1.1"), slices.Repeat(addresses("11.11.1.1"), maxAddresses+1)}, mine) {
 		d := dialer{own: ownAddresses{list: net.InterfaceAddrs}}
-		allowed, _ := d.filter(candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, 443) })
+		allowed, _ := d.filter(t.Context(), candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, 443) })
 		var explained []netip.Addr
 		for _, decided := range DecideAddresses(policy, 443, found) {
 			if decided.Verdict.Allowed {

@@ -19,6 +19,7 @@ type dialer struct {
 	resolver Resolver
 	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
 	own      ownAddresses
+	nat64    nat64
 	timeout  time.Duration
 }
 
@@ -42,7 +43,7 @@ func (d *dialer) dial(ctx context.Context, to netguard.Destination, check addres
 	if err != nil {
 		return nil, netip.Addr{}, err
 	}
-	allowed, refused := d.filter(addresses, check)
+	allowed, refused := d.filter(ctx, addresses, check)
 	if len(allowed) == 0 {
 		if _, literal := to.Host.Address(); !literal && refused.verdict.Reason != netguard.DeniedByRule {
 			refused.hint = "the name leads to such an address from this machine, and no list can allow it"
@@ -79,13 +80,13 @@ func candidates(found []netip.Addr) []netip.Addr {
 // found for a host, which policy allows by name: it connects to one of those that are allowed,
 // and refuses the host if there are none, for the reason of the first. more is Config.Own.
 func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr, more ...netip.Prefix) []netguard.AddressVerdict {
-	own := ownAddresses{list: net.InterfaceAddrs, more: more}
-	return own.decide(candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, port) })
+	d := dialer{resolver: net.DefaultResolver, own: ownAddresses{list: net.InterfaceAddrs, more: more}}
+	return d.decide(context.Background(), candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, port) })
 }
 
 // filter returns the addresses that pass, or the refusal of the first that does not.
-func (d *dialer) filter(addresses []netip.Addr, check addressCheck) (allowed []netip.Addr, refused *refusal) {
-	for _, decided := range d.own.decide(addresses, check) {
+func (d *dialer) filter(ctx context.Context, addresses []netip.Addr, check addressCheck) (allowed []netip.Addr, refused *refusal) {
+	for _, decided := range d.decide(ctx, addresses, check) {
 		if decided.Verdict.Allowed {
 			allowed = append(allowed, decided.Address)
 		} else if refused == nil {
@@ -94,6 +95,24 @@ func (d *dialer) filter(addresses []netip.Addr, check addressCheck) (allowed []n
 		}
 	}
 	return allowed, refused
+}
+
+// decide returns the decision about each address. One of this machine or of its networks, or one that
+// leads to an IPv4 address, is refused whatever check says.
+func (d *dialer) decide(ctx context.Context, addresses []netip.Addr, check addressCheck) []netguard.AddressVerdict {
+	decided := make([]netguard.AddressVerdict, len(addresses))
+	for i, addr := range addresses {
+		verdict := check(addr)
+		if verdict.Allowed {
+			if reason := d.own.check(addr); reason != 0 {
+				verdict = netguard.Verdict{Reason: reason}
+			} else if d.nat64.contains(ctx, d.resolver, addr) {
+				verdict = netguard.Verdict{Reason: netguard.EmbeddedAddress}
+			}
+		}
+		decided[i] = netguard.AddressVerdict{Address: addr, Verdict: verdict}
+	}
+	return decided
 }
 
 // connectFirst races connection attempts, IPv6 and IPv4 in turn.
@@ -209,22 +228,6 @@ type ownAddresses struct {
 
 // ownFor is how long the addresses count as current.
 const ownFor = 5 * time.Second
-
-// decide returns the decision about each address. One of this machine or of its networks is
-// refused whatever check says.
-func (o *ownAddresses) decide(addresses []netip.Addr, check addressCheck) []netguard.AddressVerdict {
-	decided := make([]netguard.AddressVerdict, len(addresses))
-	for i, addr := range addresses {
-		verdict := check(addr)
-		if verdict.Allowed {
-			if reason := o.check(addr); reason != 0 {
-				verdict = netguard.Verdict{Reason: reason}
-			}
-		}
-		decided[i] = netguard.AddressVerdict{Address: addr, Verdict: verdict}
-	}
-	return decided
-}
 
 // check returns why addr is refused as an address of this machine or of its networks, or 0. If the
 // machine's addresses cannot be read, every address counts as one.

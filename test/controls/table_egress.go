@@ -92,10 +92,12 @@ func connections() []control {
 	const proxy, dns, names = "netguard/egress/proxy.go", "netguard/egress/dns.go", "TestOnlyTheGuardsOwnNamesResolve"
 	return slices.Concat([]control{
 		{name: "only addresses that pass are dialed", file: dialer, text: `if decided.Verdict.Allowed {`, off: `if true {`, tests: "TestEveryAddressOfANameIsChecked TestANameThatChangesItsAddressGainsNothing"},
-		{name: "own addresses are refused", file: dialer, text: `if reason := o.check(addr); reason != 0 {`, off: `if reason := o.check(addr); false {`, tests: "TestEveryAddressOfANameIsChecked TestOwnAddressesThatCannotBeReadAllowNothing"},
+		{name: "own addresses are refused", file: dialer, text: `if reason := d.own.check(addr); reason != 0 {`, off: `if reason := d.own.check(addr); false {`, tests: "TestEveryAddressOfANameIsChecked TestOwnAddressesThatCannotBeReadAllowNothing"},
 		{name: "own addresses that cannot be read allow nothing", file: dialer, text: "		if err != nil {\n			return netguard.OwnAddress\n		}", off: "		if err != nil {\n			return 0\n		}", tests: "TestOwnAddressesThatCannotBeReadAllowNothing"},
 		{name: "addresses that the user names are own ones", file: dialer, text: `if containsAddress(o.more, addr) {`, off: `if false {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
 		{name: "machines beside this one are refused", file: dialer, text: `if containsAddress(o.networks, addr) {`, off: `if false {`, tests: "TestEveryAddressOfANameIsChecked"},
+		{name: "addresses of the network's own NAT64 are refused", file: dialer, text: `d.nat64.contains(ctx, d.resolver, addr) {`, off: `false {`, tests: "TestAddressesOfTheNetworksOwnNAT64AreNotDialed"},
+		{name: "the NAT64 of a network stays known", file: "netguard/egress/nat64.go", text: `if err == nil || errors.As(err, &problem) && problem.IsNotFound {`, off: `if errors.As(err, &problem); true {`, tests: "TestAFailedLookupKeepsTheKnownNAT64"},
 		{name: "the socket's address is the checked one", file: dialer, text: `err != nil || to != checked ||`, off: `err != nil ||`, tests: "TestTheSocketsAddressIsChecked"},
 		{name: "the socket's address is public", file: dialer, text: ` || netguard.CheckAddress(to.Addr()) != 0 {`, off: ` {`, tests: "TestTheSocketsAddressIsChecked"},
 		{name: "a name is not completed with search domains", file: dialer, text: `host.Name()+"."`, off: `host.Name()`, tests: "TestANameIsLookedUpWithoutSearchDomains"},
