@@ -70,7 +70,7 @@ func (g *Gateway) filter(c *call, body []byte) (schema.Result, *problem) {
 	})
 	<-g.filters
 	c.event.LeftOut, c.streams, c.surcharge, c.several = result.LeftOut, result.Streams, result.Surcharge, result.Several
-	c.output, c.choices, c.fee = result.MaxOutput, result.Choices, result.Fee
+	c.output, c.choices, c.mediaTokens, c.fee = result.MaxOutput, result.Choices, result.MediaTokens, result.Fee
 	if result.Model != "" && c.event.Model == "" {
 		c.event.Model = result.Model
 	}

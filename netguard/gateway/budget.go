@@ -126,22 +126,25 @@ const bytesOfToken, bytesOfEvent, tokensPerSecond = 4, 64, 100
 // whose agent disconnected before the answer began. An answer that is not streamed begins
 // when the model has written all of it.
 func (c *call) abandoned(asked time.Duration) usage.Counts {
-	counts := usage.Counts{Input: c.sent / bytesOfToken}
+	counts := usage.Counts{Input: c.readTokens()}
 	if !c.streams && !strings.HasSuffix(c.path, ":streamGenerateContent") {
 		counts.Output = c.written(asked)
 	}
 	return counts
 }
 
-// written estimates how many tokens a model has written in a time.
+// readTokens estimates how many tokens the request has.
+func (c *call) readTokens() int64 { return c.sent/bytesOfToken + c.mediaTokens }
+
+// written estimates how many tokens a model has written in a time. It writes all choices at once.
 func (c *call) written(during time.Duration) int64 {
-	return min(int64(during.Seconds()*tokensPerSecond), longestOutput, c.mostOutput())
+	return min(min(int64(during.Seconds()*tokensPerSecond), longestOutput)*max(1, c.choices), c.mostOutput())
 }
 
 // estimate adds the tokens that the server did not report to counts.
 func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	if counts.Input == 0 {
-		counts.Input = c.sent / bytesOfToken
+		counts.Input = c.readTokens()
 	}
 	if c.api().Embeds() {
 		return counts
@@ -155,8 +158,10 @@ func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	}
 	// What the agent did not wait for can be more than what it has received: the server's answer
 	// continues in the buffers of connections, and models think without sending anything. A server
-	// also breaks off an answer that the agent does not read.
-	if asked, sent := c.body.readFor(); sent && (c.hungUp || c.brokeOff) && !(c.usage.Ended() && c.usage.Reported()) {
+	// also breaks off an answer that the agent does not read. Of an answer that is not in the form of its
+	// dialect, the received bytes say nothing.
+	unknown := c.hungUp || c.brokeOff || c.event.Outcome == NoAnswer
+	if asked, sent := c.body.readFor(); sent && unknown && !(c.usage.Ended() && c.usage.Reported()) {
 		counts.Output = max(counts.Output, c.written(asked))
 	}
 	return counts

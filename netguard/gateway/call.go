@@ -22,31 +22,32 @@ import (
 
 // call is one request in progress.
 type call struct {
-	event     Event
-	endpoint  *endpoint // nil for a call that does not pass
-	path      string
-	usage     *usage.Usage
-	writer    *statusWriter
-	body      *outgoingBody       // nil for a request without one
-	streams   bool                // the answer will be streamed
-	output    int64               // tokens that the answer can have at most; 0 if the request does not limit them
-	choices   int64               // of the answer; 0 means 1
-	surcharge string              // see schema.Result
-	several   bool                // see schema.Result
-	fee       netguard.ServerTool // see schema.Result
-	begin     func()              // reports, once, that a request for an answer begins; not while it waits for a budget
-	reserved  *reservation        // nil before the request has one
-	head      passedHead          // set when the request is admitted
-	sent      int64               // bytes of the request's body that went upstream
-	sentHead  int64               // bytes of head that did
-	header    http.Header         // of the upstream's answer, nil when there was none
-	failed    []byte              // the beginning of a failed answer
-	opening   []byte              // the beginning of a response that is not an answer so far
-	onAnswer  func()              // called when a piece of an answer has arrived
-	received  int64               // bytes of the answer
-	connected atomic.Bool         // a connection to the server was made
-	brokeOff  bool                // the answer was cut off
-	hungUp    bool                // the agent disconnected before it had all of it
+	event       Event
+	endpoint    *endpoint // nil for a call that does not pass
+	path        string
+	usage       *usage.Usage
+	writer      *statusWriter
+	body        *outgoingBody       // nil for a request without one
+	streams     bool                // the answer will be streamed
+	output      int64               // tokens that the answer can have at most; 0 if the request does not limit them
+	choices     int64               // of the answer; 0 means 1
+	mediaTokens int64               // see schema.Result
+	surcharge   string              // see schema.Result
+	several     bool                // see schema.Result
+	fee         netguard.ServerTool // see schema.Result
+	begin       func()              // reports, once, that a request for an answer begins; not while it waits for a budget
+	reserved    *reservation        // nil before the request has one
+	head        passedHead          // set when the request is admitted
+	sent        int64               // bytes of the request's body that went upstream
+	sentHead    int64               // bytes of head that did
+	header      http.Header         // of the upstream's answer, nil when there was none
+	failed      []byte              // the beginning of a failed answer
+	opening     []byte              // the beginning of a response that is not an answer so far
+	onAnswer    func()              // called when a piece of an answer has arrived
+	received    int64               // bytes of the answer
+	connected   atomic.Bool         // a connection to the server was made
+	brokeOff    bool                // the answer was cut off
+	hungUp      bool                // the agent disconnected before it had all of it
 }
 
 // api returns the called endpoint; 0 when it takes no body, or does not pass.

@@ -193,6 +193,8 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		ago     time.Duration
 		output  int64 // the request's own limit
+		choices int64
+		media   int64 // tokens of pictures
 		streams bool
 		path    string
 		broken  bool
@@ -201,13 +203,15 @@ func TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime(t *testing.T) {
 		"a minute":              {ago: time.Minute, want: 6100},
 		"with a limit":          {ago: time.Minute, output: 50, want: 150},
 		"for hours":             {ago: 24 * time.Hour, want: 100 + longestOutput},
+		"of several choices":    {ago: time.Minute, choices: 3, want: 100 + 3*6000},
+		"of pictures":           {ago: time.Minute, media: 4000, output: 50, want: 4150},
 		"a stream":              {ago: time.Minute, streams: true, want: 100},
 		"a stream of Gemini's":  {ago: time.Minute, path: "/v1beta/models/g:streamGenerateContent", want: 100},
 		"dropped by the server": {ago: time.Minute, broken: true, want: 6100},
 		"not sent":              {},
 	} {
 		g := &Gateway{ledger: newLedger()}
-		one := &call{usage: usage.New(schema.OpenAI, schema.ChatCompletions), body: &outgoingBody{}, sent: 400, output: c.output, streams: c.streams, path: c.path}
+		one := &call{usage: usage.New(schema.OpenAI, schema.ChatCompletions), body: &outgoingBody{}, sent: 400, output: c.output, choices: c.choices, mediaTokens: c.media, streams: c.streams, path: c.path}
 		one.event = Event{Generates: true, Status: 499, Outcome: GivenUp}
 		if c.ago > 0 {
 			one.body.read = time.Now().Add(-c.ago)
@@ -252,7 +256,7 @@ func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {
 	}{
 		"before the first piece": {begin, -1, nil, 0, 0, 100 + 6000},
 		"with a limit":           {begin, -1, nil, 500, 0, 100 + 500},
-		"of several choices":     {begin, -1, nil, 0, 3, 100 + 6000},
+		"of several choices":     {begin, -1, nil, 0, 3, 100 + 3*6000},
 		"after its last piece":   {begin + end, -1, nil, 0, 0, 100 + 40},
 		"with its length":        {begin, int64(len(begin)), nil, 0, 0, 100 + 1},
 		"not at all":             {begin, -1, io.EOF, 0, 0, 100 + 1},
@@ -278,6 +282,17 @@ func TestOutputOfAnAnswerThatTheAgentLeavesIsEstimatedByItsTime(t *testing.T) {
 		if got := g.ledger.tokens; got < c.want || got > c.want+c.want/2 {
 			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
 		}
+	}
+}
+
+// The received bytes say nothing about the tokens of such an answer.
+func TestOutputOfAnAnswerInAnotherFormIsEstimatedByItsTime(t *testing.T) {
+	g := &Gateway{ledger: newLedger()}
+	one := &call{usage: usage.New(schema.Gemini, schema.GenerateContent), body: &outgoingBody{read: time.Now().Add(-time.Minute)}, sent: 400, header: http.Header{}, received: 40}
+	one.event = Event{Generates: true, Dialect: schema.Gemini, Status: 200, Outcome: NoAnswer}
+	g.spend(one)
+	if got := g.ledger.tokens; got < 6100 || got > 7000 {
+		t.Errorf("%d tokens", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // request waits while those in flight could already use up a budget. So a session exceeds a
 // budget by one answer at most, as it does if its requests come one after another. What a
 // server-side tool reads, and the answer that a request continues by its ID, are not in a
-// reservation.
+// reservation, and the tokens of pictures and documents are an estimate.
 
 const (
 	// budgetPatience is how long a request waits for others. Then it is refused with a status
@@ -41,7 +41,7 @@ func (g *Gateway) reserveBudget(ctx context.Context, c *call, size int64) (*prob
 		return nil, nil
 	}
 	p, _ := g.priceOf(c)
-	part := mostUsed(size, c.mostOutput(), p)
+	part := mostUsed(size+c.mediaTokens, c.mostOutput(), p)
 	timeout := time.NewTimer(g.patience)
 	defer timeout.Stop()
 	for {
@@ -78,8 +78,8 @@ func (c *call) mostOutput() int64 {
 	return min(max(1, c.choices), mostReserved/longestOutput) * longestOutput
 }
 
-// mostUsed returns what an answer can use at most. No text has more tokens than bytes.
-// output is the most tokens that the answer can have.
+// mostUsed returns what an answer can use at most. size is the most tokens that the request can have:
+// no text has more than bytes. output is the most tokens that the answer can have.
 func mostUsed(size, output int64, p price.Price) reservation {
 	counts := usage.Counts{Input: size, Output: output}
 	cost := p.Cost(counts)

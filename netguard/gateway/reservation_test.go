@@ -111,6 +111,14 @@ func TestARequestThatWaitsForABudgetCanBeGivenUpAndDoesNotWaitForever(t *testing
 	}
 }
 
+func TestAReservationHasTheTokensOfPictures(t *testing.T) {
+	g := &Gateway{ledger: newLedger(), tokenLimit: 1 << 30}
+	one := &call{event: Event{Generates: true}, output: 50, mediaTokens: 2000}
+	if refusal, err := g.reserveBudget(t.Context(), one, 100); refusal != nil || err != nil || one.reserved.tokens != 2150 {
+		t.Errorf("%+v, %+v, %v", one.reserved, refusal, err)
+	}
+}
+
 func TestAReservationIsTheMostThatAnAnswerCanUse(t *testing.T) {
 	p := price.Price{Input: 2, Output: 10, CacheRead: 0.1, CacheWrite: 3, CacheWriteLong: 4}
 	for _, c := range []struct{ size, output, choices, tokens int64 }{

@@ -39,7 +39,13 @@ func bodies() []control {
 		{name: "an opened tool with a fee is noticed", file: folder + "tool.go", text: `		w.charge(o.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
 		{name: "an opened option with a fee is noticed", file: folder + "tool.go", text: `		w.charge(s.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
 		{name: "no tool with a fee with a limit of cost", file: "netguard/gateway/budget.go", text: `if c.fee != 0 {`, off: `if false {`, tests: "TestAToolWithFeesIsRefusedWithALimitOfCost"},
-		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * max(1, w.choices)`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
+		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * w.allChoices()`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
+		{name: "each prompt of a list has an answer", file: folder + "outputlimit.go", text: `		w.prompts++`, off: ``, tests: "TestTheNumberOfPromptsIsRead TestTheLimitOfAnAnswersTokensIsRead"},
+		{name: "pictures have tokens", file: folder + "value.go", text: `		w.mediaTokens += tokensOfPicture`, off: ``, tests: "TestPicturesAndDocumentsAreCounted"},
+		{name: "pictures count in a reservation", file: "netguard/gateway/reservation.go", text: `mostUsed(size+c.mediaTokens, `, off: `mostUsed(size, `, tests: "TestAReservationHasTheTokensOfPictures"},
+		{name: "pictures count in an estimate", file: "netguard/gateway/budget.go", text: `c.sent/bytesOfToken + c.mediaTokens`, off: `c.sent / bytesOfToken`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
+		{name: "all choices count in an estimate", file: "netguard/gateway/budget.go", text: `, longestOutput)*max(1, c.choices), `, off: `, longestOutput), `, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
+		{name: "an answer in another form counts by its time", file: "netguard/gateway/budget.go", text: ` || c.event.Outcome == NoAnswer`, off: ``, tests: "TestOutputOfAnAnswerInAnotherFormIsEstimatedByItsTime"},
 	}
 }
 

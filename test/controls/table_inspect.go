@@ -83,7 +83,7 @@ func gateway() []control {
 		{name: "beta features of tools only if allowed", file: "netguard/gateway/beta.go", text: `ok && slices.Contains(open, tool)`, off: `ok && tool > 0`, tests: beta},
 		{name: "a request that was read is not sent again", file: "netguard/gateway/retry.go", text: `again && neverSent(err)`, off: `again`, tests: "TestRequestThatWasReadIsNeverSentAgain TestRequestIsSentAgainOnlyWhereThatIsSafe"},
 		{name: "an answer that can cost more has no price", file: "netguard/gateway/budget.go", text: `if c.surcharge != "" && p != (price.Price{}) {`, off: `if c.surcharge != "" && false {`, tests: "TestARequestThatCanCostMoreThanItsModelHasNoPrice"},
-		{name: "an answer that the agent leaves is estimated by its time", file: "netguard/gateway/budget.go", text: `sent && (c.hungUp || c.brokeOff) && `, off: `sent && false && `, tests: leaves},
+		{name: "an answer that the agent leaves is estimated by its time", file: "netguard/gateway/budget.go", text: `sent && unknown && `, off: `sent && false && unknown && `, tests: leaves},
 		{name: "an answer that ends at a write is left", file: "netguard/gateway/call.go", text: ` || !f.ended && !f.whole()`, off: ``, tests: leaves},
 		{name: "a request that the server drops counts", file: "netguard/gateway/budget.go", text: ` || c.event.Outcome == Broken && c.connected.Load())`, off: `)`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
 		{name: "each choice of an answer is reserved", file: "netguard/gateway/reservation.go", text: `min(max(1, c.choices), `, off: `min(1, `, tests: "TestAReservationIsTheMostThatAnAnswerCanUse"},

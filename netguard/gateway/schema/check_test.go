@@ -56,6 +56,8 @@ func (c *checker) value(r rule, value any, place string) {
 		default:
 			c.value(r.text, value, place)
 		}
+	case prompt:
+		c.value(r.rule, value, place)
 	case tagged:
 		c.tagged(r, value, place)
 	case serverTool:

@@ -174,7 +174,7 @@ func inline() either {
 func completionRequest() rule {
 	return streaming{object{need: []string{"model"}, fields: sampling().with(fields{
 		"model":   modelName{},
-		"prompt":  either{text: scalar{}, list: list{either{text: scalar{}, list: list{scalar{}}}}},
+		"prompt":  either{text: scalar{}, list: list{prompt{either{text: scalar{}, list: list{scalar{}}}}}},
 		"suffix":  scalar{},
 		"echo":    scalar{},
 		"best_of": choiceCount{},

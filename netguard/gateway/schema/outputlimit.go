@@ -39,4 +39,17 @@ func (w *walk) number(largest *int64) (bool, error) {
 }
 
 // maxOutput returns Result.MaxOutput.
-func (w *walk) maxOutput() int64 { return w.outputLimit * max(1, w.choices) }
+func (w *walk) maxOutput() int64 { return w.outputLimit * w.allChoices() }
+
+// allChoices returns Result.Choices.
+func (w *walk) allChoices() int64 { return min(max(1, w.choices)*max(1, w.prompts), math.MaxInt32) }
+
+// prompt is an element of a list of prompts, each of which is answered. Numbers are the tokens of one.
+type prompt struct{ rule rule }
+
+func (p prompt) apply(w *walk) (bool, error) {
+	if kind := w.dec.PeekKind(); kind == '"' || kind == '[' {
+		w.prompts++
+	}
+	return p.rule.apply(w)
+}

@@ -153,8 +153,12 @@ type Result struct {
 	// MaxOutput is how many tokens all choices of the answer together have at most, as far
 	// as the request limits them; 0 if it does not.
 	MaxOutput int64
-	// Choices is how many choices of the answer the request asks for, at least 1.
+	// Choices is how many choices of the answer the request asks for, for all of its prompts
+	// together; at least 1.
 	Choices int64
+	// MediaTokens estimates how many tokens the request's pictures and documents have besides one for
+	// each byte.
+	MediaTokens int64
 	// Surcharge is the part of the request because of which the answer can cost more than Model
 	// does, such as "service_tier=priority" or a second model; empty if there is none. It comes
 	// from the agent, in printable ASCII.
@@ -226,5 +230,5 @@ func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
 	if policy.ModelInPath && endpoint == Messages && w.model == "" {
 		return Result{}, &Refusal{Malformed, "the request has no model"}
 	}
-	return Result{Body: w.out.pieces(), Size: w.out.size, Copied: w.out.size - w.out.referred, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: max(1, w.choices), Surcharge: w.surcharge, Several: w.several, Fee: w.fee, LeftOut: w.leftOut}, nil
+	return Result{Body: w.out.pieces(), Size: w.out.size, Copied: w.out.size - w.out.referred, Model: w.model, Streams: w.streams, MaxOutput: w.maxOutput(), Choices: w.allChoices(), MediaTokens: w.mediaTokens, Surcharge: w.surcharge, Several: w.several, Fee: w.fee, LeftOut: w.leftOut}, nil
 }

@@ -155,6 +155,7 @@ func (dataURL) apply(w *walk) (bool, error) {
 	if !isDataURL(raw) {
 		return false, forbidden("aibox refused the request because %s is not a data: URL with base64: the model's server would fetch any other, from its own network. Send the content itself", w.at())
 	}
+	w.countMedia(raw)
 	w.out.refer(raw)
 	return true, nil
 }
@@ -175,6 +176,7 @@ func (base64Data) apply(w *walk) (bool, error) {
 	if !isBase64(raw[1 : len(raw)-1]) {
 		return false, forbidden("aibox refused the request because %s is not base64", w.at())
 	}
+	w.countMedia(raw)
 	w.out.refer(raw)
 	return true, nil
 }
@@ -190,6 +192,7 @@ func (dataOrBase64) apply(w *walk) (bool, error) {
 	if !isDataURL(raw) && !isBase64(raw[1:len(raw)-1]) {
 		return false, forbidden("aibox refused the request because %s is neither a data: URL nor base64", w.at())
 	}
+	w.countMedia(raw)
 	w.out.refer(raw)
 	return true, nil
 }
@@ -203,17 +206,40 @@ func (picture) apply(w *walk) (bool, error) {
 	if !ok || err != nil {
 		return false, err
 	}
-	data := raw[1 : len(raw)-1]
-	begins := func(magic string) bool {
-		return bytes.HasPrefix(bytes.ReplaceAll(data[:min(len(data), 32)], []byte(`\/`), []byte{'/'}), []byte(magic))
-	}
-	for _, magic := range []string{"iVBORw0KGgo" /* PNG */, "/9j/" /* JPEG */, "R0lGOD" /* GIF */, "UklGR" /* WebP */, "Qk" /* BMP */} {
-		if begins(magic) && isBase64(data) {
-			w.out.refer(raw)
-			return true, nil
-		}
+	if data := raw[1 : len(raw)-1]; isPicture(data) && isBase64(data) {
+		w.countMedia(raw)
+		w.out.refer(raw)
+		return true, nil
 	}
 	return false, forbidden("aibox refused the request because %s is not a PNG, JPEG, GIF, WebP or BMP picture in base64", w.at())
+}
+
+// isPicture reports whether base64 begins like a picture.
+func isPicture(data []byte) bool {
+	begin := bytes.ReplaceAll(data[:min(len(data), 32)], []byte(`\/`), []byte{'/'})
+	for _, magic := range []string{"iVBORw0KGgo" /* PNG */, "/9j/" /* JPEG */, "R0lGOD" /* GIF */, "UklGR" /* WebP */, "Qk" /* BMP */} {
+		if bytes.HasPrefix(begin, []byte(magic)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tokensOfPicture and tokensOfDocument estimate what inline data has at most besides a token for each
+// byte: a blank picture is short, and a short document can have many pages.
+const tokensOfPicture, tokensOfDocument = 2_000, 50_000
+
+// countMedia remembers inline data, as a string of JSON.
+func (w *walk) countMedia(raw []byte) {
+	data := raw[1 : len(raw)-1]
+	if _, content, ok := bytes.Cut(data, []byte{','}); ok {
+		data = content
+	}
+	if isPicture(data) {
+		w.mediaTokens += tokensOfPicture
+	} else {
+		w.mediaTokens += tokensOfDocument
+	}
 }
 
 // mediaName passes the type of the inline data beside it.

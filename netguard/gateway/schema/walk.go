@@ -43,7 +43,9 @@ type walk struct {
 	hasStreamOptions bool // stream_options passed
 
 	outputLimit int64  // tokens of one choice of the answer; 0 if there is no limit
-	choices     int64  // of the answer; 0 means 1
+	choices     int64  // of the answer to each prompt; 0 means 1
+	prompts     int64  // 0 means 1
+	mediaTokens int64  // see Result
 	surcharge   string // see Result
 	several     bool   // see Result
 	fee         netguard.ServerTool
