@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,6 +246,7 @@ var secondHellos = []struct {
 	{"in small records", goodTLS, records(helloMessage(evilName), 9), "wrong-server-name"},
 	{"with an encrypted name", goodTLS, simpleHello(goodName, extension(extensionEncryptedClientHello, make([]byte, 9))), "encrypted-server-name"},
 	{"behind many changes of cipher", goodTLS, append(bytes.Repeat(changeCS, 40), evilTLS...), "bad-hello"},
+	{"interrupted by early data", simpleHello(goodName, earlyExt), slices.Concat(record(recordHandshake, helloMessage(evilName)[:40]), record(recordApplicationData, []byte("early")), record(recordHandshake, helloMessage(evilName)[40:])), "bad-hello"},
 	{"behind an empty record", goodTLS, append(record(recordHandshake, nil), evilTLS...), "bad-hello"},
 }
 
@@ -330,6 +332,7 @@ func TestClientHelloInAnySegmentsPasses(t *testing.T) {
 		"of 17 KiB":            records(helloMessage(extension(21, make([]byte, 17<<10)), goodName), 1<<14),
 		"with data behind":     append(bytes.Clone(goodTLS), record(recordApplicationData, []byte("data"))...),
 		"with a key exchange":  append(bytes.Clone(goodTLS), record(recordHandshake, []byte{16, 0, 0, 1, 0})...),
+		"with a Finished":      slices.Concat(goodTLS, changeCS, record(recordHandshake, append([]byte{messageClientHello, 0, 1}, make([]byte, 37)...)), record(recordApplicationData, []byte("data"))),
 		"with a bad last type": append(bytes.Clone(goodTLS), 99, 3, 3),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,10 @@ import (
 // maxPlainRecords is how many records may precede the client's second message.
 const maxPlainRecords = 32
 
+// maxFinished is the largest record of an encrypted Finished: a message of 16 bytes with the
+// vector, code and padding of any cipher.
+const maxFinished = 128
+
 // secondHello follows the client's records after its ClientHello as long as a second
 // ClientHello is possible: after a HelloRetryRequest (RFC 8446, section 4.1.4), also after
 // early data. A server could use its server name instead of the first one's. After a record that ends
@@ -41,6 +45,10 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		kind, length := header[0], int(binary.BigEndian.Uint16(header[3:]))
 		switch {
 		case kind == recordHandshake && header[5] == messageClientHello:
+			finished, more, problem := f.isFinished(r, length)
+			if finished || !more {
+				return problem
+			}
 			return f.check(r)
 		case kind == recordHandshake && length == 0:
 			return f.cut(badHello())
@@ -57,6 +65,27 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		}
 	}
 	return f.cut(badHello())
+}
+
+// isFinished reports whether the record at the front, of length bytes, is the encrypted Finished
+// of a resumed TLS 1.2 connection whose first byte happens to be that of a ClientHello: one
+// record with only a part of such a message, and then application data. No server accepts a
+// ClientHello that application data interrupts, except early data, which it skips.
+func (f *secondHello) isFinished(r recordSource, length int) (finished, more bool, problem *refusal) {
+	if f.earlyData || length > maxFinished {
+		return false, true, nil
+	}
+	seen, more, problem := r.peek(5 + length)
+	if !more {
+		return false, false, problem
+	}
+	if body, _, ok := splitHello(seen[5:]); ok && body != nil {
+		return false, true, nil
+	}
+	if seen, more, problem = r.peek(5 + length + 1); !more {
+		return false, false, problem
+	}
+	return seen[5+length] == recordApplicationData, true, nil
 }
 
 func (f *secondHello) check(r recordSource) *refusal {
