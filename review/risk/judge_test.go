@@ -169,6 +169,12 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{setting("submodule.lib.update", "!sh tools/update.sh"), "tools/update.sh", true},
 		{setting("tar.tar.xz.command", "tools/pack.sh"), "tools/pack.sh", true},
 		{setting("credential.helper", "store"), "store/user.py", false},
+		{setting("lfs.customtransfer.mine.path", "tools/agent.py"), "tools/agent.py", true},
+		{setting("lfs.customtransfer.mine.args", "tools/agent.py"), "tools/agent.py", true},
+		{setting("lfs.extension.mine.smudge", "tools/agent.py %f"), "tools/agent.py", true},
+		{setting("imap.tunnel", "tools/agent.py"), "tools/agent.py", true},
+		{setting("annex.secure-erase-command", "tools/agent.py %file"), "tools/agent.py", true},
+		{setting("remote.origin.annex-cost-command", "tools/agent.py"), "tools/agent.py", true},
 		{hook(`exec ./scripts/check.sh "$@"`), "scripts/check.sh", true},
 		{hook("/home/u/proj/scripts/check.sh\n"), "scripts/check.sh", true},
 		{hook("root=$(git rev-parse --show-toplevel)\n$root/scripts/check.sh\n"), "scripts/check.sh", true},
@@ -181,7 +187,7 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 			t.Errorf("%s by %s: %v, %+v", c.path, c.caller.Name, ok, r)
 		}
 	}
-	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge", "submodule.lib.update"} {
+	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge", "submodule.lib.update", "annex.autocommit", "remote.origin.annex-uuid"} {
 		if _, ok := GitSetting(key, "x", &Roots{}); ok {
 			t.Errorf("%s is taken for a setting that runs something", key)
 		}

@@ -12,7 +12,7 @@ import (
 // RulesVersion identifies the rules that a review applies: aibox's own, by a number that changes with
 // them, and those for secrets, by gitleaks' release. To aibox's own belongs the search for files that
 // others run. A change set that was judged by another version is judged again.
-const RulesVersion = "7, gitleaks " + secrets.Version
+const RulesVersion = "8, gitleaks " + secrets.Version
 
 // maxEffort is how many bytes the rules for secrets may read in one file: a hostile text
 // can slow a rule down to 2 MB a second.

@@ -73,7 +73,7 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{plain("hooks/useState.ts", "x"), plain("docs/githooks.md", "x"), plain("pre-commit.md", "x")},
 	},
 	"hook-manager": {
-		[]*File{plain(".husky/pre-commit", "x"), plain("lefthook.yml", "x"), plain(".pre-commit-config.yaml", "x"), plain("web/.lintstagedrc.json", "x"), plain(".huskyrc", "x")},
+		[]*File{plain(".husky/pre-commit", "x"), plain("lefthook.yml", "x"), plain(".pre-commit-config.yaml", "x"), plain("web/.lintstagedrc.json", "x"), plain(".huskyrc", "x"), plain(".trunk/trunk.yaml", "x")},
 		[]*File{plain("husky/readme", "x"), plain("pre-commit-config.txt", "x")},
 	},
 	"git-attributes": {
@@ -118,7 +118,7 @@ var cases = map[string]struct{ yes, no []*File }{
 	},
 
 	"agent-instructions": {
-		[]*File{plain("AGENTS.md", "x"), plain("agents.md", "x"), plain("Agents.MD", "x"), plain("docs/CLAUDE.md", "x"), plain("GEMINI.md", "x"), plain(".github/copilot-instructions.md", "x"), plain("CLAUDE.local.md", "x"), plain("AGENTS\u200d.md", "x"), plain("AGENTS.md. ", "x"), plain("AGENTS.md:x", "x"), link("CLAUDE.md", "README.md")},
+		[]*File{plain("AGENTS.md", "x"), plain("agents.md", "x"), plain("Agents.MD", "x"), plain("docs/CLAUDE.md", "x"), plain("GEMINI.md", "x"), plain(".github/copilot-instructions.md", "x"), plain("CLAUDE.local.md", "x"), plain("AGENTS\u200d.md", "x"), plain("AGENTS.md. ", "x"), plain("AGENTS.md:x", "x"), link("CLAUDE.md", "README.md"), plain(".kilocodemodes", "x"), plain(".continuerules", "x")},
 		[]*File{plain("agents.txt", "x"), plain("docs/agents/list.md", "x")},
 	},
 	"agent-settings": {
@@ -129,7 +129,7 @@ var cases = map[string]struct{ yes, no []*File }{
 	"aibox-settings": {[]*File{plain(".aibox.toml", "x"), removed(".aibox.toml"), renamed(".aibox.toml", "docs/aibox.toml")}, []*File{plain("aibox.toml", "x"), removed("aibox.toml")}},
 
 	"vscode-tasks":      {[]*File{plain(".vscode/tasks.json", "x"), plain("web/.VSCODE/Tasks.json", "x")}, []*File{plain("tasks.json", "x")}},
-	"vscode-settings":   {[]*File{plain(".vscode/settings.json", "x"), plain("all.code-workspace", "x")}, []*File{plain("settings.json", "x")}},
+	"vscode-settings":   {[]*File{plain(".vscode/settings.json", "x"), plain("all.code-workspace", "x"), plain(".vscode/sftp.json", "x")}, []*File{plain("settings.json", "x")}},
 	"vscode-launch":     {[]*File{plain(".vscode/launch.json", "x")}, []*File{plain("launch.json", "x")}},
 	"vscode-extensions": {[]*File{plain(".vscode/extensions.json", "x")}, []*File{plain("extensions.json", "x")}},
 	"jetbrains":         {[]*File{plain(".idea/runConfigurations/a.xml", "x"), plain("app.iml", "x")}, []*File{plain("idea/a.xml", "x")}},
@@ -140,12 +140,16 @@ var cases = map[string]struct{ yes, no []*File }{
 	},
 	"emacs-settings":        {[]*File{plain(".dir-locals.el", "x"), plain(".ycm_extra_conf.py", "x")}, []*File{plain("locals.el", "x")}},
 	"emacs-local-variables": {[]*File{plain("a.txt", "-*- eval: (shell-command \"x\") -*-\n"), plain("a.c", "x\n/* Local Variables:\n * eval: (x)\n * End: */\n")}, []*File{plain("a.txt", "use eval: here\n"), plain("a.c", "x\n/* Local Variables:\n * mode: c\n * End: */\n")}},
-	"other-editors":         {[]*File{plain(".zed/tasks.json", "x"), plain("a.sublime-project", "x"), plain("compile_commands.json", "x")}, []*File{plain("zed.go", "x")}},
+	"other-editors":         {[]*File{plain(".zed/tasks.json", "x"), plain("a.sublime-project", "x"), plain("compile_commands.json", "x"), plain("lib/.merlin", "x"), plain(".ctags", "x"), plain(".ctags.d/a.ctags", "x"), plain(".kateproject", "x")}, []*File{plain("zed.go", "x"), plain("tags", "x")}},
 	"debugger-settings":     {[]*File{plain(".gdbinit", "x"), plain(".lldbinit", "x")}, []*File{plain("gdb.md", "x")}},
 
-	"direnv":              {[]*File{plain(".envrc", "x"), plain("sub/.envrc", "x"), mode(".envrc", "x", "100644", "100755")}, []*File{plain("envrc", "x"), removed(".envrc")}},
-	"tool-versions":       {[]*File{plain(".tool-versions", "x"), plain("mise.toml", "x"), plain("rust-toolchain.toml", "x"), plain(".nvmrc", "x")}, []*File{plain("versions.md", "x")}},
-	"environment-file":    {[]*File{plain(".env", "x"), plain(".env.local", "x"), plain("prod.env", "x")}, []*File{plain("env.go", "x")}},
+	"direnv":           {[]*File{plain(".envrc", "x"), plain("sub/.envrc", "x"), mode(".envrc", "x", "100644", "100755")}, []*File{plain("envrc", "x"), removed(".envrc")}},
+	"tool-versions":    {[]*File{plain(".tool-versions", "x"), plain("mise.toml", "x"), plain("rust-toolchain.toml", "x"), plain(".nvmrc", "x")}, []*File{plain("versions.md", "x")}},
+	"environment-file": {[]*File{plain(".env", "x"), plain(".env.local", "x"), plain("prod.env", "x")}, []*File{plain("env.go", "x")}},
+	"encryption-recipients": {
+		[]*File{plain(".sops.yaml", "x"), plain("passwords/.gpg-id", "x"), plain(".age-recipients", "x"), plain(".git-crypt/keys/default/0/A.gpg", "x")},
+		[]*File{plain("sops.md", "x")},
+	},
 	"dev-container":       {[]*File{plain(".devcontainer/devcontainer.json", "x"), plain(".devcontainer.json", "x"), plain(".gitpod.yml", "x")}, []*File{plain("devcontainer.md", "x")}},
 	"nix":                 {[]*File{plain("flake.nix", "x"), plain("shell.nix", "x"), plain("devbox.json", "x")}, []*File{plain("nix.md", "x")}},
 	"container-build":     {[]*File{plain("Dockerfile", "x"), plain("web/app.Dockerfile", "x"), plain("docker-compose.override.yml", "x"), plain("compose.yaml", "x"), plain("Containerfile", "x")}, []*File{plain("dockerfile.go.md/x", "x"), plain("docker.go", "x")}},
@@ -174,7 +178,7 @@ var cases = map[string]struct{ yes, no []*File }{
 	"protection":   {[]*File{plain(".github/CODEOWNERS", "x"), plain("renovate.json", "x")}, []*File{plain("owners.md", "x")}},
 
 	"make":        {[]*File{plain("Makefile", "x"), plain("makefile", "x"), plain("GNUmakefile", "x"), plain("rules.mk", "x"), plain("Makefile.am", "x")}, []*File{plain("make.go", "x")}},
-	"task-runner": {[]*File{plain("justfile", "x"), plain("Justfile", "x"), plain("Taskfile.yml", "x"), plain("Rakefile", "x"), plain("gulpfile.js", "x"), plain("fastlane/Fastfile", "x")}, []*File{plain("task.go", "x")}},
+	"task-runner": {[]*File{plain("justfile", "x"), plain("Justfile", "x"), plain("Taskfile.yml", "x"), plain("Rakefile", "x"), plain("gulpfile.js", "x"), plain("fastlane/Fastfile", "x"), plain(".arcconfig", "x"), plain(".arclint", "x"), plain(".reviewboardrc", "x"), plain("book/_quarto.yml", "x"), plain(".lintrunner.toml", "x")}, []*File{plain("task.go", "x")}},
 	"configure":   {[]*File{plain("configure", "x"), plain("configure.ac", "x"), plain("autogen.sh", "x")}, []*File{plain("configure.go", "x")}},
 	"cmake":       {[]*File{plain("CMakeLists.txt", "x"), plain("a.cmake", "x"), plain("meson.build", "x"), plain("SConstruct", "x")}, []*File{plain("cmake.md", "x")}},
 	"bazel":       {[]*File{plain("BUILD.bazel", "x"), plain("WORKSPACE", "x"), plain("MODULE.bazel", "x"), plain("tools/bazel", "x"), plain(".bazelrc", "x"), plain("a/BUILD", "x")}, []*File{plain("bazel.md", "x"), plain("tools/bazel.d/x", "x")}},

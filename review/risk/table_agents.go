@@ -6,7 +6,7 @@ var agentRules = []rule{
 		runs: "whatever the text tells the agent to do", when: "when a coding agent starts in the folder", by: "Codex, Claude Code, Gemini, OpenCode, Cursor, Copilot and others",
 		files: []string{
 			"agents.md", "agents.*.md", "agent.md", "claude.md", "claude.*.md", "gemini.md", "qwen.md", "crush.md", "crush.local.md", "opencode.md", "codex.md",
-			"warp.md", "conventions.md", "replit.md", "skill.md", ".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/**", ".roorules*", ".roomodes", ".goosehints",
+			"warp.md", "conventions.md", "replit.md", "skill.md", ".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/**", ".roorules*", ".roomodes", ".kilocodemodes", ".continuerules", ".goosehints",
 			".augment-guidelines", ".rules", "copilot-instructions.md", ".github/instructions/**", ".github/prompts/**", ".github/chatmodes/**",
 			".github/agents/**", ".github/skills/**", "*.instructions.md", "*.prompt.md", "*.chatmode.md", "*.mdc", ".aider.conventions.md",
 		},

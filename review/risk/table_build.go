@@ -11,7 +11,7 @@ var buildRules = []rule{
 		runs: "the commands in it", when: "on just, task, rake, mage, invoke and the like", by: "the task runner",
 		files: []string{
 			"justfile", ".justfile", "*.just", "taskfile*", "rakefile", "rakefile.rb", ".rake", "*.rake", "magefile.go", "magefiles/**", "tasks.py", "fabfile.py", "dodo.py", "noxfile.py", "maskfile.md", "runfile", "runfile.*", "earthfile",
-			"bb.edn", "jakefile*", "cakefile", "gulpfile*", "gruntfile*", "makefile.toml", "xtask/**", "bakefile*", "build.cake", "*.cake", "build.fsx", ".nuke/**", "thorfile", "capfile", "fastfile", "fastlane/**", "dangerfile*", "guardfile", "sakefile", "robofile.php", "deployer.php", "deploy.php", "build.ps1", "build.cmd", "build.bat", "psakefile.ps1", "*.build.ps1", "turbo.json", "nx.json", "project.json", "wireit.json", "moon.y*ml", "lage.config.js", "snakefile", "*.smk", "dvc.y*ml",
+			"bb.edn", "jakefile*", "cakefile", "gulpfile*", "gruntfile*", "makefile.toml", "xtask/**", "bakefile*", "build.cake", "*.cake", "build.fsx", ".nuke/**", "thorfile", "capfile", "fastfile", "fastlane/**", "dangerfile*", "guardfile", "sakefile", "robofile.php", "deployer.php", "deploy.php", "build.ps1", "build.cmd", "build.bat", "psakefile.ps1", "*.build.ps1", "turbo.json", "nx.json", "project.json", "wireit.json", "moon.y*ml", "lage.config.js", "snakefile", "*.smk", "dvc.y*ml", ".arcconfig", ".arclint", ".arcunit", ".reviewboardrc", "_quarto.y*ml", ".lintrunner.toml",
 		},
 	},
 	{

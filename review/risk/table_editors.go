@@ -9,7 +9,7 @@ var editorRules = []rule{
 	{
 		name: "vscode-settings", title: "settings of VS Code", severity: High,
 		runs: "programs that settings name: interpreters, linters, formatters, terminals, git", when: "when the folder is opened", by: "VS Code, its forks and their extensions",
-		files: []string{".vscode/settings.json", "*.code-workspace", ".vscode/mcp.json", ".vscode/*.code-snippets"},
+		files: []string{".vscode/settings.json", "*.code-workspace", ".vscode/mcp.json", ".vscode/sftp.json", ".vscode/*.code-snippets"},
 	},
 	{
 		name: "vscode-launch", title: "launch configurations of VS Code", severity: Medium,
@@ -50,11 +50,11 @@ var editorRules = []rule{
 	},
 	{
 		name: "other-editors", title: "settings of an editor or of a language server", severity: High,
-		runs: "builders, tasks, formatters and language servers that it names", when: "when the folder is opened", by: "Zed, Helix, Sublime Text, Eclipse, Visual Studio, Kakoune, Nova, clangd and others",
+		runs: "builders, tasks, formatters, preprocessors and language servers that it names", when: "when the folder is opened", by: "Zed, Helix, Sublime Text, Eclipse, Visual Studio, Kakoune, Nova, Kate, clangd, Merlin, ctags and others",
 		files: []string{
 			".zed/**", ".helix/**", "*.sublime-project", "*.sublime-build", "*.sublime-settings", ".project", ".externaltoolbuilders/**", ".settings/**", ".classpath", ".vs/**", "*.suo",
 			".nova/**", ".theia/**", ".kakrc", ".kak/**", ".clangd", "compile_commands.json", "compile_flags.txt", ".ccls", ".luarc.json*", ".solargraph.yml", ".rust-analyzer.toml", "rust-analyzer.toml", "rust-project.json",
-			".nbproject/**", "nbproject/**", ".lsp.json", "pyrightconfig.json", ".pylspclient", ".ensime", ".metals/**", ".bloop/**", ".bsp/**", "*.workspace.json", ".lite_project*",
+			".nbproject/**", "nbproject/**", ".lsp.json", "pyrightconfig.json", ".pylspclient", ".ensime", ".metals/**", ".bloop/**", ".bsp/**", "*.workspace.json", ".lite_project*", ".merlin", ".ctags", ".ctags.d/**", ".kateproject*",
 		},
 	},
 	{

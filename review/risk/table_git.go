@@ -20,7 +20,7 @@ var gitRules = []rule{
 			".husky/**", ".huskyrc*", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".lefthook/**", ".config/lefthook.*",
 			".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", "prek.toml", ".overcommit.yml", ".local-overcommit.yml", "captainhook.json", "captainhook.config.json",
 			".lintstagedrc*", "lint-staged.config.*", ".simple-git-hooks.*", "simple-git-hooks.*", ".nano-staged.*", ".czrc", ".commitlintrc*",
-			"hk.pkl", "grumphp.y*ml", ".githooks.*", ".cargo-husky/**", ".rusty-hook.toml", "talisman.yml", ".talismanrc",
+			"hk.pkl", "grumphp.y*ml", ".githooks.*", ".cargo-husky/**", ".rusty-hook.toml", ".trunk/**", "talisman.yml", ".talismanrc",
 		},
 	},
 	{

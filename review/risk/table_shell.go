@@ -21,6 +21,11 @@ var shellRules = []rule{
 		files: []string{".env", ".env.*", "*.env", ".flaskenv", ".secrets", ".dev.vars", ".renviron"},
 	},
 	{
+		name: "encryption-recipients", title: "who can decrypt the secrets of the folder", severity: Medium,
+		runs: "nothing by itself; what you encrypt next can be read with the keys in it", when: "when a secret is encrypted again", by: "SOPS, pass, gopass, git-crypt",
+		files: []string{".sops.y*ml", ".gpg-id", ".age-recipients", ".git-crypt/**"},
+	},
+	{
 		name: "dev-container", title: "a container to work in", severity: High,
 		runs: "initializeCommand on the host, everything else in a container that holds your files and keys", when: "when the folder is opened or the environment is created", by: "VS Code, Codespaces, Gitpod and the like",
 		files: []string{".devcontainer/**", ".devcontainer.json", "devfile.y*ml", ".devfile.y*ml", ".gitpod.*", ".gitpod/**", ".idx/**", ".replit", "replit.nix", ".codesandbox/**", ".stackblitzrc", ".ona/**", ".project.toml", "coder.y*ml"},

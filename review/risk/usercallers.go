@@ -47,6 +47,7 @@ var settings = map[string][]string{
 	"mergetool": {"cmd", "path"}, "difftool": {"cmd", "path"}, "guitool": {"cmd"}, "man": {"cmd", "path"}, "browser": {"cmd", "path"},
 	"sequence": {"editor"}, "interactive": {"difffilter"}, "init": {"templatedir"}, "tar": {"command"}, "submodule": {"update"},
 	"sendemail": {"sendmailcmd", "tocmd", "cccmd"}, "trailer": {"command", "cmd"}, "uploadpack": {"packobjectshook"}, "remote": {"vcs", "uploadpack", "receivepack"}, "blame": {"ignorerevsfile"},
+	"lfs": {"path", "args", "clean", "smudge"}, "imap": {"tunnel"},
 }
 
 // GitSetting makes a Caller of a setting of the user's own git; ok is false for
@@ -56,10 +57,11 @@ func GitSetting(key, value string, at *Roots) (c Caller, ok bool) {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		name = name[i+1:]
 	}
+	annex := (section == "annex" || strings.HasPrefix(name, "annex-")) && (strings.HasSuffix(name, "-command") || strings.HasSuffix(name, "-hook"))
 	switch {
 	case section == "submodule" && !strings.HasPrefix(value, "!"): // a word of git
 		return Caller{}, false
-	case section != "alias" && section != "pager" && !slices.Contains(settings[section], name):
+	case section != "alias" && section != "pager" && !annex && !slices.Contains(settings[section], name):
 		return Caller{}, false
 	}
 	folder := name == "hookspath" || name == "templatedir"
