@@ -75,6 +75,14 @@ func (f *File) Text() []byte {
 	return f.text
 }
 
+// oldText is the old content in UTF-8; nil if there is none that can be compared.
+func (f *File) oldText() []byte {
+	if f.Old.Mode == "" || f.Old.Cut || f.Old.Mode == symlink {
+		return nil
+	}
+	return plainText(f.Old.Content)
+}
+
 // stretches returns the lines of the new text that are not in the old one, in order. A
 // line that only moved is not new. In a file that is too long to compare, every line
 // counts.
@@ -111,8 +119,8 @@ func (f *File) compare() {
 	if f.gone() || len(f.text) == 0 {
 		return
 	}
-	old := plainText(f.Old.Content)
-	if len(old) == 0 || f.Old.Mode == "" || f.Old.Cut || f.Old.Mode == symlink {
+	old := f.oldText()
+	if len(old) == 0 {
 		f.added = []span{{f.text, 1}}
 		return
 	}

@@ -19,23 +19,47 @@ var vimMark = lazy(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)(?
 // modeline counts.
 const maxModelines = 256 << 10
 
+// modelines is how many of the first and of the last lines Vim searches for modelines.
+const modelines = 5
+
+// modeline reports a modeline among the lines that Vim reads, unless it was among them before: lines
+// that are taken away can bring one there that was without effect.
 func modeline(r *rule, f *File) []Risk {
 	text := f.Text()
 	if f.link() || !bytes.Contains(text, []byte("vi:")) && !bytes.Contains(text, []byte("vim")) && !bytes.Contains(text, []byte("Vim")) && !bytes.Contains(text, []byte("ex:")) {
 		return nil
 	}
-	last := bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")) + 1
-	var found []Risk
+	known := map[string]bool{}
+	for _, l := range outerLines(f.oldText()) {
+		known[l.text] = true
+	}
 	left := maxModelines
-	f.lines(func(l line) bool {
-		if l.number <= 5 || l.number > last-5 {
-			left -= len(l.text)
-			if left >= 0 && vimLine().MatchString(l.text) || left < 0 && vimMark().MatchString(l.text) {
-				found = r.one(l.number, l.text)
-			}
+	for _, l := range outerLines(text) {
+		if known[l.text] {
+			continue
 		}
-		return found == nil
-	})
+		left -= len(l.text)
+		if left >= 0 && vimLine().MatchString(l.text) || left < 0 && vimMark().MatchString(l.text) {
+			return r.one(l.number, l.text)
+		}
+	}
+	return nil
+}
+
+// outerLines are the first and the last lines of a text that Vim searches for modelines.
+func outerLines(text []byte) []line {
+	text = bytes.TrimRight(text, "\n")
+	last := bytes.Count(text, []byte("\n")) + 1
+	var found []line
+	for len(found) < min(modelines, last) {
+		part, rest, _ := bytes.Cut(text, []byte("\n"))
+		found, text = append(found, line{len(found) + 1, strings.TrimRight(string(part), "\r")}), rest
+	}
+	for number := last; number > max(modelines, last-modelines); number-- {
+		start := bytes.LastIndexByte(text, '\n') + 1
+		found = append(found, line{number, strings.TrimRight(string(text[start:]), "\r")})
+		text = text[:max(0, start-1)]
+	}
 	return found
 }
 
@@ -48,22 +72,57 @@ var (
 	lispEval      = lazy(func() *regexp.Regexp { return regexp.MustCompile(`eval[ \t]*:`) })
 )
 
+// emacsEval reports an eval: that Emacs reads, unless it read it before: text that is taken away can
+// bring one near the end.
 func emacsEval(r *rule, f *File) []Risk {
 	text := f.Text()
 	if f.link() || !lispEval().Match(text) {
 		return nil
 	}
-	end := text[max(0, len(text)-lispEnd):]
-	local := lispVariables().Match(end) && lispEval().Match(end)
-	var found []Risk
-	f.lines(func(l line) bool {
-		if (local || l.number <= 2 && strings.Count(l.text, "-*-") >= 2) && lispEval().MatchString(l.text) {
-			found = r.one(l.number, l.text)
+	known := map[string]bool{}
+	for _, l := range evalLines(f.oldText()) {
+		known[l.text] = true
+	}
+	for _, l := range evalLines(text) {
+		if !known[l.text] {
+			return r.one(l.number, l.text)
 		}
-		return found == nil
-	})
-	if found == nil && local && len(f.stretches()) > 0 && lispVariables().Match(f.stretches()[len(f.stretches())-1].text) {
+	}
+	if len(f.stretches()) > 0 && readsVariables(text) && lispVariables().Match(f.stretches()[len(f.stretches())-1].text) {
 		return r.one(f.first(), "")
+	}
+	return nil
+}
+
+// lastPart is the part of a text that Emacs searches for file variables.
+func lastPart(text []byte) []byte { return text[max(0, len(text)-lispEnd):] }
+
+// readsVariables reports whether there are file variables with an eval: at the end of a text.
+func readsVariables(text []byte) bool {
+	return lispVariables().Match(lastPart(text)) && lispEval().Match(lastPart(text))
+}
+
+// evalLines are the lines with an eval: that Emacs reads.
+func evalLines(text []byte) []line {
+	var found []line
+	rest := text
+	for number := 1; number <= 2; number++ {
+		var part []byte
+		if part, rest, _ = bytes.Cut(rest, []byte("\n")); bytes.Count(part, []byte("-*-")) >= 2 && lispEval().Match(part) {
+			found = append(found, line{number, strings.TrimRight(string(part), "\r")})
+		}
+	}
+	if !readsVariables(text) {
+		return found
+	}
+	end := lastPart(text)
+	end = text[bytes.LastIndexByte(text[:len(text)-len(end)], '\n')+1:] // whole lines
+	number := bytes.Count(text[:len(text)-len(end)], []byte("\n")) + 1
+	for part := range bytes.Lines(end) {
+		if lispEval().Match(part) {
+			found = append(found, line{number, strings.TrimRight(string(part), "\r\n")})
+		}
+		number++
 	}
 	return found
 }

@@ -66,6 +66,12 @@ func pointer(digits string) string {
 // token is a fake secret, in two parts so that no scanner of this repository finds it.
 const token = "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 
+// farModeline has a modeline in its last lines, and evalList a list of variables with an eval.
+var (
+	farModeline = strings.Repeat("x\n", 9) + "# vim: foldexpr=x\n"
+	evalList    = "x\n/* Local Variables:\n * eval: (x)\n * End: */\n"
+)
+
 // cases hold files that a rule must find and files that it must not.
 var cases = map[string]struct{ yes, no []*File }{
 	"git-hooks": {
@@ -135,11 +141,14 @@ var cases = map[string]struct{ yes, no []*File }{
 	"jetbrains":         {[]*File{plain(".idea/runConfigurations/a.xml", "x"), plain("app.iml", "x")}, []*File{plain("idea/a.xml", "x")}},
 	"vim-settings":      {[]*File{plain(".exrc", "x"), plain(".nvim.lua", "x"), plain("a/.vimrc", "x")}, []*File{plain("vimrc.md", "x")}},
 	"vim-modeline": {
-		[]*File{plain("a.txt", "text\n# vim: set foldexpr=system('x') :\n"), plain("b.txt", "/* vi: stl=%{x} */\n")},
-		[]*File{plain("a.txt", "# vim: set ts=4 sw=4 et :\n"), plain("b.txt", strings.Repeat("x\n", 9)+"# vim: foldexpr=x\n"+strings.Repeat("x\n", 9)), edited("c.txt", "# vim: foldexpr=x\na\n", "# vim: foldexpr=x\nb\n")},
+		[]*File{
+			plain("a.txt", "text\n# vim: set foldexpr=system('x') :\n"), plain("b.txt", "/* vi: stl=%{x} */\n"),
+			edited("c.txt", farModeline+strings.Repeat("y\n", 9), farModeline), edited("d.txt", farModeline+strings.Repeat("y\n", 9), strings.TrimLeft(farModeline, "x\n")+strings.Repeat("y\n", 9)),
+		},
+		[]*File{plain("a.txt", "# vim: set ts=4 sw=4 et :\n"), plain("b.txt", farModeline+strings.Repeat("x\n", 9)), edited("c.txt", "# vim: foldexpr=x\na\n", "# vim: foldexpr=x\nb\n"), edited("d.txt", farModeline+"y\n", farModeline)},
 	},
 	"emacs-settings":        {[]*File{plain(".dir-locals.el", "x"), plain(".ycm_extra_conf.py", "x")}, []*File{plain("locals.el", "x")}},
-	"emacs-local-variables": {[]*File{plain("a.txt", "-*- eval: (shell-command \"x\") -*-\n"), plain("a.c", "x\n/* Local Variables:\n * eval: (x)\n * End: */\n")}, []*File{plain("a.txt", "use eval: here\n"), plain("a.c", "x\n/* Local Variables:\n * mode: c\n * End: */\n")}},
+	"emacs-local-variables": {[]*File{plain("a.txt", "-*- eval: (shell-command \"x\") -*-\n"), plain("a.c", "x\n/* Local Variables:\n * eval: (x)\n * End: */\n"), edited("b.c", evalList+strings.Repeat("y\n", lispEnd), evalList)}, []*File{plain("a.txt", "use eval: here\n"), plain("a.c", "x\n/* Local Variables:\n * mode: c\n * End: */\n"), edited("b.c", evalList+"y\n", evalList)}},
 	"other-editors":         {[]*File{plain(".zed/tasks.json", "x"), plain("a.sublime-project", "x"), plain("compile_commands.json", "x"), plain("lib/.merlin", "x"), plain(".ctags", "x"), plain(".ctags.d/a.ctags", "x"), plain(".kateproject", "x")}, []*File{plain("zed.go", "x"), plain("tags", "x")}},
 	"debugger-settings":     {[]*File{plain(".gdbinit", "x"), plain(".lldbinit", "x")}, []*File{plain("gdb.md", "x")}},
 
