@@ -28,8 +28,9 @@ type Caller struct {
 
 // callers are the rules whose files run others without the user naming them.
 var callers = []string{
-	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "agent-settings", "mcp-servers", "dev-container",
-	"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting", "npm-scripts", "composer", "npm-settings", "node-gyp",
+	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "vscode-launch", "jetbrains", "vim-settings", "emacs-settings", "other-editors",
+	"agent-settings", "mcp-servers", "dev-container", "github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting",
+	"npm-scripts", "composer", "npm-settings", "node-gyp", "cargo-build", "python-build",
 }
 
 // callerIndex is the index of those rules.
@@ -100,10 +101,24 @@ func (x *index) perhaps(base string) bool {
 
 func callerRule(name string) *rule {
 	parts := foldPath(name)
-	if found := callerIndex().rules(parts); len(found) > 0 && !packed(parts) {
+	if found := callerIndex().rules(parts); len(found) > 0 && !packed(parts) && namesRun(found[0], parts) {
 		return found[0]
 	}
 	return nil
+}
+
+// namesRun reports whether a file of the rule with a folded path names files that are run. Some name
+// every source file of the project, or are programs themselves.
+func namesRun(r *rule, parts []string) bool {
+	switch name := parts[len(parts)-1]; r.name {
+	case "cargo-build":
+		return name == "cargo.toml"
+	case "python-build":
+		return name == "pyproject.toml" || name == "hatch.toml"
+	case "other-editors":
+		return name != "compile_commands.json" && name != "compile_flags.txt" && name != "rust-project.json"
+	}
+	return true
 }
 
 // packed reports whether a folded path is that of a package in an archive, or of an unpacked one,
@@ -129,6 +144,10 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 		c.Text = installScripts(c.Text, npmLifecycle)
 	case "composer":
 		c.Text = installScripts(c.Text, composerLifecycle)
+	case "cargo-build":
+		c.Text = cargoScripts(c.Text)
+	case "python-build":
+		c.Text = pythonBackend(c.Text)
 	}
 	if c.Dir == "." || strings.HasPrefix(name, ".") {
 		c.Dir = "" // folders such as .github and .husky name files from the top

@@ -154,6 +154,20 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{caller(".vscode/tasks.json", `"command": "${workspaceFolder}\\bin\\run.cmd"`), "bin/run.cmd", true},
 		{caller(".claude/settings.json", `"command": "$CLAUDE_PROJECT_DIR/hooks/fmt.py"`), "hooks/fmt.py", true},
 		{caller(".claude/settings.json", `"theme": "dark"`), "dark/main.go", false},
+		{caller(".idea/watcherTasks.xml", `<option name="program" value="$ProjectFileDir$/scripts/fmt.sh" />`), "scripts/fmt.sh", true},
+		{caller(".zed/tasks.json", `[{"command": "scripts/fmt.sh"}]`), "scripts/fmt.sh", true},
+		{caller("a.sublime-project", `{"shell_cmd": "scripts/fmt.sh"}`), "scripts/fmt.sh", true},
+		{caller(".exrc", "source tools/x.vim\n"), "tools/x.vim", true},
+		{caller(".dir-locals.el", `((nil . ((eval . (load "tools/x.el")))))`), "tools/x.el", true},
+		{caller(".vscode/launch.json", `{"preLaunchTask": "a", "program": "${workspaceFolder}/tools/x.js"}`), "tools/x.js", true},
+		{caller("Cargo.toml", "[package]\nname = \"a\"\nbuild = \"codegen/gen.rs\"\n"), "codegen/gen.rs", true},
+		{caller("lib/Cargo.toml", "package = { name = \"a\", build = 'codegen/gen.rs' }\n"), "lib/codegen/gen.rs", true},
+		{caller("Cargo.toml", "[[bin]]\npath = \"src/main.rs\"\n"), "src/main.rs", false},
+		{caller("pyproject.toml", "[build-system]\nbuild-backend = \"own.backend:api\"\nbackend-path = [\"tools\"]\n"), "tools/own/backend.py", true},
+		{caller("pyproject.toml", "[build-system]\nbuild-backend = \"own\"\nbackend-path = [\".\"]\n"), "own.py", true},
+		{caller("pyproject.toml", "[tool.hatch.build.targets.wheel.hooks.custom]\npath = \"tools/hook.py\"\n"), "tools/hook.py", true},
+		{caller("pyproject.toml", "[tool.poetry.build]\nscript = \"tools/build.py\"\n"), "tools/build.py", true},
+		{caller("pyproject.toml", "[tool.mypy]\nfiles = \"src/main.py\"\n"), "src/main.py", false},
 		{setting("core.hooksPath", "team/hooks"), "team/hooks/post-merge", true},
 		{setting("core.hookspath", "./team/hooks/"), "team/hooks/lib/a.txt", true},
 		{setting("core.hookspath", "/etc/hooks"), "etc/other/x", false},
@@ -190,6 +204,11 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge", "submodule.lib.update", "annex.autocommit", "remote.origin.annex-uuid"} {
 		if _, ok := GitSetting(key, "x", &Roots{}); ok {
 			t.Errorf("%s is taken for a setting that runs something", key)
+		}
+	}
+	for _, name := range []string{"compile_commands.json", "rust-project.json", "setup.py", "build.rs", ".idea/dictionaries/words.xml"} {
+		if Calls(name) != (name == ".idea/dictionaries/words.xml") {
+			t.Errorf("Calls is wrong about %s", name)
 		}
 	}
 	if Calls("src/main.go") || Calls("Makefile") || !Calls(".github/workflows/x.yml") || !Calls("a/Package.JSON") {
