@@ -29,6 +29,31 @@ func TestManyFilesOfOneNameAreSearchedForInLinearTime(t *testing.T) {
 	}
 }
 
+// TestManyFoldersAndPatternsAreSearchedForInBoundedTime has a hook of as many of them as fit. What
+// was not tried counts as named.
+func TestManyFoldersAndPatternsAreSearchedForInBoundedTime(t *testing.T) {
+	var paths []string
+	for i := range 20_000 {
+		paths = append(paths, strings.Repeat("d/", 1+i%40)+fmt.Sprintf("e/%d.sh", i))
+	}
+	for name, line := range map[string]string{
+		"patterns": "for f in d/*%d*%[1]d?*; do\n", "folders": "run-parts d/%d\n", "everything": "sh d/**/%d*.py\n",
+	} {
+		var text strings.Builder
+		for i := 0; text.Len() < MaxCaller-100; i++ {
+			fmt.Fprintf(&text, line, i)
+		}
+		c, ok := CallerOf(".husky/pre-commit", []byte(text.String()))
+		if !ok {
+			t.Fatal("it is no caller")
+		}
+		found := Called(paths, func(int) bool { return false }, slices.Values([]Caller{c, c, c}))
+		if name == "patterns" && len(found) != len(paths) {
+			t.Errorf("%s: %d of %d files are found", name, len(found), len(paths))
+		}
+	}
+}
+
 func TestTheSearchForCalledFilesFindsWhatTryingEachFileFinds(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "b", "a.js", "ba.js", "a.x", ".js", "b.py", "A_B"})
 	name := rapid.Map(rapid.SliceOfN(part, 1, 4), func(parts []string) string { return strings.Join(parts, "/") })

@@ -243,6 +243,7 @@ func commands(script json.RawMessage) []string {
 func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) map[int]Risk {
 	every := newEndings(paths, func(int) bool { return true })
 	scripts := newEndings(paths, func(i int) bool { return isScript(paths[i], executable(i)) })
+	below := lazy(func() *folders { return newFolders(paths) })
 	found := map[int]Risk{}
 	for c := range all {
 		mark := func(word string) func(i int) {
@@ -253,11 +254,7 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 			}
 		}
 		if c.unread {
-			for i := range paths {
-				if isScript(paths[i], executable(i)) {
-					mark(paths[i])(i)
-				}
-			}
+			c.anyScript(paths, executable, found)
 			continue
 		}
 		seen := map[string]struct{}{}
@@ -275,8 +272,34 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 			}
 		}
 		c.folder(paths, found)
+		tried := map[place]struct{}{}
+		for p := range c.places {
+			if _, again := tried[p]; again {
+				continue
+			}
+			tried[p] = struct{}{}
+			enough := below().in(p, c.Dir, func(i int) {
+				if p.runs(paths[i], executable(i)) && !worse(found, i, c.rule.severity) {
+					found[i] = c.risk()
+				}
+			})
+			if !enough {
+				c.unread = true
+				c.anyScript(paths, executable, found)
+				break
+			}
+		}
 	}
 	return found
+}
+
+// anyScript marks every script as one that a caller may run.
+func (c Caller) anyScript(paths []string, executable func(i int) bool, found map[int]Risk) {
+	for i, name := range paths {
+		if isScript(name, executable(i)) && !worse(found, i, c.rule.severity) {
+			found[i] = c.risk()
+		}
+	}
 }
 
 // Words is a set of hashes of the names in callers' texts, to rule out quickly that a
@@ -284,8 +307,9 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 type Words struct {
 	seed    maphash.Seed
 	bases   map[uint64]struct{}
-	folders []string // ends with a slash: everything below is run
-	all     bool     // there were too many
+	folders []string            // ends with a slash: everything below is run
+	places  map[uint64]struct{} // folders of which files are run, by their last part
+	all     bool                // there were too many
 }
 
 // maxWords bounds Words.
@@ -293,7 +317,7 @@ const maxWords = 500_000
 
 // WordsOf returns the names in the texts of callers.
 func WordsOf(callers iter.Seq[Caller]) *Words {
-	w := &Words{seed: maphash.MakeSeed(), bases: map[uint64]struct{}{}}
+	w := &Words{seed: maphash.MakeSeed(), bases: map[uint64]struct{}{}, places: map[uint64]struct{}{}}
 	for c := range callers {
 		w.all = w.all || c.unread
 		for word := range c.words() {
@@ -302,6 +326,13 @@ func WordsOf(callers iter.Seq[Caller]) *Words {
 				break
 			}
 			w.bases[maphash.String(w.seed, path.Base(word))] = struct{}{}
+		}
+		for p := range c.places {
+			if len(w.places) >= maxWords {
+				w.all = true
+				break
+			}
+			w.places[maphash.String(w.seed, path.Base(p.dir))] = struct{}{}
 		}
 		if dir, ok := c.dir(); ok {
 			w.folders = append(w.folders, dir+"/")
@@ -318,7 +349,22 @@ func (w *Words) MayName(name string) bool {
 	base := path.Base(name)
 	_, whole := w.bases[maphash.String(w.seed, base)]
 	_, short := w.bases[maphash.String(w.seed, strings.TrimSuffix(base, path.Ext(base)))]
-	return whole || short || slices.ContainsFunc(w.folders, func(dir string) bool { return strings.HasPrefix(name, dir) })
+	return whole || short || w.below(name) || slices.ContainsFunc(w.folders, func(dir string) bool { return strings.HasPrefix(name, dir) })
+}
+
+// below reports whether a folder above the file can be one of which files are run.
+func (w *Words) below(name string) bool {
+	for depth := 0; len(w.places) > 0 && depth < maxPlaceDepth; depth++ {
+		part, rest, ok := strings.Cut(name, "/")
+		if !ok {
+			break
+		}
+		if _, there := w.places[maphash.String(w.seed, part)]; there {
+			return true
+		}
+		name = rest
+	}
+	return false
 }
 
 // worse reports whether a risk of at least this severity is already found.
@@ -433,38 +479,62 @@ func split(text string, visit func(part string, follows bool) bool) {
 }
 
 // words returns the parts of the text that can be names of files, without leading dots and
-// variables; it also tries those with dots as names of Python modules.
+// variables; it also tries those with dots, and those after python -m, as names of Python
+// modules and packages.
 func (c Caller) words() iter.Seq[string] {
 	return func(yield func(string) bool) {
+		more := true
+		each := func(word string) { more = more && yield(word) }
 		split(string(c.Text), func(word string, follows bool) bool {
-			if len(word) > 1024 {
+			word, ok := c.inside(word, follows)
+			if !ok {
 				return true
 			}
-			word = path.Clean(strings.ReplaceAll(word, `\`, "/"))
-			if c.at != nil && !follows && absolute(word) {
-				inside, ok := c.at.relative(word)
-				if !ok && c.rule == &gitSetting {
-					return true
-				}
-				if ok {
-					word = inside
-				}
+			each(word)
+			if module := strings.ReplaceAll(word, ".", "/"); module != word && !strings.Contains(word, "/") {
+				each(module + ".py")
+				each(module + "/__main__.py")
+				each(module + "/__init__.py")
 			}
-			word = strings.Trim(word, "/")
-			for strings.HasPrefix(word, "../") {
-				word = word[3:]
+			return more
+		})
+		c.started(func(_, word string, _, module bool) bool {
+			if !module || len(word) > maxWord {
+				return more
 			}
-			if variable, rest, ok := strings.Cut(word, "/"); ok && variable == strings.ToUpper(variable) && strings.Contains(variable, "_") {
-				word = rest
+			folder := ""
+			for part := range strings.SplitSeq(word, ".") {
+				folder = path.Join(folder, part)
+				each(folder + "/__init__.py")
 			}
-			if word == "" || word == "." {
-				return true
-			}
-			if !yield(word) {
-				return false
-			}
-			module := strings.ReplaceAll(word, ".", "/")
-			return module == word || strings.Contains(word, "/") || yield(module+".py")
+			each(folder + ".py")
+			each(folder + "/__main__.py")
+			return more
 		})
 	}
+}
+
+// inside is a word of the text as a name in the repository; ok is false if it can be none.
+func (c Caller) inside(word string, follows bool) (_ string, ok bool) {
+	if len(word) > maxWord {
+		return "", false
+	}
+	word = path.Clean(strings.ReplaceAll(word, `\`, "/"))
+	if c.at != nil && !follows && absolute(word) {
+		inside, ok := c.at.relative(word)
+		if !ok && c.rule == &gitSetting {
+			return "", false
+		}
+		if ok {
+			word = inside
+		}
+	}
+	word = strings.Trim(word, "/")
+	for strings.HasPrefix(word, "../") {
+		word = word[3:]
+	}
+	if variable, rest, ok := strings.Cut(word, "/"); ok && variable == strings.ToUpper(variable) && strings.Contains(variable, "_") {
+		word = rest
+	}
+	return word, word != "" && word != "."
 }

@@ -30,8 +30,12 @@ func newEndings(paths []string, want func(i int) bool) endings {
 			all = append(all, ending{short, i})
 		}
 	}
-	sort.Slice(all, func(i, j int) bool { return compareEndings(all[i].path, all[j].path) < 0 })
+	all.sort()
 	return all
+}
+
+func (e endings) sort() {
+	sort.Slice(e, func(i, j int) bool { return compareEndings(e[i].path, e[j].path) < 0 })
 }
 
 // compareEndings compares two paths from their last byte on.

@@ -168,6 +168,33 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{caller("pyproject.toml", "[tool.hatch.build.targets.wheel.hooks.custom]\npath = \"tools/hook.py\"\n"), "tools/hook.py", true},
 		{caller("pyproject.toml", "[tool.poetry.build]\nscript = \"tools/build.py\"\n"), "tools/build.py", true},
 		{caller("pyproject.toml", "[tool.mypy]\nfiles = \"src/main.py\"\n"), "src/main.py", false},
+		{hook("for f in scripts/hooks.d/*; do . \"$f\"; done\n"), "scripts/hooks.d/10-fmt", true},
+		{hook("for f in scripts/hooks.d/*; do . \"$f\"; done\n"), "scripts/hooks.d/more/10-fmt", false},
+		{hook("for f in scripts/hooks.d/*; do . \"$f\"; done\n"), "scripts/hooks.d/README.md", false},
+		{hook("for f in a/* \"$(git rev-parse --show-toplevel)\"/scripts/hooks.d/[0-9]*; do sh \"$f\"; done\n"), "scripts/hooks.d/1.sh", true},
+		{hook("run-parts --verbose scripts/hooks.d\n"), "scripts/hooks.d/10-fmt", true},
+		{hook("/usr/bin/bash -e scripts/*/check.sh\n"), "scripts/web/check.sh", true},
+		{hook("source tools/**/env.sh\n"), "tools/a/b/env.sh", true},
+		{hook("go run ./tools/lint -x\n"), "tools/lint/main.go", true},
+		{hook("go run ./lint\n"), "lint/main.go", true},
+		{hook("go run ./lint\n"), "web/lint/main.go", false},
+		{hook("go vet ./tools/lint\n"), "tools/lint/main.go", false},
+		{hook("node scripts/lint --fix\n"), "scripts/lint/index.js", true},
+		{hook("eslint 'src/**/*.ts' src/lib\n"), "src/lib/a.ts", false},
+		{hook("python3 -m tools.lint --all\n"), "tools/lint/__main__.py", true},
+		{hook("python3 -m tools.lint --all\n"), "tools/lint/__init__.py", true},
+		{hook("python3 -m tools.lint --all\n"), "tools/__init__.py", true},
+		{hook("python -m lint\n"), "lint/__main__.py", true},
+		{hook("python -m lint\n"), "lint.py", true},
+		{hook("git commit -m lint\n"), "lint.py", false},
+		{hook("git add src.app\n"), "src/__init__.py", false},
+		{caller(".gitlab-ci.yml", "include:\n  - local: 'ci/*.yml'\n"), "ci/test.yml", true},
+		{caller(".gitlab-ci.yml", "include: ci/**.yml\n"), "ci/a/test.yml", true},
+		{caller(".gitlab-ci.yml", "include:\n  - /ci/*.yml\n"), "ci/test.yml", true},
+		{caller(".gitlab-ci.yml", "rules:\n  - changes:\n    - src/*.js\n"), "src/a.js", false},
+		{caller(".github/workflows/a.yml", "on:\n  push:\n    paths: ['src/**']\n    paths-ignore:\n      - scripts/*.sh\n"), "src/a.js", false},
+		{caller(".github/workflows/a.yml", "on:\n  push:\n    paths:\n      - scripts/*.sh\n"), "scripts/a.sh", false},
+		{caller("web/package.json", `{"scripts":{"install":"node tools/build"}}`), "web/tools/build/index.js", true},
 		{setting("core.hooksPath", "team/hooks"), "team/hooks/post-merge", true},
 		{setting("core.hookspath", "./team/hooks/"), "team/hooks/lib/a.txt", true},
 		{setting("core.hookspath", "/etc/hooks"), "etc/other/x", false},
@@ -199,6 +226,9 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		found := Called([]string{c.path}, func(int) bool { return false }, slices.Values([]Caller{c.caller}))
 		if r, ok := found[0]; ok != c.called || ok && (r.When == "" || r.By == "" || r.Found != "named in "+c.caller.Name || !r.Holds()) {
 			t.Errorf("%s by %s: %v, %+v", c.path, c.caller.Name, ok, r)
+		}
+		if c.called && !WordsOf(slices.Values([]Caller{c.caller})).MayName(c.path) {
+			t.Errorf("%s by %s: ruled out by its name", c.path, c.caller.Name)
 		}
 	}
 	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge", "submodule.lib.update", "annex.autocommit", "remote.origin.annex-uuid"} {

@@ -113,7 +113,7 @@ var (
 	}
 	calledFile = rule{
 		name: "called", title: "a file that another one runs", severity: Medium,
-		about: "files whose path stands in a hook, an install script, a build script or backend of Cargo or Python, an editor's task or settings, an agent's settings, a CI file, your own hooks (`.git/hooks` or core.hooksPath) or the settings of your own git; scripts, if a hook of yours cannot be read",
+		about: "files whose path, or whose folder, pattern or Python package as what to run, stands in a hook, an install script, a build script or backend of Cargo or Python, an editor's task or settings, an agent's settings, a CI file, your own hooks (`.git/hooks` or core.hooksPath) or the settings of your own git; scripts, if a hook of yours cannot be read",
 	}
 	attributesConvert = rule{
 		name: "git-attributes-convert", title: "attributes that change what git stores of files", severity: High,
