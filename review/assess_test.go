@@ -170,6 +170,28 @@ func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	}
 }
 
+// TestAFileThatAScriptOfAPackageRunsForAHookIsHeldBack has a hook of the agent, too.
+func TestAFileThatAScriptOfAPackageRunsForAHookIsHeldBack(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{
+		"package.json": `{"scripts":{"lint":"node scripts/lint.js","push":"node scripts/push.js","build":"node scripts/build.js"},"lint-staged":{"*.js":"node scripts/staged.js"}}`,
+		"main.go":      "package main\n",
+	})
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-commit"), "npm run lint\n")
+	b.Prepare()
+	for _, name := range []string{"lint", "push", "build", "staged"} {
+		b.Write("scripts/"+name+".js", "other content\n")
+	}
+	b.Write(".husky/pre-push", "yarn push\n")
+	cs := b.Assess()
+	for _, name := range []string{"lint", "push", "staged"} {
+		b.WantRisks(cs, "scripts/"+name+".js", "called")
+	}
+	b.WantRisks(cs, "scripts/build.js")
+	if r := reviewtest.RisksOf(t, cs, "scripts/lint.js")[0]; r.Found != "named in package.json" || r.Severity != risk.High {
+		t.Errorf("reported as %+v", r)
+	}
+}
+
 func TestAFileThatAHookOfASubmoduleRunsIsHeldBack(t *testing.T) {
 	lib := reviewtest.NewRepository(t, map[string]string{
 		"scripts/check": "1\n", "scripts/other": "1\n", "scripts/push": "scripts/more\n", "scripts/more": "1\n", "tools/clean": "1\n", "team/lib.txt": "1\n", "scripts/absolute": "1\n",

@@ -28,7 +28,7 @@ import (
 type callers struct {
 	repo     *git.Repo
 	settings []risk.Caller
-	files    []git.Entry
+	files    []git.Entry   // descriptions of packages last, since others start their scripts
 	unread   []risk.Caller // changed files that are not searched, one of each kind
 	long     []git.Entry   // files of the baseline that are too long to be searched
 }
@@ -202,7 +202,15 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 	if len(long) > 0 {
 		notes = append(notes, notSearched(amount.Of(len(long), "changed file"), long[0].Path, "they are longer than "+amount.Bytes(risk.MaxCaller)))
 	}
-	a.callers.files, a.callers.unread = slices.Concat(entries, changes), unsearched(slices.Concat(deep, beyond, long))
+	packages, others := []git.Entry{}, []git.Entry{}
+	for _, e := range slices.Concat(entries, changes) {
+		if risk.DescribesPackage(e.Path) {
+			packages = append(packages, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	a.callers.files, a.callers.unread = append(others, packages...), unsearched(slices.Concat(deep, beyond, long))
 	return notes, nil
 }
 
@@ -237,8 +245,9 @@ func unsearched(files []git.Entry) (found []risk.Caller) {
 // each visits the callers one at a time. An error ends the iteration and is stored in failed.
 func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller] {
 	return func(yield func(risk.Caller) bool) {
+		var scripts risk.Scripts
 		for _, c := range slices.Concat(a.settings, a.unread) {
-			if !yield(c) {
+			if scripts.Note(c); !yield(c) {
 				return
 			}
 		}
@@ -269,7 +278,14 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 				}
 				searched += size
 			}
-			if c, ok := risk.CallerOf(e.Path, content); ok && !yield(c) {
+			c, ok := risk.CallerOf(e.Path, content)
+			if !ok {
+				continue
+			}
+			if scripts.Note(c); !yield(c) {
+				return
+			}
+			if started, ok := scripts.Started(e.Path, content); ok && !yield(started) {
 				return
 			}
 		}

@@ -77,3 +77,57 @@ func TestTheSearchForCalledFilesFindsWhatTryingEachFileFinds(t *testing.T) {
 		}
 	})
 }
+
+func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
+	hook := Hook("your hook pre-commit", []byte("npm run -s lint && npx lint-staged\n"), &Roots{})
+	file := func(name, text string) Caller {
+		c, ok := CallerOf(name, []byte(text))
+		if !ok {
+			t.Fatalf("%s is no caller", name)
+		}
+		return c
+	}
+	const lint = `{"scripts":{"lint":"node scripts/lint.js","build":"node scripts/build.js"}}`
+	for name, c := range map[string]struct {
+		hook    Caller
+		name    string
+		content string
+		path    string
+		called  bool
+	}{
+		"by its name":      {hook, "package.json", lint, "scripts/lint.js", true},
+		"another":          {hook, "package.json", lint, "scripts/build.js", false},
+		"by another":       {hook, "package.json", `{"scripts":{"lint":"npm run build","build":"node scripts/build.js"}}`, "scripts/build.js", true},
+		"by a pattern":     {file(".husky/pre-commit", "run-p 'bu*'\n"), "web/package.json", lint, "web/scripts/build.js", true},
+		"by a shell":       {file(".envrc", "pnpm build\n"), "package.json", lint, "scripts/build.js", true},
+		"by a task":        {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\"}"), "package.json", lint, "scripts/build.js", true},
+		"by a workflow":    {file(".github/workflows/a.yml", "run: npm run build\n"), "package.json", lint, "scripts/build.js", false},
+		"no runner":        {file(".husky/pre-commit", "make\nlint build\n"), "package.json", lint, "scripts/build.js", false},
+		"of composer":      {file(".husky/pre-commit", "composer run lint\n"), "composer.json", `{"scripts":{"lint":["@php scripts/lint.php"]}}`, "scripts/lint.php", true},
+		"lint-staged":      {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "scripts/lint.js", true},
+		"its patterns":     {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "src/a.js", false},
+		"simple-git-hooks": {hook, "package.json", `{"simple-git-hooks":{"pre-commit":"node scripts/lint.js"}}`, "scripts/lint.js", true},
+		"husky":            {hook, "package.json", `{"husky":{"hooks":{"pre-commit":"yarn build"}},"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
+		"pre-commit":       {hook, "package.json", `{"pre-commit":["build"],"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
+	} {
+		var scripts Scripts
+		scripts.Note(c.hook)
+		found := map[int]Risk{}
+		if caller, ok := scripts.Started(c.name, []byte(c.content)); ok {
+			found = Called([]string{c.path}, func(int) bool { return false }, slices.Values([]Caller{caller}))
+		}
+		if r, ok := found[0]; ok != c.called || ok && (r.Severity != High || r.Found != "named in "+c.name) {
+			t.Errorf("%s: %v, %+v", name, ok, r)
+		}
+	}
+	var scripts Scripts
+	var text strings.Builder
+	text.WriteString("npm run")
+	for i := range maxScriptNames + 1 {
+		fmt.Fprintf(&text, " x%d", i)
+	}
+	scripts.Note(Hook("your hook", []byte(text.String()), &Roots{}))
+	if c, ok := scripts.Started("package.json", []byte(lint)); !ok || !strings.Contains(string(c.Text), "build.js") {
+		t.Errorf("with too many names, not every script counts as named: %q", c.Text)
+	}
+}

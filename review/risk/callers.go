@@ -1,11 +1,8 @@
 package risk
 
 import (
-	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"iter"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -153,89 +150,6 @@ func CallerOf(name string, content []byte) (c Caller, ok bool) {
 		c.Dir = "" // folders such as .github and .husky name files from the top
 	}
 	return c, true
-}
-
-// installScripts are the scripts of a package that run without being named: those of lifecycle, and
-// those before and after others, with the scripts that they name. A package that cannot be read may
-// run everything in it.
-func installScripts(content []byte, lifecycle []string) []byte {
-	now, err := object(content)
-	if err != nil {
-		return content
-	}
-	scripts, err := object(now["scripts"])
-	if err != nil {
-		return now["scripts"]
-	}
-	names := slices.Sorted(maps.Keys(scripts))
-	var run []string
-	known, patterns := map[string]bool{}, map[string]bool{} // the scripts in run, and what was searched for
-	var add func(name string)
-	add = func(name string) {
-		if _, there := scripts[name]; there && !known[name] {
-			known[name], run = true, append(run, name)
-			add("pre" + name)
-			add("post" + name)
-		}
-	}
-	for _, name := range names {
-		around := (strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post")) && !strings.HasSuffix(name, "test")
-		if around || slices.Contains(lifecycle, name) || strings.ContainsFunc(name, endsWord) {
-			add(name)
-		}
-	}
-	addAll := func(prefix string) {
-		if patterns[prefix] {
-			return
-		}
-		patterns[prefix] = true
-		for at, _ := slices.BinarySearch(names, prefix); at < len(names) && strings.HasPrefix(names[at], prefix); at++ {
-			add(names[at])
-		}
-	}
-	var out bytes.Buffer
-	for i := 0; i < len(run); i++ {
-		for _, command := range commands(scripts[run[i]]) {
-			out.WriteString(command + "\n")
-			if strings.Contains(command, `"/`) || strings.Contains(command, "'/") {
-				addAll("") // pnpm takes it for a regular expression
-			}
-			for word := range strings.FieldsFuncSeq(command, endsWord) {
-				word = strings.TrimPrefix(word, "@")
-				if len(word) > 1 && word[0] == '/' && word[len(word)-1] == '/' {
-					addAll("") // such an expression without quotes
-				}
-				_, rest, _ := strings.Cut(word, ":") // as in npm:build
-				for _, name := range []string{word, rest} {
-					add(name)
-					// A list in braces, as in build:{a,b}, ends the word.
-					if at := strings.IndexByte(name, '*'); at > 0 || at == 0 && strings.Trim(name, "*") == "" {
-						addAll(name[:at])
-					} else if len(name) > 1 && strings.HasSuffix(name, ":") {
-						addAll(name)
-					}
-				}
-			}
-		}
-	}
-	return out.Bytes()
-}
-
-// endsWord reports whether a byte of a command ends a word that can name a script. Scripts with such a
-// byte in their own name count as named.
-func endsWord(c rune) bool { return c < 0x80 && c != ':' && splits(byte(c)) }
-
-// commands are the commands of a script, which can be a list.
-func commands(script json.RawMessage) []string {
-	var command string
-	if json.Unmarshal(script, &command) == nil {
-		return []string{command}
-	}
-	var list []string
-	if json.Unmarshal(script, &list) != nil {
-		return []string{string(script)}
-	}
-	return list
 }
 
 // Called finds the changed files that callers name. The result is keyed by the index into
