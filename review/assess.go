@@ -43,7 +43,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 			}
 		}
 	}()
-	var notes, more []string
+	var notes, more, linkNotes []string
 	g, within := errgroup.WithContext(ctx)
 	if len(cs.Changes) > 0 {
 		covers, err := ws.Covers()
@@ -51,11 +51,18 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 			return fmt.Errorf("looking for hidden files: %w", err)
 		}
 		a.covers = covers
+		old, err := a.baselineCallers(ctx)
+		if err == nil {
+			linkNotes, err = a.readLinks(ctx, old)
+		}
+		if err != nil {
+			return fmt.Errorf("looking for symlinks: %w", err)
+		}
 		g.Go(func() (err error) {
 			a.callers.settings, notes, err = userCallers(within, repo, ws, cs.BaseTree)
 			return err
 		})
-		g.Go(func() (err error) { more, err = a.findCallers(within); return err })
+		g.Go(func() (err error) { more, err = a.findCallers(within, old); return err })
 		g.Go(func() error { return a.judge(within) })
 	}
 	err = g.Wait()
@@ -71,7 +78,7 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 		why := fmt.Sprintf("they are longer than %s, or those before them have %s", amount.Bytes(risk.MaxContent), amount.Bytes(maxLongCallers))
 		more = append(more, notSearched(amount.Of(len(long), "file"), long[0].Path, why))
 	}
-	for _, note := range slices.Concat(more, notes) {
+	for _, note := range slices.Concat(linkNotes, more, notes) {
 		cs.NoteRisks(note)
 	}
 	a.sumFolds()
@@ -84,6 +91,7 @@ type assessment struct {
 	set     *ChangeSet
 	repo    *git.Repo
 	callers callers
+	links   links
 	covers  func(path string) bool
 	room    *semaphore.Weighted
 

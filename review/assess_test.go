@@ -170,6 +170,54 @@ func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	}
 }
 
+// TestAFileBehindASymlinkIsJudgedByItsName has links to folders and files, one to another, and a hook
+// that names one.
+func TestAFileBehindASymlinkIsJudgedByItsName(t *testing.T) {
+	files := map[string]string{
+		"config/vscode/tasks.json": "{}\n", "tools/husky/pre-commit": "sh scripts/hook.sh\n", "env/envrc": "x\n", "docs/guide.md": "x\n",
+		"tools/check.py": "1\n", "scripts/hook.sh": "1\n", "tools/other.py": "1\n", "packages/a/index.js": "1\n", "ai/conf/settings.json": "{}\n", "old/tasks.json": "x\n",
+		"config/vscode/moved.json": reviewtest.Numbered(),
+	}
+	b := reviewtest.NewRepository(t, files)
+	for link, target := range map[string]string{
+		".vscode": "config/vscode", ".husky": "tools/husky", ".envrc": "env/envrc", "CLAUDE.md": "docs/guide.md", "scripts/check": "../tools/check.py",
+		"ai/main": "conf", ".claude": "ai/main", "node_modules/a": "../packages/a",
+	} {
+		reviewtest.Must(t, os.MkdirAll(filepath.Dir(b.InRepo(link)), 0o755))
+		reviewtest.Must(t, os.Symlink(target, b.InRepo(link)))
+	}
+	reviewtest.Must(t, os.MkdirAll(b.InRepo(".git/hooks"), 0o755))
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-push"), "exec scripts/check\n")
+	reviewtest.GitIn(t, b.Repo, "add", "-A")
+	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	b.Prepare()
+	for name := range files {
+		b.Write(name, files[name]+"other content\n")
+	}
+	reviewtest.Must(t, os.Remove(b.Path("config/vscode/moved.json")))
+	b.Write("config/vscode/launch.json", reviewtest.Numbered())
+	cs := b.Assess()
+	again := *cs
+	again.Callers = nil
+	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, &again))
+	for _, set := range []*review.ChangeSet{cs, &again} {
+		for name, rule := range map[string]string{
+			"config/vscode/tasks.json": "vscode-tasks", "tools/husky/pre-commit": "hook-manager", "env/envrc": "direnv", "docs/guide.md": "agent-instructions",
+			"tools/check.py": "called", "scripts/hook.sh": "called", "ai/conf/settings.json": "agent-settings", "config/vscode/launch.json": "vscode-launch",
+		} {
+			if risks := reviewtest.RisksOf(t, set, name); !slices.ContainsFunc(risks, func(r risk.Risk) bool { return r.Rule == rule && r.Holds() }) {
+				t.Errorf("%s: %+v", name, risks)
+			}
+		}
+		for _, name := range []string{"tools/other.py", "packages/a/index.js", "old/tasks.json"} {
+			b.WantRisks(set, name)
+		}
+	}
+	if r := reviewtest.RisksOf(t, cs, "config/vscode/tasks.json")[0]; r.Found != "through the symlink .vscode/tasks.json" {
+		t.Errorf("reported as %+v", r)
+	}
+}
+
 // TestAFileThatAScriptOfAPackageRunsForAHookIsHeldBack has a hook of the agent, too.
 func TestAFileThatAScriptOfAPackageRunsForAHookIsHeldBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{

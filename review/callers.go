@@ -160,24 +160,16 @@ func rootsOf(repo string) (*risk.Roots, error) {
 
 // findCallers finds the files that can run others, both in the baseline and in the agent's version.
 // It returns notes if there are too many.
-func (a *assessment) findCallers(ctx context.Context) (notes []string, err error) {
-	old := a.set.Callers
-	if old == nil { // a change set read from disk
-		old = &Callers{}
-		for e, err := range a.repo.Entries(ctx, a.set.BaseTree) {
-			if err != nil {
-				return nil, err
-			}
-			if e.Mode != git.Submodule && e.Mode != git.Symlink {
-				old.add(e.Path, func() git.Entry { return e })
-			}
-		}
+func (a *assessment) findCallers(ctx context.Context, old *Callers) (notes []string, err error) {
+	behind := &Callers{}
+	if err := a.behindLinks(ctx, func(e git.Entry) { behind.add(e.Path, func() git.Entry { return e }) }); err != nil {
+		return nil, err
 	}
 	changed, sizes := &Callers{}, map[string]int64{}
 	var long []git.Entry
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		for _, path := range c.changedPaths() {
+		for _, path := range a.changedNames(c) {
 			e := git.Entry{ID: c.NewBlob, Path: path}
 			if c.Size <= risk.MaxCaller {
 				changed.add(path, func() git.Entry { return e })
@@ -188,7 +180,8 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 		sizes[c.NewBlob] = c.Size
 	}
 	entries, left, _ := old.nearest()
-	if left > 0 {
+	linked, more, _ := behind.nearest()
+	if left += more; left > 0 {
 		notes = append(notes, fmt.Sprintf("%s, such as package.json, may run changed files too, but only the %d of each kind that are nearest to the top were searched", amount.Of(left, "other file"), maxCallers))
 	}
 	changes, left, deep := changed.nearest()
@@ -203,7 +196,7 @@ func (a *assessment) findCallers(ctx context.Context) (notes []string, err error
 		notes = append(notes, notSearched(amount.Of(len(long), "changed file"), long[0].Path, "they are longer than "+amount.Bytes(risk.MaxCaller)))
 	}
 	packages, others := []git.Entry{}, []git.Entry{}
-	for _, e := range slices.Concat(entries, changes) {
+	for _, e := range slices.Concat(entries, linked, changes) {
 		if risk.DescribesPackage(e.Path) {
 			packages = append(packages, e)
 		} else {
@@ -310,47 +303,67 @@ func (c *Change) changedPaths() []string {
 	return []string{c.Path.Raw(), c.OldPath.Raw()}
 }
 
+// changedNames are the changedPaths with the names by which symlinks lead to them.
+func (a *assessment) changedNames(c *Change) []string {
+	paths := c.changedPaths()
+	for _, path := range slices.Clone(paths) {
+		paths = append(paths, a.links.aliases(path)...)
+	}
+	return paths
+}
+
 // called adds the risks of changed files that other files run.
 func (a *assessment) called(ctx context.Context) error {
-	var paths []string
-	var changes []*Change
-	var executable []bool
+	var names []string    // of changed files, one after the other; a script is one under any of them
+	var owners []*Change  // by name: the change
+	var folded []string   // by name: the path of a file in a folded folder
+	var executable []bool // by name
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		for _, path := range c.changedPaths() {
-			paths, changes, executable = append(paths, path), append(changes, c), append(executable, c.OldMode == string(git.Executable) || c.NewMode == string(git.Executable))
+		for _, name := range a.changedNames(c) {
+			names, owners, folded = append(names, name), append(owners, c), append(folded, "")
+			executable = append(executable, c.OldMode == string(git.Executable) || c.NewMode == string(git.Executable) || risk.IsScript(c.Path.Raw()))
 		}
 	}
 	err := a.calledFolded(ctx, func(fold *Change, d git.Difference) {
-		paths, changes, executable = append(paths, d.Path), append(changes, fold), append(executable, d.Now.Mode == git.Executable)
+		for _, name := range append([]string{d.Path}, a.links.aliases(d.Path)...) {
+			names, owners, folded, executable = append(names, name), append(owners, fold), append(folded, d.Path), append(executable, d.Now.Mode == git.Executable || risk.IsScript(d.Path))
+		}
 	})
 	if err != nil {
 		return err
 	}
-	all := risk.Called(paths, func(i int) bool { return executable[i] }, a.callers.each(ctx, &err))
-	for i, c := range changes {
+	all := risk.Called(names, func(i int) bool { return executable[i] }, a.callers.each(ctx, &err))
+	last := "" // the folded file that has the risk
+	for i, c := range owners {
 		found, ok := all[i]
-		if !ok || i > 0 && changes[i-1] == c && c.Kind != Folded && all[i-1] == found { // by both names of a renamed file
-			continue
+		switch {
+		case !ok:
+		case c.Kind == Folded:
+			if folded[i] != last { // by one of its names
+				a.fold(c, folded[i], []risk.Risk{found})
+			}
+			last = folded[i]
+		case !slices.Contains(c.Risks, found): // by several names of a file
+			c.Risks = append(c.Risks, found)
+			sorting.StableFunc(c.Risks, func(x, y *risk.Risk) int { return int(x.Severity) - int(y.Severity) })
 		}
-		if c.Kind == Folded {
-			a.fold(c, paths[i], []risk.Risk{found})
-			continue
-		}
-		c.Risks = append(c.Risks, found)
-		sorting.StableFunc(c.Risks, func(x, y *risk.Risk) int { return int(x.Severity) - int(y.Severity) })
 	}
 	return err
 }
 
-// CallersOf returns the files of the baseline that can run others.
+// CallersOf returns the files of the baseline that can run others, and its symlinks.
 func CallersOf(b *workspace.Baseline) *Callers {
 	found := &Callers{}
 	for i := range b.Files {
-		if f := &b.Files[i]; f.Mode != git.Symlink {
-			found.add(f.Path, func() git.Entry {
-				return git.Entry{Mode: f.Mode, ID: hex.EncodeToString([]byte(f.Stored)), Path: f.Path}
-			})
+		f := &b.Files[i]
+		entry := func() git.Entry {
+			return git.Entry{Mode: f.Mode, ID: hex.EncodeToString([]byte(f.Stored)), Path: f.Path}
+		}
+		if f.Mode == git.Symlink {
+			found.addLink(entry())
+		} else {
+			found.add(f.Path, entry)
 		}
 	}
 	return found

@@ -178,6 +178,29 @@ func TestAFoldedFolderIsSelectedAsAWhole(t *testing.T) {
 }
 
 // A folder with a file that would run is held back, and its risk names the file.
+// TestAFoldedFileBehindASymlinkIsJudgedByItsName has a symlink to a folder that is folded, and one to a
+// file of it that a hook names.
+func TestAFoldedFileBehindASymlinkIsJudgedByItsName(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"})
+	reviewtest.Must(t, os.Symlink("config/vscode", b.InRepo(".vscode")))
+	reviewtest.Must(t, os.Symlink("tools/x/check.py", b.InRepo("check")))
+	reviewtest.GitIn(t, b.Repo, "add", "-A")
+	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	reviewtest.Write(t, b.InRepo(".git/hooks/pre-push"), "exec ./check\n")
+	b.Prepare()
+	unpack(b, "config", 30)
+	unpack(b, "tools", 40)
+	b.Write("config/vscode/tasks.json", "{}\n")
+	b.Write("tools/x/check.py", "1\n")
+	cs := folded(b, 5)
+	if risks := reviewtest.RisksOf(t, cs, "config/"); len(risks) != 1 || risks[0].Rule != "vscode-tasks" {
+		t.Errorf("%+v", risks)
+	}
+	if risks := reviewtest.RisksOf(t, cs, "tools/"); len(risks) != 1 || risks[0].Rule != "called" || risks[0].Found != "tools/x/check.py" {
+		t.Errorf("%+v", risks)
+	}
+}
+
 func TestARiskyFileHoldsItsFoldedFolderBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).Prepare()
 	unpack(b, "calm", 30)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"aibox/internal/amount"
 	"aibox/internal/git"
@@ -99,7 +100,7 @@ func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, 
 	}
 	sum := ListSize{}
 	return a.set.EachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
-		if d.Now.Path == "" || !words.MayName(d.Path) {
+		if d.Now.Path == "" || !words.MayName(d.Path) && !slices.ContainsFunc(a.links.aliases(d.Path), words.MayName) {
 			return nil
 		}
 		if sum.Add(d.Path); !sum.Within(maxFoldCalls) {

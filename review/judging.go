@@ -84,6 +84,7 @@ func (f *feeder) send(ctx context.Context, to, c *Change) error {
 	j := &job{change: to, file: risk.File{
 		Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: max(0, c.Size), Binary: c.Binary,
 		Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: f.effort,
+		Aliases: f.links.aliases(c.Path.Raw()), OldAliases: f.links.aliases(c.OldPath.Raw()),
 		Covers: f.covers(c.Path.Raw()) || c.OldPath != "" && f.covers(c.OldPath.Raw()),
 	}}
 	switch {

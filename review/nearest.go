@@ -15,12 +15,37 @@ const maxCallers = 500
 
 // Callers are files that can run others. Of each rule it keeps the files nearest to the top: a
 // repository can hold thousands of one kind, such as a package.json for each package, and those
-// at the top run for all of them. The zero value is empty. It is not safe for concurrent use.
+// at the top run for all of them. It also has the symlinks. The zero value is empty. It is not safe for concurrent use.
 type Callers struct {
 	search risk.Search
 	kinds  map[string][]git.Entry // by the rule
 	left   int                    // files that were dropped
 	first  []git.Entry            // of each kind, a file that was dropped
+	links  []git.Entry            // symlinks
+	beyond int                    // symlinks that were dropped
+}
+
+// addLink adds a symlink.
+func (c *Callers) addLink(e git.Entry) {
+	if c.links = append(c.links, e); len(c.links) >= 2*maxLinks {
+		c.nearestLinks()
+	}
+}
+
+// nearestLinks returns the symlinks that are nearest to the top, and how many more there are.
+func (c *Callers) nearestLinks() (links []git.Entry, left int) {
+	sortByDepth(c.links)
+	if more := len(c.links) - maxLinks; more > 0 {
+		c.links = slices.Delete(c.links, maxLinks, len(c.links))
+		c.beyond += more
+	}
+	return c.links, c.beyond
+}
+
+// sortByDepth puts entries with fewer folders above them first.
+func sortByDepth(all []git.Entry) {
+	depth := func(e git.Entry) int { return strings.Count(e.Path, "/") }
+	slices.SortStableFunc(all, func(a, b git.Entry) int { return cmp.Compare(depth(a), depth(b)) })
 }
 
 // add adds a file if files of its name can run others.
@@ -41,8 +66,7 @@ func (c *Callers) add(path string, entry func() git.Entry) {
 // prune drops the files of a kind beyond the limit.
 func (c *Callers) prune(kind string) {
 	all := c.kinds[kind]
-	depth := func(e git.Entry) int { return strings.Count(e.Path, "/") }
-	slices.SortStableFunc(all, func(a, b git.Entry) int { return cmp.Compare(depth(a), depth(b)) })
+	sortByDepth(all)
 	if more := len(all) - maxCallers; more > 0 {
 		if !slices.ContainsFunc(c.first, func(e git.Entry) bool { return risk.CallerKind(e.Path) == kind }) {
 			c.first = append(c.first, all[maxCallers])

@@ -38,6 +38,12 @@ var callerIndex = lazy(func() *index {
 // Calls reports whether files of this name can run others.
 func Calls(name string) bool { return callerRule(name) != nil }
 
+// CallsBelow reports whether files in a folder of this name can run others because of it.
+func CallsBelow(folder string) bool {
+	x := callerIndex()
+	return slices.ContainsFunc(foldPath(folder), func(part string) bool { return x.inner[part] })
+}
+
 // CallsIfLong reports whether files of this name, longer than MaxCaller, can run others of the
 // repository. Programs of package managers and lists of packages cannot, although Calls includes them.
 func CallsIfLong(name string) bool {
@@ -332,6 +338,9 @@ func (c Caller) dir() (dir string, ok bool) {
 // scripts are the extensions of files that are started by name.
 var scripts = []string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".php", ".lua", ".cmd", ".bat", ".fish", ".awk", ".groovy", ".exs", ".r", ".jl"}
 
+// IsScript reports whether files of this name are started by name, even if they are not executable.
+func IsScript(name string) bool { return isScript(name, false) }
+
 func isScript(name string, executable bool) bool {
 	return executable || slices.Contains(scripts, strings.ToLower(path.Ext(name)))
 }
@@ -345,7 +354,7 @@ func (c Caller) means(word, name string, executable bool) bool {
 	script := isScript(name, executable)
 	short := strings.TrimSuffix(name, path.Ext(name))
 	for _, file := range []string{name, short} {
-		if file == "" || file == short && !script {
+		if file == "" || file == short && !script && (file != name || !strings.Contains(word, "/")) {
 			continue
 		}
 		if file == word || c.Dir != "" && file == path.Join(c.Dir, word) {

@@ -36,6 +36,9 @@ type File struct {
 	Effort   *Effort // shared by the files of a review; nil: this file has its own
 	Covers   bool    // it replaces a file of the user that was hidden from the agent
 
+	Aliases    []string // other names by which symlinks lead to Path
+	OldAliases []string // of a renamed file: those that lead to OldPath
+
 	once  sync.Once
 	text  []byte
 	added []span

@@ -220,6 +220,8 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{hook("/home/u/proj/scripts/check.sh\n"), "scripts/check.sh", true},
 		{hook("root=$(git rev-parse --show-toplevel)\n$root/scripts/check.sh\n"), "scripts/check.sh", true},
 		{hook("make lint\n"), "scripts/check.sh", false},
+		{hook("sh scripts/check\n"), "scripts/check", true},
+		{hook("sh check\n"), "check", false},
 		{setting("filter.tidy.clean", "python3 tools/clean.py %f"), "tools/clean.py", true},
 		{setting("alias.st", "!sh scripts/st.sh"), "scripts/st.sh", true},
 	} {

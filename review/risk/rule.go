@@ -250,6 +250,7 @@ func Judge(f *File) []Risk {
 	if f.OldPath != "" {
 		found = append(found, lost(x, f.OldPath)...)
 	}
+	found = append(found, throughLinks(x, f, found)...)
 	converts := conversions(f)
 	f.withhold(converts)
 	found = append(found, converts...)
@@ -263,25 +264,84 @@ func Judge(f *File) []Risk {
 // inOldPlace returns the risks of a renamed file's other changes by rules that found nothing, which
 // here lists, under its new name: accepted without the rename, they change the file of the old name.
 func inOldPlace(x *index, f *File, here []Risk) []Risk {
-	if f.OldPath == "" || f.Old.Mode == f.New.Mode && !f.Old.Cut && !f.New.Cut && bytes.Equal(f.Old.Content, f.New.Content) {
+	if !f.changesOldPlace() {
 		return nil
 	}
-	old := &File{Path: f.OldPath, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort}
+	old := f.at(f.OldPath)
 	if old.searched = secrets.SameRules(f.OldPath, f.Path); old.searched {
 		old.hidden = f.hidden
 	}
-	there := x.judge(old)
+	return others(x.judge(old), here, "without the rename, in "+excerpt(f.OldPath))
+}
+
+// changesOldPlace reports whether a renamed file changed in another way, too.
+func (f *File) changesOldPlace() bool {
+	return f.OldPath != "" && (f.Old.Mode != f.New.Mode || f.Old.Cut || f.New.Cut || !bytes.Equal(f.Old.Content, f.New.Content))
+}
+
+// at is the file under another name, not renamed.
+func (f *File) at(name string) *File {
+	return &File{Path: name, Old: f.Old, New: f.New, Size: f.Size, Binary: f.Binary, Effort: f.Effort}
+}
+
+// others are the risks by rules that found nothing, which here lists, with how they were found.
+func others(there, here []Risk, how string) []Risk {
 	there = slices.DeleteFunc(there, func(r Risk) bool {
 		return slices.ContainsFunc(here, func(known Risk) bool { return known.Rule == r.Rule })
 	})
 	for i := range there {
-		found := "without the rename, in " + excerpt(f.OldPath)
+		found := how
 		if there[i].Found != "" {
 			found += ": " + there[i].Found
 		}
 		there[i].Found = found
 	}
 	return there
+}
+
+// throughLinks returns the risks of a file under the names by which symlinks lead to it, by rules that
+// found nothing.
+func throughLinks(x *index, f *File, here []Risk) []Risk {
+	var found []Risk
+	add := func(there []Risk, name string) {
+		there = others(there, slices.Concat(here, found), "through the symlink "+excerpt(name))
+		found = append(found, there...)
+	}
+	for _, name := range f.Aliases {
+		switch {
+		case f.gone():
+			add(lost(x, name), name)
+		case f.OldPath != "": // new there
+			whole := f.asNew()
+			whole.Path = name
+			add(x.judgeName(whole), name)
+		default:
+			add(x.judgeName(f.at(name)), name)
+		}
+	}
+	for _, name := range f.OldAliases {
+		add(lost(x, name), name)
+		if !f.gone() && f.changesOldPlace() {
+			add(x.judgeName(f.at(name)), name)
+		}
+	}
+	return found
+}
+
+// judgeName applies the rules that fit the name of a file. Those for every file know it by another
+// name. Packages of a workspace are linked from the folder of installed ones, and reviewed like others.
+func (x *index) judgeName(f *File) []Risk {
+	var found []Risk
+	for _, r := range x.rules(foldPath(f.Path)) {
+		if r.name != "installed-packages" {
+			found = append(found, r.judge(f)...)
+		}
+	}
+	if len(found) > 0 { // the risks may repeat a secret
+		f.secrets()
+		f.withhold(found)
+	}
+	return found
 }
 
 // gains reports whether the lines of a file get an effect by a move between two folded paths that the
