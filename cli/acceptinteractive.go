@@ -25,7 +25,7 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *manager.Manage
 	if err != nil {
 		return review.Choice{}, err
 	}
-	p, err := o.newHunkPrompt(service, found.ID, scope, o.target())
+	p, err := o.newHunkPrompt(service, found.ID, scope)
 	if err != nil {
 		return review.Choice{}, err
 	}
@@ -63,7 +63,7 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *manager.Manage
 
 // newHunkPrompt returns a prompt for the files of a scope, with their earlier decisions
 // and feedback. The caller sets its input.
-func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
+func (o *acceptOptions) newHunkPrompt(service *manager.Manager, id session.ID, scope *decision.Scope) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *
 	if err != nil {
 		return nil, err
 	}
-	p := &hunkPrompt{out: c.err, t: c.errTerm, earlier: map[review.HunkID][]string{}}
+	p := &hunkPrompt{out: o.err, t: o.errTerm, earlier: map[review.HunkID][]string{}}
 	p.load = func(ctx context.Context, path review.Path) (file review.FileDiff, err error) {
 		err = scope.Whole.Files(ctx, func(f review.FileDiff) error { file = f; return nil }, path)
 		return file, err
@@ -91,7 +91,7 @@ func (c *console) newHunkPrompt(service *manager.Manager, id session.ID, scope *
 		changes[i] = &set.Changes[i]
 	}
 	p.draft = decision.New(changes, decision.Options{
-		Target: target, Earlier: map[accept.Target]*review.Selection{target: decisions.Taken}, Rejected: given.Rejects, HunksOnly: true,
+		Target: o.target(), Earlier: map[accept.Target]*review.Selection{o.target(): decisions.Delivered(o.target(), o.branch)}, Rejected: given.Rejects, HunksOnly: true,
 	})
 	return p, nil
 }

@@ -31,6 +31,24 @@ func (d *fixture) reviewOf(id session.ID) session.Review {
 	return record.State.Review
 }
 
+func TestWorkIsDeliveredToOneTargetOrBranchOnly(t *testing.T) {
+	one, two := &review.Selection{Taken: []review.Taken{{Path: "one"}}}, &review.Selection{Taken: []review.Taken{{Path: "two"}}}
+	d := &Decisions{Taken: one.Union(two), Branch: &accept.Prior{Selection: one, Branch: "aibox/a"}}
+	for _, c := range []struct {
+		target accept.Target
+		branch string
+		want   *review.Selection
+	}{{accept.ToBranch, "", one}, {accept.ToBranch, "aibox/a", one}, {accept.ToBranch, "mine", nil}, {accept.ToWorktree, "", nil}} {
+		if got := d.Delivered(c.target, c.branch); got != c.want {
+			t.Errorf("%s, %q: %+v", c.target, c.branch, got)
+		}
+	}
+	d.Worktree = &accept.Prior{Selection: two}
+	if got := d.Delivered(accept.ToWorktree, ""); got != two {
+		t.Errorf("of the working tree: %+v", got)
+	}
+}
+
 func TestWorkAcceptedInPartsIsReviewedWhenNoneIsLeft(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt")

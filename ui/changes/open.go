@@ -94,13 +94,7 @@ func (c *computed) draft() (d *decision.Draft, restored int) {
 
 // deliveredBy returns what earlier accepts delivered, by target.
 func deliveredBy(d *manager.Decisions) map[accept.Target]*review.Selection {
-	delivered := map[accept.Target]*review.Selection{}
-	for target, prior := range map[accept.Target]*accept.Prior{accept.ToBranch: d.Branch, accept.ToWorktree: d.Worktree} {
-		if prior != nil {
-			delivered[target] = prior.Selection
-		}
-	}
-	return delivered
+	return map[accept.Target]*review.Selection{accept.ToBranch: d.Delivered(accept.ToBranch, ""), accept.ToWorktree: d.Delivered(accept.ToWorktree, "")}
 }
 
 // start shows the change set, or closes the screen if there is none.
