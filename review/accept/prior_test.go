@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"aibox/internal/fault"
@@ -128,6 +130,40 @@ func TestACheckedOutBranchIsNotChanged(t *testing.T) {
 	}
 	if got := reviewtest.GitIn(t, a.Repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the user sees %q", got)
+	}
+}
+
+// TestABranchInTheMiddleOfARebaseIsNotChanged has operations of git that go back to the branch in the
+// end, while nothing has it checked out.
+func TestABranchInTheMiddleOfARebaseIsNotChanged(t *testing.T) {
+	for name, start := range map[string]string{
+		"rebase":         "git checkout -q BRANCH; ! git rebase -q main",
+		"with patches":   "git checkout -q BRANCH; ! git rebase -q --apply main",
+		"of a branch":    "git checkout -q -b above BRANCH; git commit -q --allow-empty -m above; ! git rebase -q --update-refs main",
+		"bisect":         "git checkout -q BRANCH; git bisect start -q; git bisect bad; git bisect good main~2",
+		"other worktree": "git worktree add -q ../other BRANCH; cd ../other; ! git rebase -q main",
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": "a\n", "g": "g\n"})}
+			reviewtest.GitIn(t, a.Repo, "commit", "-q", "--allow-empty", "-m", "second")
+			reviewtest.GitIn(t, a.Repo, "branch", "-M", "main")
+			a.Prepare()
+			a.Write("f", "agent\n")
+			a.Write("g", "agent\n")
+			cs := a.Compute()
+			first := a.accept(cs, review.Choice{Files: []string{"f"}})
+			reviewtest.Write(t, a.InRepo("f"), "user\n")
+			reviewtest.GitIn(t, a.Repo, "commit", "-qam", "user")
+			script := exec.Command("sh", "-ec", strings.ReplaceAll(start, "BRANCH", first.Branch))
+			script.Dir = a.Repo
+			if out, err := script.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			second := a.accept(cs, review.Choice{Files: []string{"g"}})
+			if tip := reviewtest.GitIn(t, a.Repo, "rev-parse", first.Branch); second.Branch == first.Branch || tip != first.Commit {
+				t.Errorf("the branch %s is at %s, and the work on %s", first.Branch, tip, second.Branch)
+			}
+		})
 	}
 }
 

@@ -80,7 +80,7 @@ func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior P
 }
 
 // continuesBranch reports whether to put the work on top of aibox's earlier commit: it must
-// still be the tip of its branch, not be checked out, and exist in the repository that aibox
+// still be the tip of its branch, not be checked out, rebased or bisected, and exist in the repository that aibox
 // owns.
 func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool {
 	if prior.Commit == "" {
@@ -89,6 +89,9 @@ func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool 
 	tip := prior.Commit
 	said, err := d.To.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+prior.Branch)
 	if err != nil || said != tip+" " { // moved, gone, or checked out, since then the files would appear as reverted
+		return false
+	}
+	if used, err := inUse(ctx, d.To, prior.Branch); err != nil || used {
 		return false
 	}
 	tree, err := d.From.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
