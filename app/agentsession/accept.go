@@ -79,6 +79,7 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 	options := accept.Options{
 		Choice: choice, Target: target, Branch: request.Branch, Message: message,
 		Verify: s.Sessions.Verifier(changes.Session, verification),
+		Own:    s.Trees.holds(s.Policy.Tenant, changes.Session.Repository), Bundled: request.Bundle,
 	}
 	var bundle []byte
 	if request.Bundle { // without its bundle, nothing is accepted

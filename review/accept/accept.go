@@ -26,6 +26,11 @@ type Options struct {
 	Choice  review.Choice // what to accept; an empty choice is ErrNothing
 	Target  Target
 
+	// Own reports that the repository is a copy that aibox made of files: filters of the user, who is
+	// the server's, store none of them. Bundled reports that the work is handed over as a git bundle,
+	// which is refused if contents would not be in it.
+	Own, Bundled bool
+
 	Prior *Prior // earlier accepted work; nil means none
 
 	FilterTime time.Duration // how long the user's filters may take in all; 0 means 10 minutes

@@ -68,6 +68,7 @@ func (p *part) delivery(ctx context.Context, ws *workspace.Workspace, cs *review
 		Cleaning: &branch.Cleaner{
 			GitDir: ws.GitDir, Session: ws.Session, Owner: ws.Owner(), Repo: ws.Repo, Base: ws.BaseTree, Folded: cs.Listed != "", AsStored: ws.AsStored,
 			Uncommitted: ws.Uncommitted != "", Consent: consent(cs, opts.Choice.Risky), Limit: opts.FilterTime,
+			Own: opts.Own, Bundled: opts.Bundled || opts.Target == ToBundle,
 		},
 	}
 }

@@ -39,6 +39,8 @@ type Cleaner struct {
 	earlier     *earlier
 	Consent     []string // paths that the user accepts despite their risks
 	Limit       time.Duration
+	Own         bool // no filter applies: the repository is aibox's copy of files
+	Bundled     bool // the tree is for a git bundle, which has no contents that a filter keeps elsewhere
 	DryRun      bool // git and Git LFS store the results in a temporary folder instead of the user's repository
 
 	owned      *git.Repo
@@ -80,6 +82,11 @@ func (c *Cleaner) tree(ctx context.Context, plain string) (string, error) {
 		return "", err
 	}
 	tree := plain
+	if c.Bundled {
+		if err := c.checkBundled(ctx); err != nil {
+			return "", err
+		}
+	}
 	if len(c.stored) > 0 {
 		var err error
 		if tree, err = c.write(ctx, plain); err != nil {

@@ -1,6 +1,10 @@
 package branch
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +14,7 @@ import (
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/risk"
 )
 
 // storedForms are the beginnings of contents that Git LFS and git-crypt have stored.
@@ -42,6 +47,46 @@ func (p *cleanDir) notSetUp() error {
 	}
 	return refused.Hint("or take the content itself, file by file: aibox accept %s --accept-risky %s", p.Owner, review.Path(first)).
 		Hint("or take other files alone: aibox accept %s --files PATH", p.Owner)
+}
+
+// checkBundled refuses a tree with a file of which a filter stored only a pointer, unless a file of base
+// has the same one: its content would be in the store of the repository, which no bundle has.
+func (c *Cleaner) checkBundled(ctx context.Context) (err error) {
+	if len(c.stored) == 0 {
+		return nil
+	}
+	blobs := c.owned.Blobs(ctx)
+	defer func() { err = errors.Join(err, blobs.Close()) }()
+	missing := map[string]string{} // by blob: a path
+	for name, entry := range c.stored {
+		content, cut, err := blobs.ReadWithin(entry.ID, risk.MaxPointer)
+		if err != nil {
+			return fmt.Errorf("reading what your git would store: %s", git.Message(err))
+		}
+		_, _, pointer := risk.Pointer(content)
+		if !cut && (pointer || strings.HasPrefix(string(content), "/annex/objects/")) {
+			missing[entry.ID] = name
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	for e, err := range c.owned.Entries(ctx, c.Base) {
+		if err != nil {
+			return fmt.Errorf("comparing with what you have: %s", git.Message(err))
+		}
+		delete(missing, e.ID)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Values(missing))
+	which := review.Path(c.prefix + names[0]).String()
+	if more := len(names) - 1; more > 0 {
+		which += " and " + amount.Of(more, "more file")
+	}
+	return fault.New(fault.Refused, "a bundle would not have the content of %s, of which your git stores only a pointer, so nothing was accepted", which).
+		Hint("deliver the changes to a branch, take them as a patch, or accept other files alone")
 }
 
 // isConsented reports whether the user accepts a file by name despite its risks.

@@ -100,6 +100,9 @@ func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 		return nil, err
 	}
 	repo := git.Beside(c.of, tree, filepath.Join(dir, "index"))
+	if c.Own {
+		repo = repo.With("GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	}
 	var borrowed []string
 	if c.Uncommitted {
 		borrowed = append(borrowed, git.Quote(filepath.Join(c.GitDir, "objects")))
@@ -229,7 +232,7 @@ func (p *cleanDir) consider(d git.Difference) error {
 	}
 	filter := p.user.Attrs[d.Path]["filter"]
 	from := p.gone[d.Now.ID]
-	switch keeps := p.user.Filters[filter] || filterProgram(filter) != ""; {
+	switch keeps := p.user.Filters[filter] || filterProgram(filter) != "" && !p.Own; {
 	case p.AsStored && p.user.Encoding(d.Path) != "": // and so is the agent's version
 		return nil
 	case keeps && from != "" && p.user.Attrs[from]["filter"] == filter:

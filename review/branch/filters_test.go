@@ -96,6 +96,52 @@ func TestGitLFSFilesReachABranchAsPointers(t *testing.T) {
 	}
 }
 
+// TestABundleThatLacksContentsIsRefused has files that Git LFS would store beside the bundle, and one that
+// the user's repository has.
+func TestABundleThatLacksContentsIsRefused(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"}).UseLFS()
+	b.Commit(map[string]string{"old.bin": "\x00old"})
+	b.Prepare()
+	b.Write("new.bin", "\x00new")
+	b.Write("copy.bin", "\x00old")
+	b.Write("plain.txt", "plain\n")
+	cs := b.Compute()
+	deliver := func(target accept.Target, files ...string) error {
+		_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{Files: files}, Target: target, Bundled: true})
+		return err
+	}
+	for _, target := range []accept.Target{accept.ToBundle, accept.ToBranch} {
+		err := deliver(target, "new.bin", "plain.txt")
+		if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Refused || !strings.Contains(err.Error(), "new.bin") {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if got := reviewtest.GitIn(t, b.Repo, "branch", "--list", "aibox/*"); got != "" {
+		t.Errorf("there is the branch %s", got)
+	}
+	if err := deliver(accept.ToBundle, "copy.bin", "plain.txt"); err != nil {
+		t.Errorf("a file whose content is there: %v", err)
+	}
+}
+
+// TestFiltersOfTheUserStoreNoFileOfAnUploadedTree has them for all repositories.
+func TestFiltersOfTheUserStoreNoFileOfAnUploadedTree(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "old.bin": "\x00old"})
+	global := filepath.Join(t.TempDir(), "gitconfig")
+	reviewtest.Write(t, global, "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n")
+	t.Setenv("GIT_CONFIG_GLOBAL", global)
+	b.Prepare()
+	b.Write("old.bin", "\x00changed")
+	b.Write("new.bin", "\x00new")
+	accepted, err := accept.Run(t.Context(), b.Workspace, b.Compute(), accept.Options{Choice: review.Choice{All: true}, Own: true, Bundled: true})
+	reviewtest.Must(t, err)
+	for name, want := range map[string]string{"old.bin": "\x00changed", "new.bin": "\x00new"} {
+		if got := reviewtest.GitIn(t, b.Repo, "show", accepted.Branch+":"+name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}
+
 // TestAPointerOfGitLFSByTheAgentIsHeldBack has pointers in place of content. Git LFS stores them
 // as they are, so a commit would name files of its server that no review showed.
 func TestAPointerOfGitLFSByTheAgentIsHeldBack(t *testing.T) {
