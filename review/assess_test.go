@@ -137,6 +137,39 @@ func TestAPartOfARenameChangesNoRiskyFile(t *testing.T) {
 	}
 }
 
+// TestAPartThatHasARiskOfItsOwnIsHeldBack leaves out what takes the risk away again.
+func TestAPartThatHasARiskOfItsOwnIsHeldBack(t *testing.T) {
+	const was, is = "{\n  \"name\": \"x\",\n  \"scripts\": {\"postinstall\": \"node x.js\"},\n  \"main\": \"x\"\n}\n", "{\n  \"name\": \"x\",\n  \"main\": \"x\"\n}\n"
+	same := strings.Repeat("\n", 400)
+	b := reviewtest.NewRepository(t, map[string]string{"fixtures/x.json": same + was, "long.txt": strings.Repeat("a\n", 18) + "y\nz\n", "plain.txt": reviewtest.Numbered()}).Prepare()
+	reviewtest.Must(t, os.Remove(b.Path("fixtures/x.json")))
+	b.Write("packages/x/package.json", same+is)
+	b.Write("long.txt", strings.Repeat("a\n", 18)+"# vim: foldexpr=x\ny\nz\n"+strings.Repeat("b\n", 9))
+	b.Write("plain.txt", reviewtest.Numbered("b\n", "X\n", "s\n", "Z\n"))
+	cs := b.Assess()
+	var choice review.Choice
+	for _, name := range []string{"packages/x/package.json", "long.txt", "plain.txt"} {
+		b.WantRisks(cs, name)
+		hunks := b.Hunks(cs, name)
+		if len(hunks) == 1 {
+			hunks = hunks[0].Split()
+		}
+		choice.Hunks = append(choice.Hunks, string(hunks[0].ID)) // the rename, the modeline
+	}
+	s, err := cs.Select(t.Context(), choice)
+	reviewtest.Must(t, err)
+	if len(s.Taken) != 1 || s.Taken[0].Path != "plain.txt" || len(s.Left) != 2 || s.Left[0].Risks[0].Rule != "vim-modeline" || s.Left[1].Risks[0].Rule != "npm-scripts" {
+		t.Errorf("taken is %+v, left %+v", s.Taken, s.Left)
+	}
+	choice.Risky = []string{"long.txt", "packages/x/package.json"}
+	if s, err = cs.Select(t.Context(), choice); err != nil || len(s.Taken) != 3 {
+		t.Errorf("with consent, taken is %+v, %v", s, err)
+	}
+	if s, err = cs.Select(t.Context(), review.Choice{All: true}); err != nil || len(s.Left) != 0 {
+		t.Errorf("of all, left is %+v, %v", s, err)
+	}
+}
+
 func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	files := map[string]string{"scripts/check.sh": "1\n", "scripts/push.sh": "./scripts/lib.sh\n", "scripts/lib.sh": "1\n", "scripts/other.sh": "1\n", "main.go": "package main\n"}
 	b := reviewtest.NewRepository(t, files)

@@ -58,7 +58,14 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 		}
 	}
 	s.sort()
-	return s, s.leaveRisky(names, choice.Risky)
+	parts, err := cs.partRisks(ctx, s, func(path Path) bool {
+		c := names.At(path)
+		return c.Risky() || slices.ContainsFunc(choice.Risky, func(name string) bool { return names.Named(name) == c })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.leaveRisky(names, choice.Risky, parts)
 }
 
 // taken returns what the choice selects of change i; false for nothing.
@@ -107,8 +114,8 @@ func (t *Taken) take(blocks map[HunkID]lineSet) {
 }
 
 // leaveRisky moves the risky files that the user has not accepted to Left, with the changes
-// that belong to them or to refused files.
-func (s *Selection) leaveRisky(names *Names, accepted []string) error {
+// that belong to them or to refused files. parts has the risks of files that are taken in part.
+func (s *Selection) leaveRisky(names *Names, accepted []string, parts map[Path][]risk.Risk) error {
 	cs := names.set
 	index := make(map[Path]int, len(cs.Changes))
 	for i := range cs.Changes {
@@ -129,7 +136,7 @@ func (s *Selection) leaveRisky(names *Names, accepted []string) error {
 	}
 	r := newExclusion(cs, chosen, exempt)
 	for i := range cs.Changes {
-		if cs.Changes[i].Risky() {
+		if cs.Changes[i].Risky() || len(parts[cs.Changes[i].Path]) > 0 {
 			r.exclude(i, "")
 		}
 	}
@@ -140,7 +147,7 @@ func (s *Selection) leaveRisky(names *Names, accepted []string) error {
 		if chosen[i] {
 			return false
 		}
-		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: append([]risk.Risk{}, cs.Changes[i].Risks...), With: r.with[i]})
+		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: slices.Concat([]risk.Risk{}, parts[t.Path], cs.Changes[i].Risks), With: r.with[i]})
 		return true
 	})
 	return nil

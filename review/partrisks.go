@@ -1,0 +1,80 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"aibox/internal/git"
+	"aibox/review/risk"
+)
+
+// partRisks returns the risks that hold of files that are taken in part, by the change's path, where the
+// whole file has none: a package.json that is taken without the removal of a script, a modeline without
+// the lines after it. Files in exempt are not judged. Without an assessment nothing is.
+func (cs *ChangeSet) partRisks(ctx context.Context, s *Selection, exempt func(path Path) bool) (found map[Path][]risk.Risk, err error) {
+	if !cs.Assessed() {
+		return nil, nil
+	}
+	parts := &Selection{}
+	for _, t := range s.Taken {
+		if !t.Whole && !exempt(t.Path) {
+			parts.Taken = append(parts.Taken, t)
+		}
+	}
+	if len(parts.Taken) == 0 {
+		return nil, nil
+	}
+	edit, err := newTreeEdit(ctx, cs, parts)
+	if err != nil {
+		return nil, err
+	}
+	changes := map[string]*Change{} // by both names
+	for i := range cs.Changes {
+		if c := &cs.Changes[i]; parts.At(c.Path) != nil {
+			changes[c.OldPath.Raw()], changes[c.Path.Raw()] = c, c
+		}
+	}
+	blobs := git.Owned(cs.GitDir).Blobs(ctx)
+	defer func() { err = errors.Join(err, blobs.Close()) }()
+	effort := risk.NewEffort()
+	found = map[Path][]risk.Risk{}
+	for i, entry := range edit.put {
+		c := changes[entry.Path]
+		f := &risk.File{Path: entry.Path, Binary: c.Binary, Effort: effort, Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: string(entry.Mode)}}
+		if entry.Path != c.OldPath.Raw() {
+			f.OldPath = c.OldPath.Raw()
+		}
+		if err := edit.fill(blobs, f, i, c); err != nil {
+			return nil, fmt.Errorf("looking for risks of parts: %s", git.Message(err))
+		}
+		held := slices.DeleteFunc(risk.Judge(f), func(r risk.Risk) bool { return !r.Holds() })
+		if len(held) > 0 {
+			found[c.Path] = held
+		}
+	}
+	return found, nil
+}
+
+// fill reads the contents of a file that the edit puts.
+func (e *treeEdit) fill(blobs *git.Blobs, f *risk.File, put int, c *Change) (err error) {
+	if c.OldBlob != "" {
+		if f.Old.Content, f.Old.Cut, err = blobs.ReadWithin(c.OldBlob, risk.MaxContent); err != nil {
+			return err
+		}
+	}
+	text := slices.IndexFunc(e.text, func(p patched) bool { return p.put == put })
+	if text < 0 {
+		f.New.Content, f.Size, err = blobs.ReadSized(e.put[put].ID, risk.MaxContent)
+		f.New.Cut = f.Size > risk.MaxContent
+		return err
+	}
+	if f.Old.Cut {
+		f.New.Cut = true
+		return nil
+	}
+	f.New.Content, err = applyBlocks(f.Old.Content, e.text[text].blocks)
+	f.Size = int64(len(f.New.Content))
+	return err
+}
