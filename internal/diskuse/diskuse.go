@@ -12,6 +12,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"aibox/internal/beneath"
 )
 
 // Usage is the result of a measurement.
@@ -37,16 +39,13 @@ var ErrHidden = errors.New("a folder in it cannot be looked into")
 // maxDepth is the maximum nesting of folders. Each level uses a descriptor.
 const maxDepth = 128
 
-// confined has the flags for opening a subfolder.
-const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
-
 // Of measures all folders together. A missing one counts as empty; a symbolic link or
 // another file is an error. Files that appear or vanish meanwhile may or may not count. If a
 // limit is exceeded, the usage is a lower bound.
 func Of(folders []string, limits Limits) (Usage, error) {
 	m := meter{limits: limits, linked: map[inode]bool{}}
 	for _, folder := range folders {
-		fd, err := openat2(unix.AT_FDCWD, folder, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+		fd, err := beneath.Open(unix.AT_FDCWD, folder, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_NO_MAGICLINKS})
 		if errors.Is(err, unix.ENOENT) {
 			continue
 		}
@@ -149,7 +148,7 @@ func (m *meter) count(fd int, names []string) (folders []string, err error) {
 // open opens the folder called name in the folder dir. If the owner has no access to it, open
 // grants it until restore is called.
 func open(dir int, name string) (fd int, restore func(), err error) {
-	pin, err := openat2(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	pin, err := beneath.Open(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve})
 	if err != nil {
 		return -1, nil, err
 	}
@@ -187,16 +186,4 @@ func gone(err error) bool {
 		}
 	}
 	return false
-}
-
-// openat2 repeats the call after EAGAIN, with which RESOLVE_BENEATH fails when a file is
-// renamed elsewhere.
-func openat2(dir int, path string, how *unix.OpenHow) (int, error) {
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(dir, path, how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 100 {
-			continue
-		}
-		return fd, err
-	}
 }
