@@ -14,6 +14,7 @@ import (
 
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/e2b/processpb"
+	"aibox/api/eventstream"
 )
 
 // killDelay is how long after the end of a call its process is killed. The call ends first,
@@ -99,8 +100,8 @@ func (p *processes) Connect(ctx context.Context, r *connect.Request[processpb.Co
 }
 
 // follow sends the events of a process to the caller.
-func (p *processes) follow(ctx context.Context, events *connect.ServerStreamForClient[aiboxv1.ProcessEvent], out *sender[*processpb.ProcessEvent], tty bool) error {
-	defer out.close()
+func (p *processes) follow(ctx context.Context, events *connect.ServerStreamForClient[aiboxv1.ProcessEvent], out *eventstream.Sender[*processpb.ProcessEvent], tty bool) error {
+	defer func() { _ = out.End() }()
 	for events.Receive() {
 		event, err := translate(events.Msg(), tty)
 		if err != nil {
@@ -109,7 +110,7 @@ func (p *processes) follow(ctx context.Context, events *connect.ServerStreamForC
 		if event == nil {
 			continue
 		}
-		if err := out.send(event); err != nil {
+		if err := out.Send(event); err != nil {
 			return err
 		}
 		if event.GetEnd() != nil {

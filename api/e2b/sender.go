@@ -3,8 +3,9 @@ package e2b
 import (
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
+
+	"aibox/api/eventstream"
 )
 
 // In this header the packages request a keep-alive after that many seconds without another event.
@@ -24,38 +25,8 @@ func keepAlive(header http.Header) time.Duration {
 	return min(max(time.Duration(seconds)*time.Second, minKeepAlive), maxKeepAlive)
 }
 
-// sender sends events one after the other, and alive after each interval without one.
-type sender[E any] struct {
-	mu    sync.Mutex
-	out   func(E) error
-	every time.Duration
-	timer *time.Timer
-	err   error
-	done  bool
-}
-
-// newSender returns a sender. It must be closed.
-func newSender[E any](header http.Header, alive E, out func(E) error) *sender[E] {
-	s := &sender[E]{out: out, every: keepAlive(header)}
-	s.timer = time.AfterFunc(s.every, func() { _ = s.send(alive) })
-	return s
-}
-
-// send sends an event. After an error or close it sends nothing.
-func (s *sender[E]) send(event E) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil && !s.done {
-		s.err = s.out(event)
-		s.timer.Reset(s.every)
-	}
-	return s.err
-}
-
-// close ends the keep-alives. The stream is not used afterwards.
-func (s *sender[E]) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = true
-	s.timer.Stop()
+// newSender returns a sender of events and of the keep-alives that a request asks for. Its End must be
+// called. A keep-alive that cannot be sent ends nothing: the caller has gone, which ends the call.
+func newSender[E any](header http.Header, alive E, send func(E) error) *eventstream.Sender[E] {
+	return eventstream.NewSender(send, func() E { return alive }, func() {}, keepAlive(header))
 }

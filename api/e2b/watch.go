@@ -24,12 +24,12 @@ var aliveWatch = &filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirRes
 // WatchDir sends the changes in a directory until the call ends.
 func (f *filesystem) WatchDir(ctx context.Context, r *connect.Request[filesystempb.WatchDirRequest], out *connect.ServerStream[filesystempb.WatchDirResponse]) error {
 	sender := newSender(r.Header(), aliveWatch, out.Send)
-	defer sender.close()
+	defer func() { _ = sender.End() }()
 	o := watchOptions{path: r.Msg.Path, recursive: r.Msg.Recursive, entries: r.Msg.IncludeEntry}
 	return f.watch(ctx, o, func() error {
-		return sender.send(&filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirResponse_Start{Start: &filesystempb.WatchDirResponse_StartEvent{}}})
+		return sender.Send(&filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirResponse_Start{Start: &filesystempb.WatchDirResponse_StartEvent{}}})
 	}, func(e *filesystempb.FilesystemEvent) error {
-		return sender.send(&filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirResponse_Filesystem{Filesystem: e}})
+		return sender.Send(&filesystempb.WatchDirResponse{Event: &filesystempb.WatchDirResponse_Filesystem{Filesystem: e}})
 	})
 }
 
