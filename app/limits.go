@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"aibox/app/doctor"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/diskuse"
 	"aibox/internal/paths"
 	"aibox/runtime/limit"
@@ -16,28 +18,25 @@ import (
 func machineLimits() map[string]string {
 	limits := limit.ThisMachine().Default()
 	return map[string]string{
-		"disk":   strconv.FormatInt(growthLimit(), 10),
+		"disk":   strconv.Itoa(int(growthLimit())),
 		"memory": strconv.FormatInt(limits.Memory>>20, 10),
 		"cpus":   strconv.FormatFloat(limits.CPUs, 'f', -1, 64),
 	}
 }
 
-// maxGrowth is the largest default limit of a workspace's growth, in MiB.
-const maxGrowth = 10240
-
-// growthLimit returns the default limit of a workspace's growth in MiB: a part of the free
-// space on the disk of the workspaces, so that several sessions can share it.
-func growthLimit() int64 {
+// growthLimit returns the default limit of a workspace's growth: a part of the free space on
+// the disk of the workspaces, so that several sessions can share it.
+func growthLimit() amount.MiB {
 	dirs, err := paths.Default()
 	if err != nil {
-		return maxGrowth
+		return config.MaxGrowth
 	}
 	for _, folder := range []string{dirs.Workspace, dirs.Home} { // the first one may not exist yet
 		if free, err := diskuse.Free(folder); err == nil {
-			return max(1, min(maxGrowth, free/4>>20))
+			return max(1, min(config.MaxGrowth, amount.MiB(free/4>>20)))
 		}
 	}
-	return maxGrowth
+	return config.MaxGrowth
 }
 
 // limitEnforcer returns the mechanism that enforces the limits of sandboxes on this

@@ -58,6 +58,9 @@ type Run struct {
 	AllowDegraded      bool            `json:"allow_degraded,omitempty" label:"Allow degraded limits" help:"Run even if this machine cannot enforce a limit"`
 }
 
+// MaxGrowth is the largest default of Run.Disk, which depends on the free disk space.
+const MaxGrowth amount.MiB = 10 << 10
+
 // proxySettings are the settings that have an effect only under a policy with a proxy.
 var proxySettings = []string{"allow", "deny", "ask", "ask-timeout", "egress-upload", "egress-download", "egress-upload-host", "egress-download-host", "inspect", "secret", "ssh-agent", "learn"}
 

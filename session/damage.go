@@ -248,14 +248,11 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 	return note + "; the task and the settings of the session are lost", s.WriteSpec(id, spec)
 }
 
-// restoredGrowth limits how much the workspace of a restored session grows: the most that the
-// setting's default allows.
-const restoredGrowth amount.MiB = 10 << 10
-
-// restoredRun returns settings with the default limits. Zeros would mean that there are none.
+// restoredRun returns settings with the default limits; that of the disk is the largest default. Zeros
+// would mean that there are none.
 func restoredRun() config.Run {
 	run, machine := config.Defaults().Run, limit.ThisMachine().Default()
-	run.Memory, run.Disk = amount.MiB(machine.Memory>>20), restoredGrowth
+	run.Memory, run.Disk = amount.MiB(machine.Memory>>20), config.MaxGrowth
 	run.CPUs, _ = amount.DecimalOf(machine.CPUs) // a whole number
 	return run
 }
