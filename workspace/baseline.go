@@ -57,6 +57,11 @@ type Stat struct {
 	Perm         uint32 // st_mode
 }
 
+// Find returns the index in Files of the file at path, or the index at which it would be.
+func (b *Baseline) Find(path string) (i int, found bool) {
+	return slices.BinarySearchFunc(b.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+}
+
 const magic = "AIBOXBASELINE1\n"
 
 const (

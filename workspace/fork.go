@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -101,13 +100,10 @@ func copyBaseline(from, to string) (*Baseline, error) {
 
 // has reports whether a path is a file of the baseline, or a folder with one; "." is the top.
 func (b *Baseline) has(path string) bool {
-	find := func(path string) (int, bool) {
-		return slices.BinarySearchFunc(b.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
-	}
-	if _, is := find(path); is || path == "." {
+	if _, is := b.Find(path); is || path == "." {
 		return len(b.Files) > 0
 	}
-	next, _ := find(path + "/")
+	next, _ := b.Find(path + "/")
 	return next < len(b.Files) && strings.HasPrefix(b.Files[next].Path, path+"/")
 }
 

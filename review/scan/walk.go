@@ -272,7 +272,7 @@ func (w *walk) keepReplaced(path string) {
 		if path[i] != '/' || w.known[dir] != nil {
 			continue
 		}
-		if _, file := slices.BinarySearchFunc(w.baseline.Files, dir, compareFile); file && !w.replaced[dir] {
+		if _, file := w.baseline.Find(dir); file && !w.replaced[dir] {
 			w.replaced[dir] = true
 			w.refused = append(w.refused, review.Refusal{Path: review.Path(dir), Reason: "is a folder with files that are refused"})
 		}
@@ -282,9 +282,6 @@ func (w *walk) keepReplaced(path string) {
 		w.keepBelow(path)
 	}
 }
-
-// compareFile compares a file of the baseline with a path.
-func compareFile(f workspace.File, path string) int { return strings.Compare(f.Path, path) }
 
 func (w *walk) addIgnored(i review.Ignored, dir bool) {
 	w.mu.Lock()
@@ -321,7 +318,7 @@ func (w *walk) keepReadOnly() {
 // not count as deleted.
 func (w *walk) keepBelow(dir string) {
 	files := w.baseline.Files
-	first, _ := slices.BinarySearchFunc(files, dir+"/", compareFile)
+	first, _ := w.baseline.Find(dir + "/")
 	for i := first; i < len(files) && strings.HasPrefix(files[i].Path, dir+"/"); i++ {
 		w.seen[i] = true
 	}
