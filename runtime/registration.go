@@ -37,18 +37,23 @@ func (r Runtime) Unsafe() []string {
 // change. README.md has an example.
 const SystemRegistration = "register runsc in /etc/docker/daemon.json with --overlay2=root:self,size=10g, then: sudo systemctl reload docker"
 
-// CheckSafe refuses a runtime whose registration may let a sandbox escape: a fault of kind
-// Environment. The user cannot override that. rootless is whether its daemon is.
-func (r Runtime) CheckSafe(rootless bool) error {
+// Hint returns what the user can do if the daemon is rootless, or what for the system's Docker.
+func (i Info) Hint(rootless, system string) string {
+	if i.Rootless {
+		return rootless
+	}
+	return system
+}
+
+// CheckSafe refuses a runtime of the daemon whose registration may let a sandbox escape: a
+// fault of kind Environment. The user cannot override that.
+func (i Info) CheckSafe(r Runtime) error {
 	unsafe := r.Unsafe()
 	if len(unsafe) == 0 {
 		return nil
 	}
-	refusal := fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a sandbox out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; "))
-	if !rootless {
-		return refusal.Hint(SystemRegistration)
-	}
-	return refusal.Hint("`aibox doctor --fix` registers aibox's in its place")
+	return fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a sandbox out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; ")).
+		Hint("%s", i.Hint("`aibox doctor --fix` registers aibox's in its place", SystemRegistration))
 }
 
 // The runtime that restores sandboxes from checkpoints, as aibox's setup registers it. Docker
@@ -78,23 +83,15 @@ func (i Info) CheckRestorer(name string) error {
 	switch {
 	case !ok || !found:
 		return fault.New(fault.Environment, "Docker has no runtime that restores sandboxes from snapshots (%s)", RestorerName).
-			Hint("%s", i.restorerHint("register it: aibox doctor --fix"))
+			Hint("%s", i.Hint("register it: aibox doctor --fix", RestorerNeedsRootless))
 	case restorer.Path != want.Path || len(restorer.Unknown) > 0 || !slices.Equal(restorer.Args, want.Args):
 		return fault.New(fault.Environment, "the runtime that restores sandboxes (%s) is not registered as %s is", RestorerName, termtext.Escape(name)).
-			Hint("%s", i.restorerHint("register it again: aibox doctor --fix"))
+			Hint("%s", i.Hint("register it again: aibox doctor --fix", RestorerNeedsRootless))
 	default:
-		return starter.CheckSafe(i.Rootless)
+		return i.CheckSafe(starter)
 	}
 }
 
 // RestorerNeedsRootless is what a user of the system's Docker can do to get snapshots, since aibox's setup
 // registers the runtime that restores only with rootless Docker.
 const RestorerNeedsRootless = "use rootless Docker for snapshots: remove --rootful, and the setting rootful"
-
-// restorerHint returns the hint for rootless Docker, or RestorerNeedsRootless for the system's.
-func (i Info) restorerHint(rootless string) string {
-	if i.Rootless {
-		return rootless
-	}
-	return RestorerNeedsRootless
-}

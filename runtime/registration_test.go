@@ -32,7 +32,7 @@ func TestUnsafeRuntimeRegistrationIsRejected(t *testing.T) {
 	} {
 		r := Runtime{Name: "runsc", Path: "/opt/runsc", Args: append([]string(nil), own...)}
 		test.change(&r)
-		switch err := r.CheckSafe(true); {
+		switch err := (Info{Rootless: true}).CheckSafe(r); {
 		case test.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case test.want != "" && (fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(strings.Join(fault.Hints(err), ""), "aibox doctor --fix")):
@@ -80,7 +80,7 @@ func TestOnlyARestorerThatIsRegisteredAsItsRuntimeIsUsed(t *testing.T) {
 }
 
 func TestARefusedRuntimeOfTheSystemsDockerIsRegisteredByTheUser(t *testing.T) {
-	err := Runtime{Name: "runsc", Path: "/opt/runsc", Args: []string{"--network=host"}}.CheckSafe(false)
+	err := Info{}.CheckSafe(Runtime{Name: "runsc", Path: "/opt/runsc", Args: []string{"--network=host"}})
 	if hints := fault.Hints(err); len(hints) != 1 || hints[0] != SystemRegistration {
 		t.Errorf("%v, hints %q", err, hints)
 	}

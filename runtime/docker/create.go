@@ -133,7 +133,7 @@ func checkRuntime(info runtime.Info, spec *runtime.Spec) error {
 		return err
 	}
 	registered, _ := info.Find(spec.Runtime) // an unknown runtime is not safe
-	return registered.CheckSafe(info.Rootless)
+	return info.CheckSafe(registered)
 }
 
 // check refuses a spec that lacks a value for which Docker would use a default, such as a

@@ -38,7 +38,7 @@ func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Bac
 		return err
 	}
 	if r, known := info.Find(sandboxRuntime); known {
-		if err := r.CheckSafe(info.Rootless); err != nil {
+		if err := info.CheckSafe(r); err != nil {
 			return err
 		}
 	}
@@ -47,11 +47,8 @@ func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Bac
 	}
 	lacking := unenforcedLimits(info)
 	var hints []string
-	switch {
-	case len(lacking) > 0 && info.Rootless:
-		hints = []string{"`aibox doctor --fix` registers gVisor with a limit"}
-	case len(lacking) > 0:
-		hints = []string{runtime.SystemRegistration}
+	if len(lacking) > 0 {
+		hints = []string{info.Hint("`aibox doctor --fix` registers gVisor with a limit", runtime.SystemRegistration)}
 	}
 	for _, gap := range s.deps.Limits().Gaps(s.resourceLimits()) {
 		lacking, hints = append(lacking, gap.Text), append(hints, gap.Hint)

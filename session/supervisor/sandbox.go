@@ -103,7 +103,7 @@ func (s *sandbox) startSandbox(ctx, services context.Context, res *resources) (r
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKernel(hello.Kernel, info.Rootless); err != nil {
+	if err := checkKernel(hello.Kernel, info); err != nil {
 		return nil, err
 	}
 	res.kernel = hello.Kernel
@@ -154,8 +154,8 @@ func mountsText(asked *session.Spec) string {
 }
 
 // checkKernel refuses a sandbox that runs on the host's own kernel, regardless of the
-// runtime's name in the daemon's configuration. rootless is whether the daemon is.
-func checkKernel(inside string, rootless bool) error {
+// runtime's name in the daemon's configuration.
+func checkKernel(inside string, daemon runtime.Info) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
 		return fmt.Errorf("reading the host's kernel version: %w", err)
@@ -164,11 +164,8 @@ func checkKernel(inside string, rootless bool) error {
 	if inside != "" && !strings.HasSuffix(inside, version) {
 		return nil
 	}
-	refusal := fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside)
-	if !rootless {
-		return refusal.Hint("Docker's runtime runsc is not gVisor's: " + runtime.SystemRegistration)
-	}
-	return refusal.Hint("Docker's runtime runsc is not gVisor's: `aibox doctor --fix` registers it")
+	return fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside).
+		Hint("Docker's runtime runsc is not gVisor's: %s", daemon.Hint("`aibox doctor --fix` registers it", runtime.SystemRegistration))
 }
 
 // launchSandbox starts the sandbox and its watchdog, and stores the sandbox's process, so
