@@ -24,7 +24,7 @@ type dialedPorts struct {
 
 	mu       sync.Mutex // guards the following fields
 	byNumber map[uint16]*dialedPort
-	open     []relay.Conn // also those to ports that are open on the host
+	open     []relay.Conn // to these ports, and to those that are open on the host
 	last     time.Time    // end of the last connection
 }
 
@@ -49,7 +49,7 @@ func (d *dialedPorts) dial(ctx context.Context, port uint16) (join func(client r
 		<-d.ports.slots
 		leave()
 	}
-	inside, err := d.ports.dial(ctx, port)
+	inside, done, err := d.ports.dial(ctx, port)
 	if err != nil {
 		release()
 		if errors.Is(err, ports.ErrEnded) {
@@ -57,7 +57,7 @@ func (d *dialedPorts) dial(ctx context.Context, port uint16) (join func(client r
 		}
 		return nil, err
 	}
-	d.add(port, inside)
+	d.add(port)
 	return func(client relay.Conn) {
 		defer release()
 		var received, sent int64
@@ -66,7 +66,8 @@ func (d *dialedPorts) dial(ctx context.Context, port uint16) (join func(client r
 		} else {
 			received, sent = joinUntil(ended, client, inside)
 		}
-		d.remove(port, inside, received, sent)
+		done()
+		d.remove(port, received, sent)
 	}, nil
 }
 
@@ -89,7 +90,7 @@ func joinUntil(ended <-chan struct{}, client, inside relay.Conn) (received, sent
 }
 
 // add counts a connection. The first one to a port is logged.
-func (d *dialedPorts) add(port uint16, conn relay.Conn) {
+func (d *dialedPorts) add(port uint16) {
 	d.mu.Lock()
 	p := d.byNumber[port]
 	first := p == nil
@@ -98,17 +99,16 @@ func (d *dialedPorts) add(port uint16, conn relay.Conn) {
 		d.byNumber[port] = p
 	}
 	p.counts.Connections++
-	d.open = append(d.open, conn)
 	d.mu.Unlock()
 	if first {
 		d.ports.session.audit(audit.PortOpened, audit.Port{Port: int(port)})
 	}
 }
 
-func (d *dialedPorts) remove(port uint16, conn relay.Conn, received, sent int64) {
+// remove counts the traffic of a connection that has ended.
+func (d *dialedPorts) remove(port uint16, received, sent int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drop(conn)
 	p := d.byNumber[port]
 	if p == nil { // logClosed did not wait for it any longer
 		return
@@ -117,14 +117,7 @@ func (d *dialedPorts) remove(port uint16, conn relay.Conn, received, sent int64)
 	p.counts.Sent += sent
 }
 
-// drop removes a connection that has ended. d.mu is held.
-func (d *dialedPorts) drop(conn relay.Conn) {
-	d.last = time.Now()
-	d.open = slices.DeleteFunc(d.open, func(other relay.Conn) bool { return other == conn })
-}
-
-// follow counts the traffic of a connection to a port that is open on the host as activity, until
-// its end is reported.
+// follow counts the traffic of a connection as activity, until its end is reported.
 func (d *dialedPorts) follow(conn relay.Conn) (ended func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +125,8 @@ func (d *dialedPorts) follow(conn relay.Conn) (ended func()) {
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.drop(conn)
+		d.last = time.Now()
+		d.open = slices.DeleteFunc(d.open, func(other relay.Conn) bool { return other == conn })
 	}
 }
 

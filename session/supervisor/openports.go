@@ -131,7 +131,7 @@ func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(vi
 		return nil, err
 	}
 	notices := make(chan string, 16)
-	forward, err := ports.Open(ctx, r, p.dialForward, p.slots, func(text string) {
+	forward, err := ports.Open(ctx, r, p.dial, p.slots, func(text string) {
 		select {
 		case notices <- text:
 		default: // the client does not read
@@ -160,21 +160,17 @@ func (p *openPorts) offer(ctx context.Context, r ports.Request) (updates func(vi
 	}, nil
 }
 
-// dial connects to a port of the sandbox that its permissions allow.
-func (p *openPorts) dial(ctx context.Context, port uint16) (relay.Conn, error) {
+// dial connects to a port of the sandbox that its permissions allow. Traffic of the connection counts
+// as activity until its end is reported.
+func (p *openPorts) dial(ctx context.Context, port uint16) (inside relay.Conn, ended func(), err error) {
 	if err := p.checkInbound(port); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := p.storing.use(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer p.storing.leave()
-	return p.dialer.Dial(ctx, port)
-}
-
-// dialForward is dial for a connection of a port that is open on the host.
-func (p *openPorts) dialForward(ctx context.Context, port uint16) (inside relay.Conn, ended func(), err error) {
-	if inside, err = p.dial(ctx, port); err != nil {
+	if inside, err = p.dialer.Dial(ctx, port); err != nil {
 		return nil, nil, err
 	}
 	return inside, p.dialed.follow(inside), nil

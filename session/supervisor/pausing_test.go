@@ -8,7 +8,6 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
-	"aibox/internal/relay"
 	"aibox/session"
 	"aibox/session/ports"
 	"aibox/session/process"
@@ -84,7 +83,7 @@ func TestASnapshotAndTheRequestsAfterItCanBeGivenUpWhileAnotherRequestHasNoAnswe
 	ended := make(chan error, 3)
 	go func() { ended <- s.pauser.store(ctx, nil, nil, &snapshot.Snapshot{}) }()
 	go func() { _, err := s.processes.Start(ctx, process.Request{Argv: []string{"true"}}); ended <- err }()
-	go func() { _, err := s.ports.dial(ctx, 8080); ended <- err }()
+	go func() { _, _, err := s.ports.dial(ctx, 8080); ended <- err }()
 	cancel()
 	for range cap(ended) {
 		select {
@@ -102,8 +101,7 @@ func TestASnapshotAndTheRequestsAfterItCanBeGivenUpWhileAnotherRequestHasNoAnswe
 func TestAConnectionToAPortCanEndAfterTheSessionsPorts(t *testing.T) {
 	_, s := watched(t)
 	s.ports.slots = ports.NewSlots()
-	var late relay.Conn
-	s.ports.dialed.add(8080, late)
+	s.ports.dialed.add(8080)
 	s.ports.dialed.logClosed()
-	s.ports.dialed.remove(8080, late, 1, 1)
+	s.ports.dialed.remove(8080, 1, 1)
 }
