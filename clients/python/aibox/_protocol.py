@@ -14,6 +14,7 @@ import os
 import re
 import select
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -189,6 +190,19 @@ class Deadline:
     def allows(self, pause: float) -> bool:
         """Report whether time is left after a pause, in seconds."""
         return self._end is None or time.monotonic() + pause < self._end
+
+
+def pause_after(err: OSError, address: Address, deadline: Deadline, delay: float | None) -> float:
+    """Return how many seconds to wait after a failed attempt to connect, or raise the error of the call.
+
+    delay is how long to wait if there is time for another attempt; None after the last attempt.
+    """
+    is_timeout = isinstance(err, TimeoutError)
+    if is_timeout:
+        deadline.left()  # raises TimedOutError at the end of the time
+    if delay is None or isinstance(err, ssl.SSLError) or not is_timeout and not deadline.allows(delay):
+        raise ConnectionLostError(f"cannot connect to the server at {address}: {err}", hints=["start it with `aibox serve`"]) from err
+    return deadline.left(delay) or 0
 
 
 def join_headers(fields: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -294,15 +294,8 @@ class AsyncTransport:
             rest = deadline.left(10)
             try:
                 return await asyncio.wait_for(self._open(), rest)
-            except (OSError, TimeoutError) as err:
-                is_timeout = isinstance(err, TimeoutError)
-                if is_timeout:
-                    deadline.left()  # raises TimedOutError at the end of the time
-                if delay is None or isinstance(err, ssl.SSLError) or not is_timeout and not deadline.allows(delay):
-                    raise ConnectionLostError(
-                        f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
-                    ) from err
-                await asyncio.sleep(deadline.left(delay) or 0)
+            except OSError as err:
+                await asyncio.sleep(protocol.pause_after(err, self.address, deadline, delay))
         raise AssertionError
 
     async def _open(self) -> _Connection:

@@ -45,7 +45,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        end = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        deadline = protocol.Deadline(self.timeout)
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         try:
@@ -54,7 +54,7 @@ class _UnixConnection(http.client.HTTPConnection):
                     self.sock.connect(self._path)
                     return
                 except BlockingIOError as err:  # too many connections wait for the server
-                    if time.monotonic() >= end:
+                    if not deadline.allows(0):
                         raise TimeoutError from err
                 time.sleep(0.05)
         except OSError:
@@ -232,14 +232,7 @@ class Transport:
                 connection.connect()
             except OSError as err:
                 connection.close()
-                is_timeout = isinstance(err, TimeoutError)
-                if is_timeout:
-                    deadline.left()  # raises TimedOutError at the end of the time
-                if delay is None or isinstance(err, ssl.SSLError) or not is_timeout and not deadline.allows(delay):
-                    raise ConnectionLostError(
-                        f"cannot connect to the server at {self.address}: {err}", hints=["start it with `aibox serve`"]
-                    ) from err
-                time.sleep(deadline.left(delay) or 0)
+                time.sleep(protocol.pause_after(err, self.address, deadline, delay))
                 continue
             if not self.address.socket:
                 protocol.keep_alive(connection.sock)
