@@ -51,8 +51,7 @@ func TestKillingTheSupervisorEndsTheSandboxAndTheNextCommandRepairs(t *testing.T
 	watcher.stdout.await(t, "ready")
 	r := m.record(id)
 	kill(t, r.State.Supervisor)
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	if code := watcher.wait(); code != 1 || !strings.Contains(watcher.stderr.String(), "supervisor died") {
 		t.Errorf("the watcher exits with %d and prints %q", code, watcher.stderr.String())
 	}
@@ -136,7 +135,7 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			})
 			// The sandbox ends by itself; no command has been given yet.
 			for _, r := range m.stored() {
-				eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+				r.sandboxEnds(t)
 			}
 			// A child that was being forked holds the lock for another moment.
 			var o outcome

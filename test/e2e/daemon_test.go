@@ -223,8 +223,7 @@ func TestKillingDockerEndsTheSandboxAndKeepsTheWork(t *testing.T) {
 	r := m.stored()[0]
 
 	d.kill()
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker stopped") || !strings.Contains(client.stderr.String(), "→") {
 		t.Errorf("the client exits with %d and prints\n%s", code, client.stderr.String())
 	}
@@ -267,8 +266,7 @@ func TestKillingDockerAndTheSupervisorEndsTheSandboxAndIsRepaired(t *testing.T) 
 	}
 	d.kill()
 	kill(t, r.State.Supervisor)
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	eventually(t, hung, "the sandbox's shim is gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	<-d.exited
 	m.exec(aibox, "ls") // without Docker it may repair only a part, but must not lose anything

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"aibox/runtime"
@@ -31,6 +32,13 @@ type record struct {
 		Review string  `json:"review"`
 		Branch string  `json:"branch"`
 	}
+}
+
+// sandboxEnds waits until the session's sandbox is gone, and logs how long that took.
+func (r record) sandboxEnds(t testing.TB) {
+	t.Helper()
+	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
 }
 
 // failure is what went wrong.

@@ -37,8 +37,7 @@ func TestTheSandboxEndsWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	m := newMachine(t)
 	r := m.initStopped("--", "sh", "-c", stopper)
 	kill(t, r.State.Supervisor)
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	// Without any command, the remains end by themselves, too.
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Container)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
@@ -61,8 +60,7 @@ func TestPID1EndsTheSandboxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testin
 		t.Fatal(err)
 	}
 	kill(t, r.State.Supervisor)
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	kill(t, r.State.Watchdog)
 	m.aibox(0, "rm", "--force", id)
 }
@@ -94,8 +92,7 @@ func TestTheWatchdogSurvivesSignalsToItsSupervisorsGroup(t *testing.T) {
 	if err := syscall.Kill(-r.State.Supervisor.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	took := eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
-	t.Logf("the sandbox was gone after %v", took)
+	r.sandboxEnds(t)
 	m.aibox(0, "rm", "--force", r.ID)
 }
 
