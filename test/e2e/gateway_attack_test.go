@@ -9,10 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,15 +160,10 @@ func TestASandboxThatFloodsItsGatewayAffectsNoOther(t *testing.T) {
 	}
 	m.aibox(0, "run", "shell", "--inference", "scripted", "--repo", repo, "--", "sh", "-c",
 		`curl -sSf -H "Authorization: Bearer $OPENAI_API_KEY" "$OPENAI_BASE_URL/models"`)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.State.Supervisor.PID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
-	if kilobytes, err := strconv.Atoi(string(peak[1])); err != nil || kilobytes > 100<<10 {
-		t.Errorf("the supervisor took %d KiB, %v", kilobytes, err)
+	if peak := peakOf(r.State.Supervisor.PID); peak == 0 || peak > 100<<10 {
+		t.Errorf("the supervisor took %d KiB", peak)
 	} else {
-		t.Logf("the supervisor took %d KiB at most; %s", kilobytes, client.stdout.String())
+		t.Logf("the supervisor took %d KiB at most; %s", peak, client.stdout.String())
 	}
 	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
 	client.ends(0)

@@ -44,7 +44,7 @@ func TestManySessionsRunAtOnce(t *testing.T) {
 	<-time.After(*manyIdle)
 	for _, r := range records {
 		after += processorTime(t, r.State.Supervisor.PID)
-		memory += residentMemory(t, r.State.Supervisor.PID)
+		memory += float64(resident(t, r.State.Supervisor.PID)) / 1000
 	}
 	list := m.aibox(0, "ls")
 	for _, r := range records {
@@ -88,20 +88,4 @@ func processorTime(t *testing.T, pid int) float64 {
 		sum += nanoseconds / 1e9
 	}
 	return sum
-}
-
-// residentMemory is a process's resident memory in MB.
-func residentMemory(t *testing.T, pid int) float64 {
-	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kilobytes / 1000
-		}
-	}
-	return 0
 }

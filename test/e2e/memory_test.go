@@ -16,12 +16,25 @@ import (
 const memoryBound = 100 << 10
 
 // peakOf is the most memory that a process has needed so far, in KiB; 0 when it is gone.
-func peakOf(pid int) int {
+func peakOf(pid int) int { return memoryOf(pid, "VmHWM:") }
+
+// resident is what a process has in memory, in KiB.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	size := memoryOf(pid, "VmRSS:")
+	if size == 0 {
+		t.Fatalf("process %d has no memory", pid)
+	}
+	return size
+}
+
+// memoryOf is a field of a process's status, in KiB; 0 when the process is gone.
+func memoryOf(pid int, field string) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	_, rest, _ := strings.Cut(string(status), field)
 	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	peak, _ := strconv.Atoi(number)
-	return peak
+	size, _ := strconv.Atoi(number)
+	return size
 }
 
 // watchPeak gives the most memory that a process has needed once it has ended. The kernel

@@ -3,7 +3,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,24 +146,4 @@ func TestASessionWhoseSandboxDiedIsNotListedAsRunning(t *testing.T) {
 		}
 	}
 	watcher.wait()
-}
-
-// resident is what a process has in memory, in kB.
-func resident(t *testing.T, pid int) int {
-	t.Helper()
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kilobytes
-		}
-	}
-	t.Fatalf("process %d has no memory", pid)
-	return 0
 }
