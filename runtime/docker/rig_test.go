@@ -122,10 +122,8 @@ func accept(t testing.TB, l net.Listener) net.Conn {
 // ends waits until the sandbox process has ended.
 func (r *rig) ends(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); r.state.Process.Alive(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the sandbox process does not end")
-		}
+	if err := r.state.Process.AwaitEnd(time.Minute); err != nil {
+		t.Fatal(err)
 	}
 }
 
