@@ -287,13 +287,8 @@ func TestARefusalInsideATunnelIsRecordedWithItsHint(t *testing.T) {
 // waitFor waits for an event.
 func waitFor(t *testing.T, w *world, kind EventKind) Event {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if events := w.recorded(kind); len(events) > 0 {
-			return events[0]
-		}
-	}
-	t.Fatalf("no event of kind %d", kind)
-	return Event{}
+	eventually(t, fmt.Sprintf("no event of kind %d", kind), func() bool { return len(w.recorded(kind)) > 0 })
+	return w.recorded(kind)[0]
 }
 
 func TestASecondRequestInATunnelIsDecided(t *testing.T) {

@@ -48,8 +48,7 @@ func TestAChangeOfThePolicyClosesConnectionsThatItDoesNotAllow(t *testing.T) {
 	if _, err := io.Copy(io.Discard, response.Body); err == nil {
 		t.Error("the response ended as if it were whole")
 	}
-	for deadline := time.Now().Add(time.Minute); len(w.recorded(Closed)) < 2 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-	}
+	eventually(t, "the closed connections are not recorded", func() bool { return len(w.recorded(Closed)) >= 2 })
 	for _, e := range w.recorded(Closed) {
 		if e.Code != "not-listed" || e.Reason == "" || e.AllowedID == "" {
 			t.Errorf("recorded %+v", e)
@@ -119,6 +118,7 @@ func (u *user) questions() int {
 	return len(u.asked)
 }
 
+// eventually waits until something is reached. On failure it reports what.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {

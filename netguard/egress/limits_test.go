@@ -278,15 +278,10 @@ func TestARequestReplacesItsTunnelInTheCountOfItsHost(t *testing.T) {
 		t.Errorf("a second connection to the host: %v", responses)
 	}
 	conn.Close()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // once the request and the tunnel have ended
+	eventually(t, "no connection to the host once the request and the tunnel have ended", func() bool {
 		responses := w.say("CONNECT good.example.org:443 HTTP/1.1\r\n\r\n", 1)
-		if len(responses) == 1 && responses[0].StatusCode == http.StatusOK {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after the end of both: %v", responses)
-		}
-	}
+		return len(responses) == 1 && responses[0].StatusCode == http.StatusOK
+	})
 }
 
 // endlessConn is a connection whose reads never end.
