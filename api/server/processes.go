@@ -220,16 +220,11 @@ func (p *processes) find(ctx context.Context, sandbox string, number int32) (ses
 	if err != nil {
 		return "", process.Info{}, err
 	}
-	all, err := p.cases.Processes(ctx, id)
-	if err != nil {
-		return "", process.Info{}, err
+	info, err := p.cases.Process(ctx, id, int(number))
+	if fault.KindOf(err) == fault.NotFound {
+		err = fault.New(fault.NotFound, "the sandbox %s has no process %d", sandbox, number)
 	}
-	for _, info := range all {
-		if info.ID == int(number) {
-			return id, info, nil
-		}
-	}
-	return "", process.Info{}, fault.New(fault.NotFound, "the sandbox %s has no process %d", sandbox, number)
+	return id, info, err
 }
 
 func (p *processes) Connect(ctx context.Context, r *connect.Request[aiboxv1.ConnectProcessRequest], stream *connect.ServerStream[aiboxv1.ProcessEvent]) error {

@@ -85,6 +85,8 @@ type Processes interface {
 	// RunProcess calls StartProcess, then started, and then ReadProcess from the first frame on.
 	RunProcess(ctx context.Context, id session.ID, request process.Request, started func(process.Info) error, visit func(process.Frame) error) (process.Exit, error)
 	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
+	// Process returns a fault of the kind NotFound if there is no such process.
+	Process(ctx context.Context, id session.ID, number int) (process.Info, error)
 	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
 	ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error
 	SignalProcess(ctx context.Context, id session.ID, number, signal int) error

@@ -58,6 +58,18 @@ func (s *Client) Processes(ctx context.Context, id session.ID) (all []process.In
 	return all, err
 }
 
+// Process returns a process of a running session, or a fault of the kind NotFound.
+func (s *Client) Process(ctx context.Context, id session.ID, number int) (info process.Info, err error) {
+	if err := s.checkRunning(id); err != nil {
+		return process.Info{}, err
+	}
+	err = s.send(id, func(c control.Client) error {
+		info, err = c.Process(ctx, number)
+		return err
+	})
+	return info, err
+}
+
 // RunProcess is StartProcess followed by ReadProcess from the first frame on, over one
 // connection. It calls started when the process runs or could not be run; an error of
 // started ends RunProcess, but not the process.

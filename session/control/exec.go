@@ -29,7 +29,9 @@ const processProtocol = "aibox-process/1"
 type Processes interface {
 	// Start starts a process, and returns when it runs or could not be run.
 	Start(ctx context.Context, request process.Request) (process.Info, error)
+	// List returns all processes, with long commands cut off.
 	List() []process.Info
+	Info(id int) (process.Info, error)
 	Read(id int, from uint64) (*process.Reader, error)
 	// Input sends input until in ends, and then ends the process's input if end is set.
 	Input(ctx context.Context, id int, in io.Reader, end bool) error
@@ -56,7 +58,19 @@ func handleProcesses(mux *http.ServeMux, ps Processes, check time.Duration) {
 		}
 		writeJSON(w, info, err)
 	})
-	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, ps.List(), nil) })
+	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("id") {
+			writeJSON(w, ps.List(), nil)
+			return
+		}
+		only := []process.Info{}
+		if id, err := strconv.Atoi(r.FormValue("id")); err == nil {
+			if info, err := ps.Info(id); err == nil {
+				only = append(only, info)
+			}
+		}
+		writeJSON(w, only, nil)
+	})
 	handle := func(pattern string, serve func(w http.ResponseWriter, r *http.Request, id int)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			id, err := strconv.Atoi(r.PathValue("id"))

@@ -44,6 +44,13 @@ func (f *fakeProcesses) List() []process.Info {
 	return []process.Info{{ID: 1, Argv: f.request.Argv, Frames: frames, Output: output}}
 }
 
+func (f *fakeProcesses) Info(id int) (process.Info, error) {
+	if err := f.check(id); err != nil {
+		return process.Info{}, err
+	}
+	return f.List()[0], nil
+}
+
 func (f *fakeProcesses) check(id int) error {
 	if id != 1 {
 		return fault.New(fault.Usage, "there is no process %d", id)
@@ -157,6 +164,12 @@ func TestInputResizeAndSignalReachAProcess(t *testing.T) {
 	}
 	if all, err := c.Processes(t.Context()); err != nil || len(all) != 1 || all[0].Argv[0] != "x" {
 		t.Errorf("%+v, %v", all, err)
+	}
+	if info, err := c.Process(t.Context(), 1); err != nil || info.Argv[0] != "x" {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if _, err := c.Process(t.Context(), 2); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a process that does not exist: %v", err)
 	}
 }
 
@@ -280,6 +293,28 @@ func TestAnOlderSupervisorOnlyStartsAProcess(t *testing.T) {
 	info, r, err := Dial(dir, time.Minute).RunProcess(t.Context(), process.Request{Argv: []string{"x"}})
 	if err != nil || r != nil || info.ID != 4 {
 		t.Errorf("%+v, %v, %v", info, r, err)
+	}
+}
+
+func TestAnOlderSupervisorAnswersForOneProcessWithAll(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, []process.Info{{ID: 3}, {ID: 4, PID: 7}}, nil)
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	c := Dial(dir, time.Minute)
+	if info, err := c.Process(t.Context(), 4); err != nil || info.PID != 7 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if _, err := c.Process(t.Context(), 5); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a process that does not exist: %v", err)
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
+	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session/process"
 )
@@ -80,8 +82,24 @@ func (c Client) RunProcess(ctx context.Context, request process.Request) (proces
 }
 
 // Processes lists the processes in the order of their starts.
-func (c Client) Processes(ctx context.Context) ([]process.Info, error) {
-	response, err := c.call(ctx, http.MethodGet, "/v1/processes", nil)
+func (c Client) Processes(ctx context.Context) ([]process.Info, error) { return c.processes(ctx, nil) }
+
+// Process returns one process, or a fault of the kind NotFound. A supervisor of an older version
+// ignores the id, and answers with all processes.
+func (c Client) Process(ctx context.Context, id int) (process.Info, error) {
+	all, err := c.processes(ctx, url.Values{"id": {strconv.Itoa(id)}})
+	if err != nil {
+		return process.Info{}, err
+	}
+	i := slices.IndexFunc(all, func(info process.Info) bool { return info.ID == id })
+	if i < 0 {
+		return process.Info{}, fault.New(fault.NotFound, "there is no process %d", id)
+	}
+	return all[i], nil
+}
+
+func (c Client) processes(ctx context.Context, query url.Values) ([]process.Info, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/processes", query)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,10 @@
 package process
 
 import (
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"aibox/internal/fault"
 )
@@ -19,6 +21,16 @@ const (
 
 // MaxRequest is the maximum size of a request as JSON, in bytes.
 const MaxRequest = 2 << 20
+
+// Maximum sizes of what describes a process, in bytes. It is kept after the process has ended, and
+// clients ask for it often. Linux has about the same limits, for a single argument and for a path.
+const (
+	maxCommand = 128 << 10 // all of Argv
+	maxPlace   = 4 << 10   // each of Dir and User
+)
+
+// maxListedCommand is the maximum size of Argv in a list, in bytes.
+const maxListedCommand = 4 << 10
 
 // Overflow defines what happens when the record of a process is full of unread frames.
 type Overflow string
@@ -80,6 +92,17 @@ func (r *Request) Validate() error {
 	if (len(r.Argv) == 0 || r.Argv[0] == "") == (r.Copy == nil) {
 		return fault.New(fault.Usage, "a process needs a command")
 	}
+	size := 0
+	for _, word := range r.Argv {
+		size += len(word) + 1
+	}
+	switch {
+	case size > maxCommand:
+		return fault.New(fault.Usage, "the command of a process has up to %d bytes, not %d", maxCommand, size).
+			Hint("send it to the program's input, or write it to a file of the sandbox")
+	case len(r.Dir) > maxPlace || len(r.User) > maxPlace:
+		return fault.New(fault.Usage, "the folder and the user of a process have up to %d bytes each", maxPlace)
+	}
 	switch {
 	case r.Overflow != "":
 	case r.TTY:
@@ -117,4 +140,22 @@ type Info struct {
 	Exit   *Exit         `json:"exit,omitempty"` // nil while it runs
 	Output int64         `json:"output"`         // number of bytes in its output
 	Frames uint64        `json:"frames"`         // number of the last frame
+}
+
+// Listed returns the description for a list: Argv has up to maxListedCommand bytes, of which the
+// last ones are "…" if it is longer.
+func (i Info) Listed() Info {
+	left := maxListedCommand
+	for n, word := range i.Argv {
+		if left -= len(word) + 1; left < 0 {
+			const mark = "…"
+			kept := max(len(word)+left-len(mark), 0)
+			for kept > 0 && !utf8.RuneStart(word[kept]) {
+				kept--
+			}
+			i.Argv = append(slices.Clone(i.Argv[:n]), strings.Clone(word[:kept])+mark)
+			break
+		}
+	}
+	return i
 }

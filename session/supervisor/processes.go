@@ -279,13 +279,22 @@ func (ps *processes) find(id int) (*running, error) {
 	return nil, fault.New(fault.Usage, "there is no process %d", id)
 }
 
+// Info describes a process.
+func (ps *processes) Info(id int) (process.Info, error) {
+	p, err := ps.find(id)
+	if err != nil {
+		return process.Info{}, err
+	}
+	return p.info(), nil
+}
+
 // List returns the processes in the order of their starts.
 func (ps *processes) List() []process.Info {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	all := make([]process.Info, len(ps.all))
 	for i, p := range ps.all {
-		all[i] = p.info()
+		all[i] = p.info().Listed()
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -406,6 +407,29 @@ func TestOldEndedProcessesAreForgotten(t *testing.T) {
 	}
 	if _, err := ps.Read(1, 1); fault.KindOf(err) != fault.Usage {
 		t.Errorf("the first can still be read: %v", err)
+	}
+}
+
+// Programs that cannot be run are kept as well, so their commands must not fill the memory of those
+// who ask for a process.
+func TestLongCommandsFillNoListOfProcesses(t *testing.T) {
+	ps, _ := connected(t)
+	const size = 120 << 10
+	for range maxEndedProcesses {
+		begin(t, ps, process.Request{Argv: []string{"no-such-program", strings.Repeat("<", size)}})
+	}
+	list, err := json.Marshal(ps.List())
+	if err != nil || len(list) > 1<<20 {
+		t.Errorf("the list has %d bytes: %v", len(list), err)
+	}
+	if info, err := ps.Info(1); err != nil || len(info.Argv[1]) != size {
+		t.Errorf("one process lost its command: %v", err)
+	}
+	if _, err := ps.Start(t.Context(), process.Request{Argv: []string{"no-such-program", strings.Repeat("x", 128<<10)}}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a longer command: %v", err)
+	}
+	if _, err := ps.Start(t.Context(), process.Request{Argv: []string{"no-such-program"}, Dir: strings.Repeat("/x", 4<<10)}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a longer folder: %v", err)
 	}
 }
 

@@ -296,6 +296,16 @@ func (m *machines) Processes(_ context.Context, id session.ID) ([]process.Info, 
 	return all, nil
 }
 
+func (m *machines) Process(ctx context.Context, id session.ID, number int) (process.Info, error) {
+	all, err := m.Processes(ctx, id)
+	for _, info := range all {
+		if info.ID == number {
+			return info, nil
+		}
+	}
+	return process.Info{}, cmp.Or(err, error(fault.New(fault.NotFound, "there is no process %d", number)))
+}
+
 func (m *machines) ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
 	p, err := m.process(id, number)
 	if err != nil {

@@ -30,8 +30,8 @@ func (c controlled) SignalProcess(ctx context.Context, _ session.ID, number, sig
 	return c.Client.SignalProcess(ctx, number, signal)
 }
 
-func (c controlled) Processes(ctx context.Context, _ session.ID) ([]process.Info, error) {
-	return c.Client.Processes(ctx)
+func (c controlled) Process(ctx context.Context, _ session.ID, number int) (process.Info, error) {
+	return c.Client.Process(ctx, number)
 }
 
 func (c controlled) ReadProcess(ctx context.Context, _ session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {

@@ -259,7 +259,7 @@ type StartProcessRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
-	// The program and its arguments. No shell reads them.
+	// The program and its arguments, up to 128 KiB in all. No shell reads them.
 	Argv []string `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`
 	// Environment variables, in addition to those of the sandbox.
 	Env map[string]string `protobuf:"bytes,3,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -396,7 +396,8 @@ type Process struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of the process, from 1 in the order of the starts.
 	ProcessId int32 `protobuf:"varint,1,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
-	// The program and its arguments.
+	// The program and its arguments. Lists have up to 4 KiB of them, which end with
+	// "…" if there are more.
 	Argv []string `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`
 	// The user that it runs as.
 	User string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
@@ -1505,7 +1506,7 @@ type ExecRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the sandbox.
 	SandboxId string `protobuf:"bytes,1,opt,name=sandbox_id,json=sandboxId,proto3" json:"sandbox_id,omitempty"`
-	// The program and its arguments. No shell reads them.
+	// The program and its arguments, up to 128 KiB in all. No shell reads them.
 	Argv []string `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`
 	// Environment variables, in addition to those of the sandbox.
 	Env map[string]string `protobuf:"bytes,3,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

@@ -140,16 +140,17 @@ func (h *host) SignalProcess(_ context.Context, _ session.ID, number, signal int
 	return syscall.Kill(-h.find(number).cmd.Process.Pid, syscall.Signal(signal))
 }
 
-func (h *host) Processes(context.Context, session.ID) ([]process.Info, error) {
+func (h *host) Process(_ context.Context, _ session.ID, number int) (process.Info, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var all []process.Info
 	for _, p := range h.all {
-		info := p.info
-		info.Frames, _ = p.record.Sizes()
-		all = append(all, info)
+		if p.info.ID == number {
+			info := p.info
+			info.Frames, _ = p.record.Sizes()
+			return info, nil
+		}
 	}
-	return all, nil
+	return process.Info{}, fault.New(fault.NotFound, "there is no process %d", number)
 }
 
 // installed returns the languages of this machine. CI has all of them.
@@ -252,8 +253,8 @@ func (h *pausedHost) StartProcess(context.Context, session.ID, process.Request) 
 	return process.Info{ID: 1}, nil
 }
 
-func (h *pausedHost) Processes(context.Context, session.ID) ([]process.Info, error) {
-	return []process.Info{{ID: 1, Argv: argvOf(Bash, modeKeep)}}, nil
+func (h *pausedHost) Process(context.Context, session.ID, int) (process.Info, error) {
+	return process.Info{ID: 1, Argv: argvOf(Bash, modeKeep)}, nil
 }
 
 func (h *pausedHost) ProcessInput(context.Context, session.ID, int, io.Reader, bool) error {
@@ -314,8 +315,8 @@ func (h *clockHost) StartProcess(context.Context, session.ID, process.Request) (
 	return process.Info{ID: 1, Ran: h.ran()}, nil
 }
 
-func (h *clockHost) Processes(context.Context, session.ID) ([]process.Info, error) {
-	return []process.Info{{ID: 1, Argv: argvOf(Bash, modeKeep), Ran: h.ran()}}, nil
+func (h *clockHost) Process(context.Context, session.ID, int) (process.Info, error) {
+	return process.Info{ID: 1, Argv: argvOf(Bash, modeKeep), Ran: h.ran()}, nil
 }
 
 func (h *clockHost) ProcessInput(context.Context, session.ID, int, io.Reader, bool) error { return nil }

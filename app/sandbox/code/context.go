@@ -3,7 +3,6 @@ package code
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,15 +67,16 @@ func (r *Runner) DeleteContext(ctx context.Context, id session.ID, name string) 
 
 // findContext returns the process of a running context.
 func (r *Runner) findContext(ctx context.Context, id session.ID, name string) (process.Info, error) {
-	all, err := r.processes.Processes(ctx, id)
-	if err != nil {
-		return process.Info{}, err
+	missing := fault.New(fault.NotFound, "there is no code context %q", name)
+	number, err := strconv.Atoi(strings.TrimPrefix(name, contextPrefix))
+	if err != nil || contextPrefix+strconv.Itoa(number) != name {
+		return process.Info{}, missing
 	}
-	i := slices.IndexFunc(all, func(p process.Info) bool {
-		return p.Exit == nil && contextPrefix+strconv.Itoa(p.ID) == name && contextLanguage(p.Argv) != ""
-	})
-	if i < 0 {
-		return process.Info{}, fault.New(fault.NotFound, "there is no code context %q", name)
+	found, err := r.processes.Process(ctx, id, number)
+	switch {
+	case fault.KindOf(err) == fault.NotFound, err == nil && (found.Exit != nil || contextLanguage(found.Argv) == ""):
+		return process.Info{}, missing
+	default:
+		return found, err
 	}
-	return all[i], nil
 }

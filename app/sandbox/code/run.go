@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +23,8 @@ type Processes interface {
 	ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error)
 	ProcessInput(ctx context.Context, id session.ID, number int, in io.Reader, end bool) error
 	SignalProcess(ctx context.Context, id session.ID, number, signal int) error
-	Processes(ctx context.Context, id session.ID) ([]process.Info, error)
+	// Process returns a fault of the kind NotFound if there is no such process.
+	Process(ctx context.Context, id session.ID, number int) (process.Info, error)
 }
 
 const (
@@ -329,12 +329,11 @@ func (x *execution) awaitLimit(ctx context.Context, over <-chan struct{}) (isOve
 // timeLeft returns how long the code may still run, once its time limit has passed on this machine's
 // clock. Without an answer of the session it is 0.
 func (x *execution) timeLeft(ctx context.Context) time.Duration {
-	all, err := x.processes.Processes(ctx, x.session)
-	i := slices.IndexFunc(all, func(p process.Info) bool { return p.ID == x.number && p.Ran > 0 })
-	if err != nil || i < 0 {
+	info, err := x.processes.Process(ctx, x.session, x.number)
+	if err != nil || info.Ran <= 0 {
 		return 0
 	}
-	return x.timeout - (all[i].Ran - x.ran)
+	return x.timeout - (info.Ran - x.ran)
 }
 
 // result returns the result. exit is nil if the process still runs.

@@ -921,7 +921,7 @@ class StartProcessRequest(Message):
     """The id of the sandbox."""
 
     argv: list[str] = repeated("argv", STRING)
-    """The program and its arguments. No shell reads them."""
+    """The program and its arguments, up to 128 KiB in all. No shell reads them."""
 
     env: dict[str, str] = mapping("env", STRING)
     """Environment variables, in addition to those of the sandbox."""
@@ -961,7 +961,9 @@ class Process(Message):
     """The number of the process, from 1 in the order of the starts."""
 
     argv: list[str] = repeated("argv", STRING)
-    """The program and its arguments."""
+    """The program and its arguments. Lists have up to 4 KiB of them, which end with
+    "…" if there are more.
+    """
 
     user: str = scalar("user", STRING)
     """The user that it runs as."""
@@ -1185,7 +1187,7 @@ class ExecRequest(Message):
     """The id of the sandbox."""
 
     argv: list[str] = repeated("argv", STRING)
-    """The program and its arguments. No shell reads them."""
+    """The program and its arguments, up to 128 KiB in all. No shell reads them."""
 
     env: dict[str, str] = mapping("env", STRING)
     """Environment variables, in addition to those of the sandbox."""

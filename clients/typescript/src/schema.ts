@@ -785,7 +785,7 @@ export const TerminalSize: MessageType<TerminalSize> = new MessageType<TerminalS
 export interface StartProcessRequest {
   /** The id of the sandbox. */
   sandboxId: string;
-  /** The program and its arguments. No shell reads them. */
+  /** The program and its arguments, up to 128 KiB in all. No shell reads them. */
   argv: string[];
   /** Environment variables, in addition to those of the sandbox. */
   env: Record<string, string>;
@@ -827,7 +827,10 @@ export const StartProcessRequest: MessageType<StartProcessRequest> = new Message
 export interface Process {
   /** The number of the process, from 1 in the order of the starts. */
   processId: number;
-  /** The program and its arguments. */
+  /**
+   * The program and its arguments. Lists have up to 4 KiB of them, which end with
+   * "…" if there are more.
+   */
   argv: string[];
   /** The user that it runs as. */
   user: string;
@@ -1067,7 +1070,7 @@ export const SignalProcessRequest: MessageType<SignalProcessRequest> = new Messa
 export interface ExecRequest {
   /** The id of the sandbox. */
   sandboxId: string;
-  /** The program and its arguments. No shell reads them. */
+  /** The program and its arguments, up to 128 KiB in all. No shell reads them. */
   argv: string[];
   /** Environment variables, in addition to those of the sandbox. */
   env: Record<string, string>;
