@@ -29,7 +29,7 @@ which cannot see another tenant's sandboxes. It has one or more of these rights:
   read       list sandboxes, sessions, templates, volumes and usage
   sandboxes  create, change and destroy sandboxes
   execute    run processes, read and write files, and reach ports in sandboxes
-  network    choose what a sandbox can reach
+  network    choose what a sandbox or an agent can reach, and its model
   sessions   run coding agents and read their changes
   accept     deliver accepted changes to your repositories
   templates  build and delete templates

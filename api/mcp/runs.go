@@ -7,6 +7,7 @@ import (
 	"time"
 
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/api/setting"
 	"aibox/app/agentsession"
 	"aibox/config"
 	"aibox/internal/amount"
@@ -75,6 +76,11 @@ func (t *sessionTools) runAgent(ctx context.Context, c *call, in runAgentInput) 
 	settings, err := in.settings()
 	if err != nil {
 		return nil, err
+	}
+	if t.authorize != nil && setting.ChoosesNetwork(nil, settings) {
+		if err := t.authorize(ctx, c.header(), aiboxv1.Right_RIGHT_NETWORK); err != nil {
+			return nil, err
+		}
 	}
 	started, err := t.sessions.Start(ctx, agentsession.Request{
 		Agent: in.Agent, Repository: in.Repository, Branch: in.Branch, Prompt: in.Prompt, Settings: settings,

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -48,11 +49,12 @@ type Reviews interface {
 type sessionTools struct {
 	sessions     Sessions
 	repositories []string
+	authorize    func(ctx context.Context, header http.Header, right aiboxv1.Right) error // see Config
 }
 
 // addSessionTools adds the tools for coding agents.
 func addSessionTools(server *mcp.Server, config Config) {
-	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories}
+	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories, authorize: config.Authorize}
 	addTool(server, config, t.describeRunAgent(), t.runAgent)
 	addTool(server, config, listSessionsTool, t.listSessions)
 	addTool(server, config, waitSessionTool, t.waitSession)

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -15,7 +14,6 @@ import (
 	"aibox/api/creation"
 	"aibox/api/setting"
 	"aibox/app/sandbox"
-	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
 )
@@ -35,25 +33,13 @@ func (s *sandboxes) Create(ctx context.Context, r *connect.Request[aiboxv1.Creat
 	if err != nil {
 		return nil, err
 	}
-	if choosesNetwork(r.Msg, request.Settings) {
+	if setting.ChoosesNetwork(r.Msg.GetNetwork(), request.Settings) {
 		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return nil, err
 		}
 	}
 	made, err := s.create(ctx, request, r.Msg)
 	return respond(made, err)
-}
-
-// sameNetwork are the settings that do not change what a sandbox can reach.
-var sameNetwork = []string{
-	"timeout", "idle-timeout", "memory", "cpus", "pids", "disk", "image", "allow-degraded", "max-upload", "max-tokens", "max-cost", "model-timeout",
-}
-
-// choosesNetwork reports whether a request, whose settings were read from m, has anything that
-// could change what the sandbox can reach, including the model. Settings that are not known to
-// be harmless count.
-func choosesNetwork(m *aiboxv1.CreateSandboxRequest, settings config.RunOverrides) bool {
-	return m.GetNetwork() != nil || slices.ContainsFunc(settings.Keys(), func(key string) bool { return !slices.Contains(sameNetwork, key) })
 }
 
 func (s *sandboxes) Get(ctx context.Context, r *connect.Request[aiboxv1.GetSandboxRequest]) (*connect.Response[aiboxv1.Sandbox], error) {

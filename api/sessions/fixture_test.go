@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
 	"aibox/api/budget"
@@ -40,6 +41,8 @@ type fixture struct {
 	budget *budget.Budget
 	// bundle is the maximum size of a bundle in bytes; 0: the default.
 	bundle int
+	// rights are those of callers; nil: all of them.
+	rights []aiboxv1.Right
 	// unstarted is the error of each start; nil for none.
 	unstarted error
 }
@@ -72,6 +75,9 @@ func newFixture(t *testing.T) *fixture {
 	}})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller := auth.Caller{Tenant: session.Tenant(r.Header.Get("Tenant")), Rights: auth.Rights()}
+		if f.rights != nil {
+			caller.Rights = f.rights
+		}
 		ctx := auth.With(r.Context(), caller)
 		if f.budget != nil {
 			var done func()

@@ -62,6 +62,12 @@ func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSes
 	if err != nil {
 		return nil, err
 	}
+	if setting.ChoosesNetwork(r.Msg.GetNetwork(), request.Settings) {
+		caller := auth.From(ctx)
+		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
+			return nil, err
+		}
+	}
 	key := r.Msg.GetIdempotencyKey()
 	switch {
 	case key == "":

@@ -569,6 +569,19 @@ func TestATreeIsUploadedInPieces(t *testing.T) {
 			t.Errorf("%v is started", r)
 		}
 	}
+	f.rights = []aiboxv1.Right{aiboxv1.Right_RIGHT_READ, aiboxv1.Right_RIGHT_SESSIONS}
+	for needs, all := range map[bool][]*aiboxv1.StartSessionRequest{
+		true:  {{Network: &aiboxv1.NetworkPolicy{}}, {Settings: map[string]string{"network": "public"}}, {Settings: map[string]string{"mount": "/home/ann:/a"}}},
+		false: {{}, {Settings: map[string]string{"timeout": "10m"}}, {Limits: &aiboxv1.Limits{}}},
+	} {
+		for _, r := range all {
+			_, err := f.as("ann").Start(bounded(t), ask(r))
+			if refused := err != nil && strings.Contains(err.Error(), "the right network"); refused != needs {
+				t.Errorf("%v without the right network: %v", r, err)
+			}
+		}
+	}
+	f.rights = nil
 	if _, err := f.as("cat").Start(bounded(t), ask(&aiboxv1.StartSessionRequest{Source: &aiboxv1.StartSessionRequest_Repository{Repository: f.repo}, Prompt: "p"})); err == nil {
 		t.Error("a tenant uses the user's repository")
 	}

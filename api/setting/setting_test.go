@@ -1,13 +1,16 @@
 package setting
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"aibox/agents/spec"
 	aiboxv1 "aibox/api/aibox/v1"
+	"aibox/config"
 )
 
 func TestFieldsBecomeSettingsAndFieldsAgain(t *testing.T) {
@@ -50,6 +53,28 @@ func TestAbsentFieldsGiveNothingAndAnEmptyListIsAValue(t *testing.T) {
 	}
 	if got := ToNetwork(given); got.GetAllow() == nil || got.Deny != nil || got.UploadMib != nil {
 		t.Errorf("network: %v", got)
+	}
+}
+
+// A setting that is added is for callers with the right network until it is known to be harmless.
+func TestSettingsThatChangeWhatAnAgentReachesAreChosen(t *testing.T) {
+	for key, text := range map[string]string{
+		"network": "public", "allow": "a.example", "deny": "a.example", "ask": "true", "ask-timeout": "2s", "learn": "true", "model": "m",
+		"inference": "auto", "inference-tools": "web-search", "inspect": "a.example", "secret": "X@a.example", "ssh-agent": "git@a.example",
+		"hide": "!.env", "mount": "/a:/b", "env": "A", "accept": "branch",
+	} {
+		var given config.RunOverrides
+		if err := given.Set(key, text); err != nil || !ChoosesNetwork(nil, given) {
+			t.Errorf("%s is free: %v", key, err)
+		}
+	}
+	if !ChoosesNetwork(&aiboxv1.NetworkPolicy{}, config.RunOverrides{}) || ChoosesNetwork(nil, config.RunOverrides{}) {
+		t.Error("a policy counts, and no setting does not")
+	}
+	for _, key := range sameNetwork {
+		if !slices.ContainsFunc(config.RunFields(), func(f spec.Field) bool { return f.Key == key }) {
+			t.Errorf("there is no setting %s", key)
+		}
 	}
 }
 

@@ -275,6 +275,22 @@ func TestEachMCPToolNeedsItsRight(t *testing.T) {
 	}
 }
 
+func TestAnMCPCallerChoosesTheNetworkOfAnAgentOnlyWithTheRight(t *testing.T) {
+	s := newMCPServer(t)
+	without := s.caller("ann", aiboxv1.Right_RIGHT_READ, aiboxv1.Right_RIGHT_SESSIONS).begin()
+	with := s.caller("ann", auth.Rights()...).begin()
+	const refusal = "does not have the right network"
+	for arguments, needs := range map[string]bool{`"network":"public"`: true, `"allow":["npm"]`: true, `"model":"m"`: true, `"timeout":"20m"`: false} {
+		arguments = `{"repository":"relative","prompt":"p",` + arguments + `}`
+		if _, answer := without.call("run_agent", arguments); strings.Contains(answer, refusal) != needs {
+			t.Errorf("%s without the right: %s", arguments, answer)
+		}
+		if _, answer := with.call("run_agent", arguments); strings.Contains(answer, refusal) {
+			t.Errorf("%s with the right: %s", arguments, answer)
+		}
+	}
+}
+
 // endless is a body that never ends.
 type endless struct{}
 

@@ -66,7 +66,7 @@ func TestAProgramRunsAgentsOverTheAPI(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.serve("local")
-	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,network,sessions,accept").stdout)
 	c := aiboxv1connect.NewSessionsClient(&http.Client{Transport: authorized{http.DefaultTransport, token}}, s.url)
 	ctx, cancel := context.WithTimeout(context.Background(), longest())
 	defer cancel()
@@ -147,7 +147,7 @@ func TestAStartAndAnAcceptAreRepeatedAfterTheirServerWasKilled(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.serve("local")
-	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,sessions,accept").stdout)
+	token := strings.TrimSpace(m.aibox(0, "token", "create", "--tenant", "local", "--right", "read,network,sessions,accept").stdout)
 	repo := m.repo("p", map[string]string{"main.go": greeting})
 	start := &aiboxv1.StartSessionRequest{
 		Agent: "codex", Prompt: "work", Source: &aiboxv1.StartSessionRequest_Repository{Repository: repo}, IdempotencyKey: "once",

@@ -36,9 +36,10 @@ const (
 	Right_RIGHT_SANDBOXES Right = 2
 	// Work inside of a sandbox: processes, files and ports.
 	Right_RIGHT_EXECUTE Right = 3
-	// Choose a network policy: change it while a sandbox runs, or create a sandbox with a policy
-	// or a model of its own. Without the right, a sandbox has those of its template or snapshot,
-	// or the tenant's defaults.
+	// Choose a network policy: change it while a sandbox runs, or create a sandbox or start an
+	// agent with a policy or a model of its own, or with mounts, variables, secrets or hidden
+	// files. Without the right, a sandbox has those of its template or snapshot, or the tenant's
+	// defaults, and an agent the tenant's defaults.
 	Right_RIGHT_NETWORK Right = 4
 	// Run coding agents, read their changes, and send feedback.
 	Right_RIGHT_SESSIONS Right = 5

@@ -327,6 +327,7 @@ type StartSessionRequest struct {
 	// A branch, tag or commit. Empty: what is checked out.
 	Branch string `protobuf:"bytes,5,opt,name=branch,proto3" json:"branch,omitempty"`
 	// Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}.
+	// Those that could change what the agent can reach need the right network.
 	Settings map[string]string `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The agent's own options, by their flags' names.
 	Options map[string]string `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -334,7 +335,7 @@ type StartSessionRequest struct {
 	Metadata map[string]string `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// A key that identifies this start, as CreateSandboxRequest.idempotency_key does.
 	IdempotencyKey string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The network policy. Absent: the tenant's default.
+	// The network policy, which needs the right network. Absent: the tenant's default.
 	Network *NetworkPolicy `protobuf:"bytes,10,opt,name=network,proto3" json:"network,omitempty"`
 	// The limits. Absent: the tenant's defaults.
 	Limits        *Limits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`

@@ -47,9 +47,10 @@ class Right(Enumeration):
     """Work inside of a sandbox: processes, files and ports."""
 
     NETWORK = "network"
-    """Choose a network policy: change it while a sandbox runs, or create a sandbox with a policy
-    or a model of its own. Without the right, a sandbox has those of its template or snapshot,
-    or the tenant's defaults.
+    """Choose a network policy: change it while a sandbox runs, or create a sandbox or start an
+    agent with a policy or a model of its own, or with mounts, variables, secrets or hidden
+    files. Without the right, a sandbox has those of its template or snapshot, or the tenant's
+    defaults, and an agent the tenant's defaults.
     """
 
     SESSIONS = "sessions"
@@ -1853,7 +1854,9 @@ class StartSessionRequest(Message):
     """A branch, tag or commit. Empty: what is checked out."""
 
     settings: dict[str, str] = mapping("settings", STRING)
-    """Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}."""
+    """Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}.
+    Those that could change what the agent can reach need the right network.
+    """
 
     options: dict[str, str] = mapping("options", STRING)
     """The agent's own options, by their flags' names."""
@@ -1865,7 +1868,7 @@ class StartSessionRequest(Message):
     """A key that identifies this start, as CreateSandboxRequest.idempotency_key does."""
 
     network: NetworkPolicy | None = optional("network", message(lambda: NetworkPolicy))
-    """The network policy. Absent: the tenant's default."""
+    """The network policy, which needs the right network. Absent: the tenant's default."""
 
     limits: Limits | None = optional("limits", message(lambda: Limits))
     """The limits. Absent: the tenant's defaults."""

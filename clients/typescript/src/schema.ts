@@ -12,7 +12,7 @@ import {
  * - read: See the tenant's sandboxes, sessions, templates, volumes and usage, but not what is inside of a sandbox.
  * - sandboxes: Create, change, pause, extend and destroy sandboxes.
  * - execute: Work inside of a sandbox: processes, files and ports.
- * - network: Choose a network policy: change it while a sandbox runs, or create a sandbox with a policy or a model of its own. Without the right, a sandbox has those of its template or snapshot, or the tenant's defaults.
+ * - network: Choose a network policy: change it while a sandbox runs, or create a sandbox or start an agent with a policy or a model of its own, or with mounts, variables, secrets or hidden files. Without the right, a sandbox has those of its template or snapshot, or the tenant's defaults, and an agent the tenant's defaults.
  * - sessions: Run coding agents, read their changes, and send feedback.
  * - accept: Deliver accepted changes to a repository of the user.
  * - templates: Build and delete templates.
@@ -1835,7 +1835,10 @@ export interface StartSessionRequest {
   treeId?: string;
   /** A branch, tag or commit. Empty: what is checked out. */
   branch: string;
-  /** Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}. */
+  /**
+   * Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}.
+   * Those that could change what the agent can reach need the right network.
+   */
   settings: Record<string, string>;
   /** The agent's own options, by their flags' names. */
   options: Record<string, string>;
@@ -1843,7 +1846,7 @@ export interface StartSessionRequest {
   metadata: Record<string, string>;
   /** A key that identifies this start, as CreateSandboxRequest.idempotency_key does. */
   idempotencyKey: string;
-  /** The network policy. Absent: the tenant's default. */
+  /** The network policy, which needs the right network. Absent: the tenant's default. */
   network?: NetworkPolicy;
   /** The limits. Absent: the tenant's defaults. */
   limits?: Limits;
