@@ -26,7 +26,8 @@ import (
 // Store is an open database. It is safe for concurrent use, also by several processes.
 type Store struct {
 	db     *sql.DB
-	folder string // of the database
+	reads  *sql.DB // connections that only read, which are free while others wait to write
+	folder string  // of the database
 }
 
 // Path returns the path of the database.
@@ -38,21 +39,35 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := makeFile(path); err != nil {
 		return nil, fault.New(fault.Environment, "the database of the API cannot be used: %w", err)
 	}
-	query := url.Values{"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	db, err := connect(path)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := connect(path, "query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s := &Store{db, reads, filepath.Dir(path)}
+	if err := s.explain(s.migrate(ctx)); err != nil {
+		return nil, errors.Join(fault.New(fault.Environment, "the database %s cannot be used: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// connect returns connections to the database at path, each of which has these pragmas as well.
+func connect(path string, pragmas ...string) (*sql.DB, error) {
+	pragmas = append([]string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"}, pragmas...)
+	query := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
-	s := &Store{db, filepath.Dir(path)}
-	if err := s.explain(s.migrate(ctx)); err != nil {
-		return nil, errors.Join(fault.New(fault.Environment, "the database %s cannot be used: %w", path, err), db.Close())
-	}
-	return s, nil
+	return db, nil
 }
 
 // Close closes the database.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.reads.Close(), s.db.Close()) }
 
 // makeFile creates the file before SQLite does, since SQLite would make it readable for
 // others. SQLite gives its other files the same mode.
@@ -121,6 +136,8 @@ ALTER TABLE creations ADD COLUMN done INTEGER NOT NULL DEFAULT 0;
 UPDATE creations SET done = 1 WHERE sandbox <> '';
 `, `
 ALTER TABLE tenants ADD COLUMN defaults TEXT NOT NULL DEFAULT '{}'; -- JSON of config.RunOverrides
+`, `
+CREATE INDEX usage_of_sandbox ON usage (tenant, sandbox, day);
 `}
 
 // errNewer is the error for a database of a later version of aibox.

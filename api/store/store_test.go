@@ -274,7 +274,7 @@ func TestKeysOfEarlierVersionsKeepTheirSandboxes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.db.Exec(`ALTER TABLE creations DROP COLUMN done; ALTER TABLE tenants DROP COLUMN defaults; PRAGMA user_version = 2;
+	_, err = s.db.Exec(`DROP INDEX usage_of_sandbox; ALTER TABLE creations DROP COLUMN done; ALTER TABLE tenants DROP COLUMN defaults; PRAGMA user_version = 2;
 		INSERT INTO creations VALUES ('a', 'done', 'r', 's1-sandbox', 'dead', ` + strconv.FormatInt(time.Now().UnixMilli(), 10) + `), ('a', 'begun', 'r', '', 'dead', 1)`)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
@@ -312,6 +312,65 @@ func TestUsageCountsFromMidnight(t *testing.T) {
 	}
 	if upload, _, err := s.UsageToday(t.Context(), "b", day1); upload != 0 || err != nil {
 		t.Error("another tenant", upload, err)
+	}
+}
+
+// Counting precedes each creation, and calls that only read count as well.
+func TestOnlyUsageThatHasGrownIsWritten(t *testing.T) {
+	s := open(t)
+	now := time.Now()
+	used := []Used{{Sandbox: "s1", UploadBytes: 5}, {Sandbox: "s2", Tokens: 7}, {Sandbox: "s3"}}
+	if err := s.RecordUsage(t.Context(), "a", now, used); err != nil {
+		t.Fatal(err)
+	}
+	_, token, err := s.CreateToken(t.Context(), "a", "", read, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writing, err := s.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writing.Rollback() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.RecordUsage(ctx, "a", now, used); err != nil {
+		t.Errorf("usage that was recorded waits for a writer: %v", err)
+	}
+	waiting := make(chan error)
+	waited, leave := context.WithCancel(t.Context())
+	for range 8 {
+		go func() { waiting <- s.RecordUsage(waited, "a", now, []Used{{Sandbox: "s1", UploadBytes: 6}}) }()
+	}
+	if _, err := s.Caller(ctx, token.ID); err != nil {
+		t.Errorf("a caller waits for writers: %v", err)
+	}
+	leave()
+	_ = writing.Rollback()
+	for range 8 {
+		<-waiting
+	}
+}
+
+func TestUsageOfEarlierDaysIsNotSearched(t *testing.T) {
+	s := open(t)
+	for _, query := range []string{usageOfDay, "SELECT sum(upload) FROM usage WHERE tenant = ? AND sandbox = ? AND day < ?"} {
+		rows, err := s.db.Query("EXPLAIN QUERY PLAN "+query, "a", "s1", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := ""
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+				t.Fatal(err)
+			}
+			plan += step + "\n"
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil || !strings.Contains(plan, "usage_of_sandbox (tenant=? AND sandbox=?") || strings.Contains(plan, "SCAN") {
+			t.Errorf("%s: %v\n%s", query, err, plan)
+		}
 	}
 }
 

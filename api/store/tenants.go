@@ -68,7 +68,7 @@ func (s *Store) ChangeQuota(ctx context.Context, tenant session.Tenant, change f
 // the tenant is not in the database.
 func (s *Store) readTenant(ctx context.Context, query string, tenant session.Tenant, value any) (found bool, err error) {
 	var text string
-	err = s.db.QueryRowContext(ctx, query, string(tenant)).Scan(&text)
+	err = s.reads.QueryRowContext(ctx, query, string(tenant)).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -118,8 +118,15 @@ type Used struct {
 // RecordUsage records the counters of a tenant's sandboxes. They only grow. For a sandbox
 // that runs past midnight, usage starts again from zero on the next day.
 func (s *Store) RecordUsage(ctx context.Context, tenant session.Tenant, now time.Time, used []Used) error {
-	used = slices.DeleteFunc(slices.Clone(used), func(u Used) bool { return u.UploadBytes == 0 && u.Tokens == 0 })
-	if len(used) == 0 { // without a transaction, which waits for the disk
+	recorded, err := s.recorded(ctx, tenant, now)
+	if err != nil {
+		return err
+	}
+	used = slices.DeleteFunc(slices.Clone(used), func(u Used) bool {
+		known := recorded[u.Sandbox]
+		return u.UploadBytes <= known.UploadBytes && u.Tokens <= known.Tokens
+	})
+	if len(used) == 0 { // without a transaction, which waits for the disk and for others
 		return nil
 	}
 	return s.change(ctx, func(tx *sql.Tx) error {
@@ -141,9 +148,31 @@ func (s *Store) RecordUsage(ctx context.Context, tenant session.Tenant, now time
 	})
 }
 
+// recorded returns what is recorded of the sandboxes of a tenant that have used something today.
+func (s *Store) recorded(ctx context.Context, tenant session.Tenant, now time.Time) (map[session.ID]Used, error) {
+	rows, err := s.reads.QueryContext(ctx, usageOfDay, string(tenant), day(now), string(tenant))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	recorded := map[session.ID]Used{}
+	for rows.Next() {
+		var u Used
+		if err := rows.Scan(&u.Sandbox, &u.UploadBytes, &u.Tokens); err != nil {
+			return nil, err
+		}
+		recorded[u.Sandbox] = u
+	}
+	return recorded, rows.Err()
+}
+
+// usageOfDay selects the usage of those sandboxes of a tenant that have any on a day, on all days.
+const usageOfDay = `SELECT own.sandbox, sum(own.upload), sum(own.tokens) FROM usage AS today CROSS JOIN usage AS own
+	WHERE today.tenant = ? AND today.day = ? AND own.tenant = ? AND own.sandbox = today.sandbox GROUP BY own.sandbox`
+
 // UsageToday returns what a tenant has used on the day of now, as far as it was recorded.
 func (s *Store) UsageToday(ctx context.Context, tenant session.Tenant, now time.Time) (uploadBytes, tokens int64, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT coalesce(sum(upload), 0), coalesce(sum(tokens), 0) FROM usage WHERE tenant = ? AND day = ?",
+	err = s.reads.QueryRowContext(ctx, "SELECT coalesce(sum(upload), 0), coalesce(sum(tokens), 0) FROM usage WHERE tenant = ? AND day = ?",
 		string(tenant), day(now)).Scan(&uploadBytes, &tokens)
 	return uploadBytes, tokens, err
 }

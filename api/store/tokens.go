@@ -66,7 +66,7 @@ func (s *Store) Caller(ctx context.Context, id string) (auth.Caller, error) {
 
 // caller returns the caller whose token has a value in a column.
 func (s *Store) caller(ctx context.Context, column, value string) (auth.Caller, error) {
-	t, err := scanToken(s.db.QueryRowContext(ctx, selectTokens+" WHERE "+column+" = ?", value))
+	t, err := scanToken(s.reads.QueryRowContext(ctx, selectTokens+" WHERE "+column+" = ?", value))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return auth.Caller{}, ErrUnauthenticated
