@@ -13,7 +13,10 @@ import (
 )
 
 // Reader reads the records of sessions. It changes nothing and talks to no supervisor.
-type Reader struct{ store Store }
+type Reader struct {
+	store Store
+	ended endedRecords
+}
 
 // NewReader returns a reader of the sessions in store.
 func NewReader(store Store) *Reader { return &Reader{store: store} }
@@ -38,7 +41,7 @@ func (s *Reader) LoadAll(ids []ID) ([]Session, error) {
 	for worker := range workers {
 		reading.Go(func() {
 			for i := worker; i < len(ids); i += workers {
-				loaded[i], errs[i] = s.store.Load(ids[i])
+				loaded[i], errs[i] = s.load(ids[i])
 			}
 		})
 	}
@@ -108,7 +111,7 @@ func (s *Reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
 	if id == "" || tenant == "" {
 		return false
 	}
-	parent, err := s.store.Load(id)
+	parent, _, err := s.owned(id)
 	return err == nil && cmp.Or(parent.Tenant, LocalTenant) == tenant
 }
 
@@ -117,11 +120,15 @@ func (s *Reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.ended.retain(ids)
 	ids = slices.DeleteFunc(ids, func(id ID) bool { return id.Agent() != SandboxAgent })
 	var sandboxes []Session
 	var errs []error
 	for _, id := range ids {
-		session, err := s.store.Load(id)
+		session, whole, err := s.owned(id)
+		if err == nil && !whole && selects(&session) {
+			session, err = s.store.Load(id)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the sandbox is about to be created, or was just removed
 		case err != nil:

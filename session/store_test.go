@@ -12,7 +12,7 @@ import (
 	"aibox/internal/paths"
 )
 
-func testStore(t *testing.T) Store {
+func testStore(t testing.TB) Store {
 	t.Helper()
 	dir := t.TempDir()
 	return NewStore(paths.Dirs{State: dir + "/state", Data: dir + "/data"})

@@ -1,0 +1,123 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// storeSandbox stores a sandbox that has ended, with this much metadata.
+func storeSandbox(t testing.TB, s Store, tenant Tenant, name string, metadata int) ID {
+	t.Helper()
+	id, err := s.Create(SandboxAgent, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{ID: id, Agent: SandboxAgent, Sandbox: &SandboxSpec{Tenant: tenant, Template: name}, Metadata: map[string]string{}}
+	for i := range metadata {
+		spec.Metadata[fmt.Sprint(i)] = strings.Repeat("x", 1<<10)
+	}
+	if err := s.WriteSpec(id, spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(id, StateFile, storedState{State: State{Phase: Ended, Result: &Result{}}, Format: recordFormat}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// torn replaces the beginning of a record's spec, so that only its version is as before.
+func torn(t *testing.T, r *Reader, id ID) {
+	t.Helper()
+	path := filepath.Join(r.store.Dir(id), SpecFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(data, "torn")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record, ok := r.ended.known[id]
+	if !ok {
+		t.Fatalf("the record of %s is not kept", id)
+	}
+	if record.version, err = r.store.versionOf(id); err != nil {
+		t.Fatal(err)
+	}
+	r.ended.known[id] = record
+}
+
+func TestEndedRecordsAreDecodedOnceUntilTheyChange(t *testing.T) {
+	r := NewReader(testStore(t))
+	id := storeSandbox(t, r.store, "a", "first", 1)
+	other := storeSandbox(t, r.store, "b", "other", 1)
+	named := func(tenant Tenant, want string) {
+		t.Helper()
+		found, err := r.Sandboxes(tenant)
+		if err != nil || len(found) != 1 || found[0].Sandbox.Template != want {
+			t.Errorf("the tenant %s has %+v, %v", tenant, found, err)
+		}
+	}
+	named("a", "first")
+	torn(t, r, id)
+	torn(t, r, other)
+	named("a", "first")
+	if all, err := r.List(); err != nil || len(all) != 2 {
+		t.Errorf("%d are listed: %v", len(all), err)
+	}
+	spec := Spec{ID: id, Agent: SandboxAgent, Sandbox: &SandboxSpec{Tenant: "a", Template: "second"}}
+	if err := r.store.WriteSpec(id, spec); err != nil {
+		t.Fatal(err)
+	}
+	named("a", "second")
+	if err := os.RemoveAll(r.store.Dir(other)); err != nil {
+		t.Fatal(err)
+	}
+	named("a", "second")
+	if len(r.ended.known) != 1 {
+		t.Errorf("%d records are kept", len(r.ended.known))
+	}
+}
+
+func TestKeptRecordsAreBounded(t *testing.T) {
+	r := NewReader(testStore(t))
+	id := storeSandbox(t, r.store, "a", "first", 1)
+	other := storeSandbox(t, r.store, "b", "other", 1)
+	r.ended.size = maxEndedRecords
+	for range 2 {
+		found, err := r.Sandboxes("a")
+		if err != nil || len(found) != 1 || found[0].Sandbox.Template != "first" {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+	if r.ended.known[id].session.Metadata != nil || r.ended.known[id].whole || r.ended.size != maxEndedRecords {
+		t.Errorf("%+v is kept", r.ended.known[id])
+	}
+	torn(t, r, other)
+	if _, err := r.Sandboxes("a"); err != nil {
+		t.Errorf("the record of another tenant is decoded: %v", err)
+	}
+	if _, err := r.Sandboxes("b"); err == nil {
+		t.Error("a record that is not kept as a whole is not decoded")
+	}
+	r.ended.forget(id)
+	if r.ended.size != maxEndedRecords {
+		t.Errorf("%d bytes are kept", r.ended.size-maxEndedRecords)
+	}
+}
+
+func BenchmarkSandboxesBesideEndedOnes(b *testing.B) {
+	r := NewReader(testStore(b))
+	for range 300 {
+		storeSandbox(b, r.store, "other", "", 64)
+	}
+	for b.Loop() {
+		if _, err := r.Sandboxes("a"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
