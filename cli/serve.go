@@ -179,23 +179,40 @@ func (o *serveOptions) exportMetrics(ctx context.Context, api *wiring.API, to ot
 // counts as its remains 10 seconds later.
 const repairDelay = 15 * time.Second
 
+// repairEvery is the time between two repairs: supervisors can also die while the server runs.
+// Until a repair, a dead sandbox counts against the quota of its tenant.
+const repairEvery = time.Minute
+
 // endAbandoned ends creations that killed servers have left unfinished, and removes the remains of
-// their uploads and removals. stop waits for it.
+// their uploads and removals. Then it cleans up after supervisors that have died, every now and
+// then. stop waits for it.
 func (o *serveOptions) endAbandoned(ctx context.Context, api *wiring.API) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		err := errors.Join(api.EndAbandoned(ctx), api.Trees.Sweep())
-		if delay.Wait(ctx, repairDelay); ctx.Err() == nil {
-			_, repairErr := api.Sessions.Repair(ctx)
-			err = errors.Join(err, repairErr)
-		}
-		if err != nil && ctx.Err() == nil {
-			fmt.Fprintf(o.err, "%s what a server that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(err.Error()))
-		}
+		o.keepRepaired(ctx, err, func() error {
+			_, err := api.Sessions.Repair(ctx)
+			return err
+		})
 	}()
 	return func() { cancel(); <-done }
+}
+
+// keepRepaired repairs until ctx ends. It prints each error once until there is another one;
+// the first one includes err.
+func (o *serveOptions) keepRepaired(ctx context.Context, err error, repair func() error) {
+	printed := ""
+	for wait := repairDelay; ; wait, err = repairEvery, nil {
+		if delay.Wait(ctx, wait); ctx.Err() != nil {
+			return
+		}
+		if err = errors.Join(err, repair()); err != nil && err.Error() != printed && ctx.Err() == nil {
+			printed = err.Error()
+			fmt.Fprintf(o.err, "%s what a server or a supervisor that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(printed))
+		}
+	}
 }
 
 // serve serves all listeners until ctx ends.

@@ -414,11 +414,13 @@ func TestARequestThatNamesTwoSandboxesIsRefused(t *testing.T) {
 }
 
 func TestASandboxThatHasEndedIsReportedAsGone(t *testing.T) {
-	_, _, front := serve(t)
+	fake, _, front := serve(t)
 	a := create(t, front, "token-a")
 	if status, _ := call(t, front, "GET", "/e2b/health", "", inside(a)...); status != http.StatusNoContent {
 		t.Errorf("health while it runs: %d", status)
 	}
+	// A sandbox whose supervisor has died stays in this state until it is ended.
+	fake.sandboxes[a.SandboxID].state = aiboxv1.SandboxState_SANDBOX_STATE_ENDING
 	if status, _ := call(t, front, "DELETE", "/e2b/sandboxes/"+a.SandboxID, "", "X-API-KEY", "token-a"); status != http.StatusNoContent {
 		t.Errorf("delete: %d", status)
 	}

@@ -112,18 +112,29 @@ func cpuCount(limits *aiboxv1.Limits) int {
 	return runtime.NumCPU()
 }
 
-// live returns a sandbox of the caller that runs or is paused.
-func (s *Server) live(ctx context.Context, id string) (*aiboxv1.Sandbox, error) {
+// existing returns a sandbox of the caller that has not ended. Its supervisor may have died.
+func (s *Server) existing(ctx context.Context, id string) (*aiboxv1.Sandbox, error) {
 	found, err := s.backend.sandboxes.Get(ctx, connect.NewRequest(&aiboxv1.GetSandboxRequest{SandboxId: id}))
 	switch {
 	case kindOf(err) == kindNotFound, kindOf(err) == kindInvalid: // no such id
 		return nil, errNoSandbox
 	case err != nil:
 		return nil, err
+	case found.Msg.State == aiboxv1.SandboxState_SANDBOX_STATE_ENDED:
+		return nil, errNoSandbox
 	}
-	switch found.Msg.State {
+	return found.Msg, nil
+}
+
+// live returns a sandbox of the caller that runs or is paused.
+func (s *Server) live(ctx context.Context, id string) (*aiboxv1.Sandbox, error) {
+	found, err := s.existing(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch found.State {
 	case aiboxv1.SandboxState_SANDBOX_STATE_STARTING, aiboxv1.SandboxState_SANDBOX_STATE_RUNNING, aiboxv1.SandboxState_SANDBOX_STATE_PAUSED:
-		return found.Msg, nil
+		return found, nil
 	default:
 		return nil, errNoSandbox
 	}
@@ -162,7 +173,7 @@ func (s *Server) getSandbox(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) deleteSandbox(w http.ResponseWriter, r *http.Request) error {
-	found, err := s.live(r.Context(), r.PathValue("id"))
+	found, err := s.existing(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

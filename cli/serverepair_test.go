@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestARunningServerRepairsEveryNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, printed := testApp(t)
+		o := serveOptions{cli: a}
+		ctx, cancel := context.WithTimeout(t.Context(), repairDelay+5*repairEvery+time.Second)
+		defer cancel()
+		repairs := 0
+		o.keepRepaired(ctx, errors.New("before"), func() error {
+			repairs++
+			if repairs == 5 {
+				return nil
+			}
+			return errors.New("the daemon does not answer")
+		})
+		if repairs != 6 {
+			t.Errorf("it has repaired %d times", repairs)
+		}
+		if text := printed.String(); strings.Count(text, "the daemon") != 2 || strings.Count(text, "before") != 1 {
+			t.Errorf("it has printed:\n%s", text)
+		}
+	})
+}
