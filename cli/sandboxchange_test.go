@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/session/snapshot"
 )
 
 func TestOnlyDestroyedSandboxesArePrinted(t *testing.T) {
@@ -56,6 +57,15 @@ func TestAPortIsOpenedInTheBrowserWithJSON(t *testing.T) {
 	}
 	if got, err := os.ReadFile(opened); string(got) != "http://127.0.0.1:8800/signed\n" {
 		t.Errorf("the browser got %q, %v", got, err)
+	}
+}
+
+func TestASnapshotThatIsNotListedIsDeletedByItsWholeID(t *testing.T) {
+	a, out, _ := testApp(t)
+	serveFakeAPI(t)
+	id := snapshot.NewID()
+	if err := a.execute(t.Context(), []string{"sandbox", "snapshots", "rm", id}); err != nil || out.String() != id+"\n" {
+		t.Errorf("it printed %q, %v", out, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"aibox/api/client"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/session/snapshot"
 
 	"github.com/spf13/cobra"
 )
@@ -108,7 +109,7 @@ func newSandboxSnapshotsCommand(a *cli) *cobra.Command {
 }
 
 // matchSnapshot returns the id of the snapshot with that id or unique prefix of it, with or
-// without "snap-".
+// without "snap-". A whole id is returned also if no snapshot has it: lists omit damaged ones.
 func matchSnapshot(ctx context.Context, c *client.Client, text string) (string, error) {
 	all, err := c.Snapshots(ctx)
 	if err != nil {
@@ -124,10 +125,12 @@ func matchSnapshot(ctx context.Context, c *client.Client, text string) (string, 
 			found = append(found, id)
 		}
 	}
-	switch len(found) {
-	case 1:
+	switch {
+	case len(found) == 1:
 		return found[0], nil
-	case 0:
+	case snapshot.IsID(text):
+		return text, nil
+	case len(found) == 0:
 		return "", fault.New(fault.NotFound, "there is no snapshot %q", text).Hint("`aibox sandbox snapshots` lists them")
 	default:
 		return "", fault.New(fault.Usage, "%q matches %d snapshots", text, len(found)).Hint("type more of the id")

@@ -69,8 +69,8 @@ func (e *Enforcer) Quota(ctx context.Context, tenant session.Tenant) (store.Quot
 }
 
 // Usage returns the usage that counts against a tenant's quota now. Disk space is measured
-// only if the quota limits it. If it cannot be measured, the quota counts as used up, as it
-// does for the next sandbox.
+// only if the quota limits it. If it, or the snapshots, cannot be measured, the quota counts as
+// used up, as it does for the next sandbox or snapshot.
 func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quota, error) {
 	quota, err := e.Store.Quota(ctx, tenant)
 	if err != nil {
@@ -79,6 +79,11 @@ func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quot
 	used, err := e.inUse(ctx, tenant, quota)
 	if err != nil {
 		return store.Quota{}, err
+	}
+	if e.Snapshots != nil {
+		if used.Snapshots, err = e.Snapshots(tenant); err != nil {
+			used.Snapshots = quota.Snapshots
+		}
 	}
 	if quota.Disk == 0 {
 		used.Disk = 0
@@ -94,17 +99,12 @@ func (e *Enforcer) Usage(ctx context.Context, tenant session.Tenant) (store.Quot
 	return used, nil
 }
 
-// inUse is Usage without the disk space of volumes and uploaded trees.
+// inUse is Usage without the disk space of volumes, uploaded trees and snapshots.
 func (e *Enforcer) inUse(ctx context.Context, tenant session.Tenant, quota store.Quota) (used store.Quota, err error) {
 	now := time.Now()
 	running, err := e.count(ctx, tenant, now)
 	if err != nil {
 		return store.Quota{}, err
-	}
-	if e.Snapshots != nil {
-		if used.Snapshots, err = e.Snapshots(tenant); err != nil {
-			return store.Quota{}, err
-		}
 	}
 	if used.UploadBytes, used.Tokens, err = e.Store.UsageToday(ctx, tenant, now); err != nil {
 		return store.Quota{}, err

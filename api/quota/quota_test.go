@@ -237,6 +237,15 @@ func TestTheUsageIncludesStoredData(t *testing.T) {
 	if used, err := e.Usage(t.Context(), "a"); used.Disk != 5+4 || used.Snapshots != 70 || err != nil {
 		t.Errorf("in use are %+v (%v)", used, err)
 	}
+	e.Snapshots = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
+	l := sandboxOf("a", config.Run{})
+	l.Spec.Sandbox.Volumes = nil
+	if _, err := e.Limit(m.launch)(t.Context(), l, func(session.Step) {}); err != nil {
+		t.Errorf("a sandbox is not started: %v", err)
+	}
+	if _, err := e.Usage(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
 	e.Trees = func(session.Tenant) (int64, error) { return 0, errors.New("cannot be measured") }
 	if used, err := e.Usage(t.Context(), "a"); used.Disk != 10 || err != nil {
 		t.Errorf("with trees of an unknown size, in use are %+v (%v)", used, err)

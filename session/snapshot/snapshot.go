@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/diskuse"
 	"aibox/internal/draft"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
@@ -79,8 +80,18 @@ type Store struct{ root string }
 // NewStore returns the snapshots below the user's data folder. It does no I/O.
 func NewStore(dirs paths.Dirs) Store { return Store{filepath.Join(dirs.Data, "snapshots")} }
 
+const (
+	idPrefix = "snap-"
+	idLength = len(idPrefix) + 16
+)
+
 // NewID returns a new id, which cannot be guessed.
-func NewID() string { return "snap-" + strings.ToLower(rand.Text()[:16]) }
+func NewID() string { return idPrefix + strings.ToLower(rand.Text()[:idLength-len(idPrefix)]) }
+
+// IsID reports whether text has the form of an id.
+func IsID(text string) bool {
+	return len(text) == idLength && strings.HasPrefix(text, idPrefix) && session.IsName(text)
+}
 
 // Find returns a snapshot of the tenant. One of another tenant, or one that has expired, does
 // not exist: a NotFound fault.
@@ -120,14 +131,20 @@ func (m *Snapshot) expired() bool { return !m.Expires.IsZero() && !time.Now().Be
 // List returns the tenant's snapshots, newest first. It omits damaged ones and names them in
 // the error, which may accompany a list.
 func (s Store) List(tenant session.Tenant) ([]Snapshot, error) {
+	all, _, err := s.list(tenant)
+	return all, err
+}
+
+// list is List, which also returns the folders of damaged snapshots.
+func (s Store) list(tenant session.Tenant) (all []Snapshot, broken []string, err error) {
 	if _, err := session.ParseTenant(string(tenant)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	entries, err := os.ReadDir(filepath.Join(s.root, string(tenant)))
+	dir := filepath.Join(s.root, string(tenant))
+	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []Snapshot
 	var errs []error
 	for _, entry := range entries {
 		if !session.IsName(entry.Name()) {
@@ -139,10 +156,11 @@ func (s Store) List(tenant session.Tenant) ([]Snapshot, error) {
 			all = append(all, found)
 		case fault.KindOf(err) != fault.NotFound:
 			errs = append(errs, err)
+			broken = append(broken, filepath.Join(dir, entry.Name()))
 		}
 	}
 	sorting.Func(all, func(a, b *Snapshot) int { return b.Created.Compare(a.Created) })
-	return all, errors.Join(errs...)
+	return all, broken, errors.Join(errs...)
 }
 
 // Used returns when a snapshot was taken, or when a sandbox was last created from it.
@@ -173,10 +191,14 @@ func (s Store) Tenants() ([]session.Tenant, error) {
 	return all, nil
 }
 
-// Bytes returns the size of the tenant's snapshots.
+// Bytes returns the size of the tenant's snapshots. A damaged one has that of its files.
 func (s Store) Bytes(tenant session.Tenant) (int64, error) {
-	all, err := s.List(tenant)
-	var sum int64
+	all, broken, err := s.list(tenant)
+	if err != nil && len(broken) == 0 {
+		return 0, err
+	}
+	const maxEntries = 1_000_000 // bounds the time that it takes
+	sum, err := diskuse.Total(broken, maxEntries)
 	for i := range all {
 		sum += all[i].Bytes
 	}

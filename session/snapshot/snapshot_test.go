@@ -155,6 +155,30 @@ func TestASnapshotThatIsBeingDeletedCannotBeDeletedAgain(t *testing.T) {
 	}
 }
 
+func TestADamagedSnapshotIsMeasuredAndCanBeDeleted(t *testing.T) {
+	s := newStore(t)
+	m, broken := taken(t, s), taken(t, s)
+	whole, err := s.Bytes("acme")
+	if err != nil || whole != m.Bytes+broken.Bytes {
+		t.Errorf("%d bytes, %v", whole, err)
+	}
+	if err := os.WriteFile(filepath.Join(s.root, "acme", broken.ID, manifestFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if bytes, err := s.Bytes("acme"); err != nil || bytes < whole {
+		t.Errorf("%d bytes, not at least %d, %v", bytes, whole, err)
+	}
+	if !IsID(broken.ID) || IsID("snap-7d") || IsID("snap-../../../../x.y") {
+		t.Error("an id is not recognized")
+	}
+	if err := s.Delete("acme", broken.ID); err != nil {
+		t.Error(err)
+	}
+	if bytes, err := s.Bytes("acme"); err != nil || bytes != m.Bytes {
+		t.Errorf("%d bytes, %v", bytes, err)
+	}
+}
+
 func TestIDsThatArePathsAreRefused(t *testing.T) {
 	s := newStore(t)
 	m := taken(t, s)
