@@ -121,3 +121,39 @@ func BenchmarkSandboxesBesideEndedOnes(b *testing.B) {
 		}
 	}
 }
+
+func TestUnreadableRecordsCountOnlyWhileTheyAreHeld(t *testing.T) {
+	r := NewReader(testStore(t))
+	storeSandbox(t, r.store, "a", "first", 1)
+	for _, agent := range []string{SandboxAgent, "codex"} {
+		id, err := r.store.Create(agent, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(r.store.Dir(id), SpecFile), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.List(); err == nil {
+			t.Error("the list does not name it")
+		}
+		count := map[string]func() ([]Session, error){
+			"all sessions": r.Countable,
+			SandboxAgent:   func() ([]Session, error) { return r.CountableSandboxes("a") },
+		}
+		for what, count := range count {
+			if all, err := count(); err != nil || len(all) != 1 {
+				t.Errorf("%s beside a dead %s: %d, %v", what, agent, len(all), err)
+			}
+		}
+		held, err := lock(r.store.Dir(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, count := range count {
+			if _, err := count(); (err == nil) != (what == SandboxAgent && agent == "codex") {
+				t.Errorf("%s beside a running %s: %v", what, agent, err)
+			}
+		}
+		_ = held.Close()
+	}
+}

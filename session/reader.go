@@ -31,9 +31,32 @@ func (s *Reader) List() ([]Session, error) {
 	return s.LoadAll(ids)
 }
 
+// Countable returns all sessions, oldest first, without those whose records cannot be read and that
+// no supervisor holds: nothing of them runs. It fails for unreadable ones that run.
+func (s *Reader) Countable() ([]Session, error) {
+	ids, err := s.store.IDs()
+	if err != nil {
+		return nil, err
+	}
+	return s.loadAll(ids, s.heldError)
+}
+
+// heldError returns the error of a record; nil if it cannot be read and no supervisor holds it.
+func (s *Reader) heldError(id ID, err error) error {
+	if IsUnreadable(err) && !IsLocked(s.store.Dir(id)) {
+		return nil
+	}
+	return err
+}
+
+// anyError returns the error of a record.
+func anyError(_ ID, err error) error { return err }
+
 // LoadAll returns the sessions with the ids, without those that do not exist. It omits damaged
 // ones and names them in the error.
-func (s *Reader) LoadAll(ids []ID) ([]Session, error) {
+func (s *Reader) LoadAll(ids []ID) ([]Session, error) { return s.loadAll(ids, anyError) }
+
+func (s *Reader) loadAll(ids []ID, unread func(ID, error) error) ([]Session, error) {
 	loaded := make([]Session, len(ids))
 	errs := make([]error, len(ids))
 	workers := runtime.GOMAXPROCS(0)
@@ -59,6 +82,8 @@ func (s *Reader) LoadAll(ids []ID) ([]Session, error) {
 				session.Position = position
 			}
 			sessions = append(sessions, session)
+		} else {
+			errs[i] = unread(ids[i], errs[i])
 		}
 	}
 	return sessions, errors.Join(errs...)
@@ -95,13 +120,18 @@ func (s *Reader) Load(id ID) (Session, error) { return s.store.Load(id) }
 // Sandboxes returns the sandboxes of a tenant, oldest first. It omits damaged ones and names
 // them in the error, which may accompany a list.
 func (s *Reader) Sandboxes(tenant Tenant) ([]Session, error) {
-	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) })
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) }, anyError)
+}
+
+// CountableSandboxes is Countable for the sandboxes of a tenant.
+func (s *Reader) CountableSandboxes(tenant Tenant) ([]Session, error) {
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) }, s.heldError)
 }
 
 // VisibleSandboxes is like Sandboxes, but includes those that the agents of the tenant's
 // sessions created.
 func (s *Reader) VisibleSandboxes(tenant Tenant) ([]Session, error) {
-	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) || s.CreatedByAgentOf(tenant, found) })
+	return s.sandboxes(func(found *Session) bool { return found.OwnedBy(tenant) || s.CreatedByAgentOf(tenant, found) }, anyError)
 }
 
 // CreatedByAgentOf reports whether the agent of a session of the tenant created the
@@ -115,7 +145,7 @@ func (s *Reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
 	return err == nil && cmp.Or(parent.Tenant, LocalTenant) == tenant
 }
 
-func (s *Reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
+func (s *Reader) sandboxes(selects func(*Session) bool, unread func(ID, error) error) ([]Session, error) {
 	ids, err := s.store.IDs()
 	if err != nil {
 		return nil, err
@@ -132,7 +162,7 @@ func (s *Reader) sandboxes(selects func(*Session) bool) ([]Session, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the sandbox is about to be created, or was just removed
 		case err != nil:
-			errs = append(errs, err)
+			errs = append(errs, unread(id, err))
 		case selects(&session):
 			sandboxes = append(sandboxes, session)
 		}

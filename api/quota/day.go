@@ -28,12 +28,16 @@ func (e *Enforcer) Count(ctx context.Context, tenant session.Tenant) error {
 
 // count records the usage of a tenant up to now, and returns what of it is running.
 func (e *Enforcer) count(ctx context.Context, tenant session.Tenant, now time.Time) (running []holder, err error) {
-	all, err := e.Sessions.Sandboxes(tenant)
+	all, err := e.Sessions.CountableSandboxes(tenant)
 	if err != nil {
 		return nil, err
 	}
 	if e.Agents != nil {
-		all = append(all, e.Agents(tenant)...)
+		agents, err := e.Agents(tenant)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, agents...)
 	}
 	today := now.UTC().Truncate(24 * time.Hour)
 	var counters []store.Used
@@ -64,7 +68,7 @@ func (e *Enforcer) count(ctx context.Context, tenant session.Tenant, now time.Ti
 func (e *Enforcer) usedBy(s *session.Session) (used []store.Used, err error) {
 	ids := []session.ID{s.ID}
 	if s.OwnSandboxes() > 0 {
-		own, err := e.Sessions.Sandboxes(session.OwnTenant(s.ID))
+		own, err := e.Sessions.CountableSandboxes(session.OwnTenant(s.ID))
 		if err != nil {
 			return nil, err
 		}

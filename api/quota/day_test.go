@@ -131,7 +131,7 @@ func TestAReservationEndsIfTheStartFails(t *testing.T) {
 func TestTheUsageOfAnEndedSessionCountsUntilTheDayEnds(t *testing.T) {
 	e, m := enforcer(t, store.Quota{Tokens: 1000})
 	ended := session.Session{Spec: session.Spec{ID: "00001-codex"}, State: session.State{Phase: session.Ended, Ended: time.Now()}}
-	e.Agents = func(session.Tenant) []session.Session { return []session.Session{ended} }
+	e.Agents = func(session.Tenant) ([]session.Session, error) { return []session.Session{ended}, nil }
 	m.spend("00001-codex", 0, 700)
 	if err := e.Count(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestTheUsageOfAnEndedSessionCountsUntilTheDayEnds(t *testing.T) {
 		t.Errorf("in use are %+v (%v)", used, err)
 	}
 	old := session.Session{Spec: session.Spec{ID: "00002-codex"}, State: session.State{Phase: session.Ended, Ended: time.Now().AddDate(0, 0, -1)}}
-	e.Agents = func(session.Tenant) []session.Session { return []session.Session{old} }
+	e.Agents = func(session.Tenant) ([]session.Session, error) { return []session.Session{old}, nil }
 	m.spend("00002-codex", 0, 100)
 	if used, err := e.Usage(t.Context(), "a"); used.Tokens != 700 || err != nil {
 		t.Errorf("with one of yesterday, in use are %+v (%v)", used, err)

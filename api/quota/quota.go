@@ -23,7 +23,7 @@ type Launch func(ctx context.Context, launch session.Launch, step func(session.S
 
 // Sessions finds the sandboxes of a tenant; see manager.Manager.
 type Sessions interface {
-	Sandboxes(tenant session.Tenant) ([]session.Session, error)
+	CountableSandboxes(tenant session.Tenant) ([]session.Session, error)
 	Live(id session.ID) (session.Live, error)
 }
 
@@ -33,7 +33,7 @@ type Enforcer struct {
 	Sessions Sessions
 	// Agents returns the sessions of coding agents of a tenant, which count as well, also those
 	// that have ended; nil means none.
-	Agents func(tenant session.Tenant) []session.Session
+	Agents func(tenant session.Tenant) ([]session.Session, error)
 
 	// Volumes returns how many bytes the volumes of a tenant take; nil means none.
 	Volumes func(tenant session.Tenant) (int64, error)

@@ -25,7 +25,7 @@ type machine struct {
 	used map[session.ID]session.Live
 }
 
-func (m *machine) Sandboxes(tenant session.Tenant) (own []session.Session, _ error) {
+func (m *machine) CountableSandboxes(tenant session.Tenant) (own []session.Session, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.all {
@@ -163,7 +163,7 @@ func TestEachBoundOfAQuotaIsKept(t *testing.T) {
 func TestTheSandboxesOfAnAgentCountForItsTenant(t *testing.T) {
 	e, m := enforcer(t, store.Quota{Sandboxes: 3, UploadBytes: 1000})
 	running := session.Session{Spec: session.Spec{ID: "00001-codex", Run: config.Run{Sandboxes: 1}}, State: session.State{Phase: session.Running}}
-	e.Agents = func(session.Tenant) []session.Session { return []session.Session{running} }
+	e.Agents = func(session.Tenant) ([]session.Session, error) { return []session.Session{running}, nil }
 	m.all = []session.Session{{Spec: session.Spec{ID: "00002-sandbox", Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-codex")}}, State: session.State{Phase: session.Ended}}}
 	m.spend("00001-codex", 100, 0)
 	m.spend("00002-sandbox", 100, 0)
@@ -300,7 +300,7 @@ func TestSnapshotsOfATenantAreBounded(t *testing.T) {
 // unreadable is a machine whose records cannot be read.
 type unreadable struct{ *machine }
 
-func (unreadable) Sandboxes(session.Tenant) ([]session.Session, error) {
+func (unreadable) CountableSandboxes(session.Tenant) ([]session.Session, error) {
 	return nil, errors.New("the records cannot be read")
 }
 

@@ -39,11 +39,11 @@ func (s *API) sessionsHandler() *sessions.Handler {
 	}
 }
 
-// agentsOf returns the tenant's sessions of agents.
-func (s *API) agentsOf(tenant session.Tenant) []session.Session {
+// agentsOf returns the tenant's sessions of agents that count.
+func (s *API) agentsOf(tenant session.Tenant) ([]session.Session, error) {
 	if tenant == session.LocalTenant { // the user's own sessions count against no quota
-		return nil
+		return nil, nil
 	}
 	service := &agentsession.Service{Sessions: s.Sessions, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: true}}
-	return service.List()
+	return service.Countable()
 }

@@ -91,6 +91,18 @@ func notFound(id session.ID) error {
 // List returns the tenant's sessions, newest first. It omits damaged records.
 func (s *Service) List() []session.Session {
 	all, _ := s.Sessions.List() // the error names damaged records, which may belong to another tenant
+	return s.own(all)
+}
+
+// Countable is List for counting: it fails if a session runs whose record cannot be read, since
+// it may be the tenant's.
+func (s *Service) Countable() ([]session.Session, error) {
+	all, err := s.Sessions.Countable()
+	return s.own(all), err
+}
+
+// own returns the tenant's sessions among all, newest first.
+func (s *Service) own(all []session.Session) []session.Session {
 	all = slices.DeleteFunc(all, func(found session.Session) bool { return found.ID.Hidden() || !s.owns(&found) })
 	summary.SortByAge(all)
 	return all
