@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -26,17 +27,23 @@ const (
 	maxPage     = 1000
 )
 
-// find returns the log of a sandbox of the caller, or of a session of the machine's user.
+// find returns the log of a sandbox or session of the caller's tenant. Whose a session was cannot be
+// known without its record. Then its log is only for the user of this machine.
 func (a *auditLogs) find(ctx context.Context, id string) (auditlog.Log, error) {
-	tenant := auth.From(ctx).Tenant
+	caller := auth.From(ctx)
 	missing := fault.New(fault.NotFound, "there is no sandbox or session %q", id)
 	name, err := session.ParseID(id)
 	if err != nil {
 		return auditlog.Log{}, missing
 	}
-	if name.Agent() == session.SandboxAgent || tenant != session.LocalTenant {
-		if _, err := a.sandboxes.Get(ctx, tenant, id); err != nil {
+	if name.Agent() == session.SandboxAgent {
+		if _, err := a.sandboxes.Get(ctx, caller.Tenant, id); err != nil {
 			return auditlog.Log{}, err
+		}
+	} else if caller.Tenant != session.LocalTenant || caller.Token != "" {
+		found, err := a.cases.Load(name)
+		if err != nil || name.Hidden() || cmp.Or(found.Tenant, session.LocalTenant) != caller.Tenant {
+			return auditlog.Log{}, missing
 		}
 	}
 	logs, err := a.cases.AuditLogs(id)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -37,6 +38,7 @@ import (
 // echo prints its arguments, cat its input, flood N prints N bytes, and wait waits for a
 // signal.
 type machine struct {
+	agents  map[session.ID]session.Tenant // sessions of agents; no tenant: the user's
 	mu      sync.Mutex
 	all     []*sandbox.Sandbox
 	running map[session.ID][]*program
@@ -361,6 +363,16 @@ func (m *machine) SignalProcess(_ context.Context, id session.ID, number, signal
 }
 
 func (m *machine) ResizeProcess(context.Context, session.ID, int, screen.Size) error { return nil }
+
+func (m *machine) Load(id session.ID) (session.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tenant, ok := m.agents[id]
+	if !ok {
+		return session.Session{}, fs.ErrNotExist
+	}
+	return session.Session{Spec: session.Spec{ID: id, Tenant: tenant}}, nil
+}
 
 func (m *machine) AuditLogs(ids ...string) ([]auditlog.Log, error) {
 	return []auditlog.Log{{Session: session.ID(ids[0])}}, nil

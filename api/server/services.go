@@ -113,6 +113,8 @@ type Quotas interface {
 
 // Audit reads the audit logs of sandboxes and sessions; see manager.Manager.
 type Audit interface {
+	// Load returns a sandbox or session by its whole id.
+	Load(id session.ID) (session.Session, error)
 	AuditLogs(ids ...string) ([]auditlog.Log, error)
 	AuditEvents(logs []auditlog.Log, visit func(auditlog.Event) error) error
 	VerifyAudit(log auditlog.Log) (audit.Verified, error)

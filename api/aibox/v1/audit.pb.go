@@ -108,7 +108,8 @@ func (x *AuditEvent) GetHash() string {
 // ListAuditEventsRequest says which events are listed.
 type ListAuditEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of a sandbox or session.
+	// The id of a sandbox or session of the tenant. The log of a session whose record
+	// was removed is only for callers on the Unix socket.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The number of the first event. 0: 1.
 	FromSeq int64 `protobuf:"varint,2,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
@@ -227,7 +228,8 @@ func (x *ListAuditEventsResponse) GetNextSeq() int64 {
 // VerifyAuditRequest names a log.
 type VerifyAuditRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of a sandbox or session.
+	// The id of a sandbox or session of the tenant. The log of a session whose record
+	// was removed is only for callers on the Unix socket.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -305,7 +305,9 @@ class ListAuditEventsRequest(Message):
     """ListAuditEventsRequest says which events are listed."""
 
     id: str = scalar("id", STRING)
-    """The id of a sandbox or session."""
+    """The id of a sandbox or session of the tenant. The log of a session whose record
+    was removed is only for callers on the Unix socket.
+    """
 
     from_seq: int = scalar("fromSeq", INT64)
     """The number of the first event. 0: 1."""
@@ -330,7 +332,9 @@ class VerifyAuditRequest(Message):
     """VerifyAuditRequest names a log."""
 
     id: str = scalar("id", STRING)
-    """The id of a sandbox or session."""
+    """The id of a sandbox or session of the tenant. The log of a session whose record
+    was removed is only for callers on the Unix socket.
+    """
 
 
 @dataclass(kw_only=True)

@@ -45,7 +45,10 @@ export const AuditEvent: MessageType<AuditEvent> = new MessageType<AuditEvent>((
 
 /** ListAuditEventsRequest says which events are listed. */
 export interface ListAuditEventsRequest {
-  /** The id of a sandbox or session. */
+  /**
+   * The id of a sandbox or session of the tenant. The log of a session whose record
+   * was removed is only for callers on the Unix socket.
+   */
   id: string;
   /** The number of the first event. 0: 1. */
   fromSeq: number;
@@ -72,7 +75,10 @@ export const ListAuditEventsResponse: MessageType<ListAuditEventsResponse> = new
 
 /** VerifyAuditRequest names a log. */
 export interface VerifyAuditRequest {
-  /** The id of a sandbox or session. */
+  /**
+   * The id of a sandbox or session of the tenant. The log of a session whose record
+   * was removed is only for callers on the Unix socket.
+   */
   id: string;
 }
 export const VerifyAuditRequest: MessageType<VerifyAuditRequest> = new MessageType<VerifyAuditRequest>(() => ({
