@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	utf8encoding "unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -44,6 +45,49 @@ func TestCommandsOverAWebSocketAndDownloadsAreRecorded(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("recorded:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestFailuresDoNotFillTheRecord(t *testing.T) {
+	s := newSite(t, nil)
+	for range 3 * maxFailures {
+		if got := s.request("GET", "/v1/none", ""); got.status != 401 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	s.request("GET", "/v1/none", "", bearer(s.token("a")))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unknown := 0
+	for _, c := range s.calls {
+		if c.Tenant == "" {
+			unknown++
+		}
+	}
+	if last := s.calls[len(s.calls)-1]; unknown != maxFailures || len(s.calls) != maxFailures+1 || last.Tenant != "a" {
+		t.Errorf("of %d calls, %d are of nobody, and the last is %+v", len(s.calls), unknown, last)
+	}
+}
+
+func TestFailuresThatAreNotRecordedAreCounted(t *testing.T) {
+	var f failureCounts
+	now := time.Now()
+	for i := range maxFailures + 7 {
+		if _, ok := f.admit(&Call{Kind: "refused"}, now); ok != (i < maxFailures) {
+			t.Errorf("failure %d: %t", i, ok)
+		}
+	}
+	for _, other := range []Call{{Kind: "invalid"}, {Tenant: "a", Kind: "refused"}, {Tenant: "a", Token: "x", Kind: "refused"}} {
+		if omitted, ok := f.admit(&other, now); !ok || omitted != 0 {
+			t.Errorf("%+v: %d, %t", other, omitted, ok)
+		}
+	}
+	later := now.Add(failureTime)
+	if omitted, ok := f.admit(&Call{Kind: "refused"}, later); !ok || omitted != 7 {
+		t.Errorf("a minute later: %d, %t", omitted, ok)
+	}
+	if omitted, ok := f.admit(&Call{Kind: "refused"}, later); !ok || omitted != 0 {
+		t.Errorf("the next one: %d, %t", omitted, ok)
 	}
 }
 

@@ -66,7 +66,9 @@ type Call struct {
 	Subject string         `json:"subject,omitempty"`
 	Took    time.Duration  `json:"took"`
 	Kind    string         `json:"kind,omitempty"` // of the error; empty: it succeeded
-	Err     error          `json:"-"`
+	// Omitted is the number of failures of the same kind before this one that were not recorded.
+	Omitted int   `json:"omitted,omitempty"`
+	Err     error `json:"-"`
 }
 
 // Record records a call that the server did not see itself.
@@ -92,6 +94,10 @@ func (s *Server) record(ctx context.Context, call Call) {
 	}
 	if call.Err != nil {
 		call.Kind = describe(call.Err).kind
+		var ok bool
+		if call.Omitted, ok = s.failures.admit(&call, time.Now()); !ok {
+			return
+		}
 	}
 	s.options.Record(call)
 }

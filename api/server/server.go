@@ -48,6 +48,7 @@ type Server struct {
 	options  Options
 	mux      *http.ServeMux
 	metrics  *metrics
+	failures failureCounts
 	calls    *callLimit
 	entered  *callLimit      // requests of Enter, whose calls count among the others
 	hurry    context.Context // ends when EndCalls is called
