@@ -20,11 +20,14 @@ func (s *Client) Answer(ctx context.Context, id session.ID, request int, answer 
 // request for time, if there is one.
 func (s *Client) Extend(ctx context.Context, id session.ID, by time.Duration) error {
 	err := s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
-	if errors.Is(err, session.ErrWrongState) {
+	if errors.Is(err, session.ErrWrongState) && id.Agent() != session.SandboxAgent { // nothing continues a sandbox
 		ended := fault.New(fault.Usage, "%s has ended, so it cannot be given more time", id)
 		record, unread := s.store.Load(id)
-		if unread != nil {
+		switch {
+		case unread != nil:
 			return ended
+		case record.Alive: // its supervisor says why
+			return err
 		}
 		return ended.Hint("`%s` continues its work", session.ResumeCommand(id, record.Agent))
 	}

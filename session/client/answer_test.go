@@ -15,6 +15,19 @@ import (
 	"aibox/session/sessiontest"
 )
 
+func TestASandboxThatHasEndedCannotBeExtendedAsInOtherCalls(t *testing.T) {
+	sessions := New(sessiontest.Store(t))
+	id, err := sessions.store.Create(session.SandboxAgent, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessiontest.Put(t, sessions.store, id, session.State{Phase: session.Ended, Result: &session.Result{}})
+	err = sessions.Extend(t.Context(), id, time.Hour)
+	if !errors.Is(err, session.ErrWrongState) || strings.Contains(strings.Join(fault.Hints(err), " "), "--resume") {
+		t.Errorf("%v, with the hints %q", err, fault.Hints(err))
+	}
+}
+
 // Exit code 6 is for accepts that conflict. Commands on an ended session once returned it,
 // too.
 func TestCommandsForARunningSessionAreUsageFaultsAfterItsEnd(t *testing.T) {
