@@ -25,7 +25,13 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 		var response connect.AnyResponse
 		message, _ := r.Any().(proto.Message)
-		err := i.call(ctx, r.Spec(), func() string { return subject(message) }, func() (err error) {
+		about := func() (of, result string) {
+			if response == nil {
+				return subject(message), ""
+			}
+			return subject(message), made(response.Any())
+		}
+		err := i.call(ctx, r.Spec(), about, func() (err error) {
 			// It can be larger than what has arrived, which may be compressed.
 			if err := requestOf(ctx).messages().ReserveAll(int64(proto.Size(message))); err != nil {
 				return err
@@ -59,7 +65,7 @@ func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) conn
 func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		first := &firstMessage{StreamingHandlerConn: conn, messages: requestOf(ctx).messages()}
-		return i.call(ctx, conn.Spec(), func() string { return first.subject }, func() error { return next(ctx, first) })
+		return i.call(ctx, conn.Spec(), func() (of, result string) { return first.subject, first.made }, func() error { return next(ctx, first) })
 	}
 }
 
@@ -68,6 +74,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 type firstMessage struct {
 	connect.StreamingHandlerConn
 	subject  string
+	made     string // by the call, if it has one answer
 	messages *budget.Call
 }
 
@@ -96,8 +103,15 @@ func (f *firstMessage) Receive(message any) error {
 	return checkKnown(m)
 }
 
-// call checks, performs and records one call.
-func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() string, do func() error) error {
+func (f *firstMessage) Send(message any) error {
+	if f.Spec().StreamType == connect.StreamTypeClient {
+		f.made = made(message)
+	}
+	return f.StreamingHandlerConn.Send(message)
+}
+
+// call checks, performs and records one call. about returns its subject, and what it has made.
+func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() (of, result string), do func() error) error {
 	begin := time.Now()
 	requestOf(ctx).intercepted = true
 	caller := auth.From(ctx)
@@ -110,7 +124,8 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 		err = cause // it ended the call; see whileValid
 	}
 	if err != nil || !isRead(method) {
-		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: about(), Took: time.Since(begin), Err: err})
+		of, result := about()
+		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: of, Made: result, Took: time.Since(begin), Err: err})
 	}
 	if err != nil {
 		return toConnect(ctx, err)
@@ -134,7 +149,7 @@ func isRead(method protoreflect.MethodDescriptor) bool {
 }
 
 // subjects are the fields that name the subject of a call.
-var subjects = []protoreflect.Name{"sandbox_id", "session_id", "id", "name"}
+var subjects = []protoreflect.Name{"sandbox_id", "session_id", "id", "name", "snapshot_id"}
 
 // subject returns the subject of a message.
 func subject(message proto.Message) string {
@@ -144,8 +159,29 @@ func subject(message proto.Message) string {
 	m := message.ProtoReflect()
 	for _, name := range subjects {
 		if field := m.Descriptor().Fields().ByName(name); field != nil && field.Kind() == protoreflect.StringKind && !field.IsList() {
-			return m.Get(field).String()
+			if text := m.Get(field).String(); text != "" {
+				return text
+			}
 		}
 	}
 	return ""
+}
+
+// ids are the fields with the ids of what calls can make, by the messages that describe it.
+var ids = map[protoreflect.FullName]protoreflect.Name{
+	"aibox.v1.Sandbox": "sandbox_id", "aibox.v1.Session": "session_id", "aibox.v1.Snapshot": "snapshot_id", "aibox.v1.Tree": "tree_id",
+}
+
+// made returns the id of what a call has made, or has answered about; empty if its answer has none.
+func made(answer any) string {
+	message, ok := answer.(proto.Message)
+	if !ok {
+		return ""
+	}
+	m := message.ProtoReflect()
+	name, ok := ids[m.Descriptor().FullName()]
+	if !ok {
+		return ""
+	}
+	return m.Get(m.Descriptor().Fields().ByName(name)).String()
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,10 +42,41 @@ func TestCommandsOverAWebSocketAndDownloadsAreRecorded(t *testing.T) {
 	}
 	want := []string{
 		"aibox.v1.Processes/SendInput " + id + " true", "aibox.v1.Processes/Resize " + id + " false",
+		"aibox.v1.Processes/Connect " + id + " false",
 		"aibox.v1.Files/Read " + id + " false",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("recorded:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestTheRecordNamesWhatACallHasMadeAndDeleted(t *testing.T) {
+	cases := &stored{}
+	s := newSite(t, func(o *Options) { o.Services.Sandboxes = cases })
+	cases.machine = s.m
+	token := bearer(s.token("a"))
+	var made struct {
+		ID string `json:"sandboxId"`
+	}
+	for _, body := range []string{`{}`, `{"name":"n"}`} {
+		if got := s.request("POST", "/v1/sandboxes", body, token); got.status != 200 || json.Unmarshal([]byte(got.body), &made) != nil || made.ID == "" {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		s.mu.Lock()
+		last := s.calls[len(s.calls)-1]
+		s.mu.Unlock()
+		if last.Made != made.ID || (last.Subject == "n") != (body != "{}") {
+			t.Errorf("%s is recorded as %+v", body, last)
+		}
+	}
+	s.request("DELETE", "/v1/sandboxes/"+made.ID, "", token)
+	s.request("DELETE", "/v1/snapshots/snap-1", "", token)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, want := range []string{made.ID, "snap-1"} {
+		if c := s.calls[len(s.calls)-2+i]; c.Subject != want || c.Made != "" {
+			t.Errorf("the deletion of %s is recorded as %+v", want, c)
+		}
 	}
 }
 

@@ -64,6 +64,7 @@ type Call struct {
 	Token   string         `json:"token,omitempty"`  // the id of the token; empty: none
 	Method  string         `json:"method"`           // of the schema, the HTTP method and path or port, or the tool of MCP
 	Subject string         `json:"subject,omitempty"`
+	Made    string         `json:"made,omitempty"` // the id of what it has made, unless that is the subject
 	Took    time.Duration  `json:"took"`
 	Kind    string         `json:"kind,omitempty"` // of the error; empty: it succeeded
 	// Omitted is the number of failures of the same kind before this one that were not recorded.
@@ -87,6 +88,9 @@ func (s *Server) record(ctx context.Context, call Call) {
 		return
 	}
 	call.Request = of.id
+	if call.Made == call.Subject || call.Err != nil {
+		call.Made = ""
+	}
 	for _, text := range []*string{&call.Method, &call.Subject} {
 		if len(*text) > maxRecorded {
 			*text = strings.ToValidUTF8((*text)[:maxRecorded], "") + "…"

@@ -62,6 +62,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has sent the error
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed, or the client has gone
+	begin := time.Now()
 	conn.SetReadLimit(2 * maxInput)
 	following, stop := context.WithCancel(r.Context())
 	// The end of the connection does not end the context of the request.
@@ -81,6 +82,8 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = <-commands // why the client's commands have ended
 		commands <- nil
 	}
+	caller := auth.From(r.Context())
+	p.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: "aibox.v1.Processes/Connect", Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
 	closeSocket(r.Context(), conn, err)
 	_ = conn.CloseNow()
 	disobey()  // the process may not read an input

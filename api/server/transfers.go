@@ -166,7 +166,7 @@ func (s *Server) addUpload(pattern, method string, right aiboxv1.Right, do func(
 		if err == nil {
 			message, err = do(r.Context(), r)
 		}
-		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
+		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Made: made(message), Took: time.Since(begin), Err: err})
 		if err != nil {
 			WriteError(w, r, err)
 			return
