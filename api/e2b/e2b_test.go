@@ -413,6 +413,26 @@ func TestARequestThatNamesTwoSandboxesIsRefused(t *testing.T) {
 	}
 }
 
+func TestASandboxThatWasKeptWarmIsListedByTheTimeOfItsStart(t *testing.T) {
+	fake, _, front := serve(t)
+	warm, cold := create(t, front, "token-a"), create(t, front, "token-a")
+	fake.sandboxes[warm.SandboxID].started = time.Unix(3000, 0)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", front.URL+"/e2b/v2/sandboxes?startedAfter=1970-01-01T00:33:20Z", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-KEY", "token-a")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(body), warm.SandboxID) || strings.Contains(string(body), cold.SandboxID) || response.Header.Get(nextHeader) != "more" {
+		t.Errorf("%s, and the next page is %q: %v", body, response.Header.Get(nextHeader), err)
+	}
+}
+
 func TestASandboxThatHasEndedIsReportedAsGone(t *testing.T) {
 	fake, _, front := serve(t)
 	a := create(t, front, "token-a")

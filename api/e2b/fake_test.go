@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type fakeAPI struct {
 }
 
 type fakeSandbox struct {
+	started   time.Time // zero: 1000 seconds after 1970
 	tenant    string
 	state     aiboxv1.SandboxState
 	processes []*aiboxv1.Process
@@ -131,7 +133,7 @@ func (f *fakeAPI) running(ctx context.Context, id string) (*fakeSandbox, error) 
 
 func (f *fakeAPI) describe(id string, s *fakeSandbox) *aiboxv1.Sandbox {
 	return &aiboxv1.Sandbox{
-		SandboxId: id, Template: "code", State: s.state, CreateTime: timestamppb.New(time.Unix(1000, 0)), ExpireTime: timestamppb.New(s.ends),
+		SandboxId: id, Template: "code", State: s.state, CreateTime: timestamppb.New(cmp.Or(s.started, time.Unix(1000, 0))), ExpireTime: timestamppb.New(s.ends),
 		Metadata: s.metadata, Network: &aiboxv1.NetworkPolicy{Mode: aiboxv1.NetworkMode_NETWORK_MODE_NONE},
 	}
 }
@@ -178,6 +180,7 @@ func (f fakeSandboxes) List(ctx context.Context, _ *connect.Request[aiboxv1.List
 			answer.Sandboxes = append(answer.Sandboxes, f.describe(id, s))
 		}
 	}
+	slices.SortFunc(answer.Sandboxes, func(a, b *aiboxv1.Sandbox) int { return cmp.Compare(b.SandboxId, a.SandboxId) })
 	return connect.NewResponse(answer), nil
 }
 

@@ -49,8 +49,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, query url.Values) 
 	next, found := page.Msg.NextPageToken, []sandboxJSON{}
 	for _, sandbox := range page.Msg.Sandboxes {
 		if sandbox.CreateTime.AsTime().Before(filter.after) {
-			next = "" // all following ones are older
-			break
+			continue // others can follow: one that was kept warm was made before it started
 		}
 		if sandbox.GetParentId() == "" { // a session's agent uses it, not the tenant's programs
 			found = append(found, s.describe(r, sandbox))

@@ -720,7 +720,7 @@ func (x *ListSandboxesRequest) GetParentId() string {
 // ListSandboxesResponse is one page of sandboxes.
 type ListSandboxesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sandboxes, the newest first.
+	// The sandboxes in the order of their ids, the newest first.
 	Sandboxes []*Sandbox `protobuf:"bytes,1,rep,name=sandboxes,proto3" json:"sandboxes,omitempty"`
 	// The token of the next page; empty: this is the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`

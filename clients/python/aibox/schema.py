@@ -1565,7 +1565,7 @@ class ListSandboxesResponse(Message):
     """ListSandboxesResponse is one page of sandboxes."""
 
     sandboxes: list[Sandbox] = repeated("sandboxes", message(lambda: Sandbox))
-    """The sandboxes, the newest first."""
+    """The sandboxes in the order of their ids, the newest first."""
 
     next_page_token: str = scalar("nextPageToken", STRING)
     """The token of the next page; empty: this is the last one."""

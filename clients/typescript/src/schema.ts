@@ -1495,7 +1495,7 @@ export const ListSandboxesRequest: MessageType<ListSandboxesRequest> = new Messa
 
 /** ListSandboxesResponse is one page of sandboxes. */
 export interface ListSandboxesResponse {
-  /** The sandboxes, the newest first. */
+  /** The sandboxes in the order of their ids, the newest first. */
   sandboxes: Sandbox[];
   /** The token of the next page; empty: this is the last one. */
   nextPageToken: string;

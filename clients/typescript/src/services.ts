@@ -366,7 +366,10 @@ export class Sandboxes {
     return this.#connection.call("/aibox.v1.Sandboxes/Get", GetSandboxRequest, Sandbox, request, true, options);
   }
 
-  /** List lists the tenant's sandboxes, the newest first. */
+  /**
+   * List lists the tenant's sandboxes in the order of their ids, the newest first. One that
+   * was kept warm got its id before it was created.
+   */
   list(request: Init<ListSandboxesRequest>, options?: CallOptions): Promise<ListSandboxesResponse> {
     return this.#connection.call("/aibox.v1.Sandboxes/List", ListSandboxesRequest, ListSandboxesResponse, request, true, options);
   }

@@ -71,7 +71,8 @@ type SandboxesClient interface {
 	Create(context.Context, *connect.Request[v1.CreateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Get returns a sandbox, also one that has ended.
 	Get(context.Context, *connect.Request[v1.GetSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// List lists the tenant's sandboxes, the newest first.
+	// List lists the tenant's sandboxes in the order of their ids, the newest first. One that
+	// was kept warm got its id before it was created.
 	List(context.Context, *connect.Request[v1.ListSandboxesRequest]) (*connect.Response[v1.ListSandboxesResponse], error)
 	// Update changes the timeout, the name and the metadata of a running sandbox.
 	Update(context.Context, *connect.Request[v1.UpdateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
@@ -277,7 +278,8 @@ type SandboxesHandler interface {
 	Create(context.Context, *connect.Request[v1.CreateSandboxRequest]) (*connect.Response[v1.Sandbox], error)
 	// Get returns a sandbox, also one that has ended.
 	Get(context.Context, *connect.Request[v1.GetSandboxRequest]) (*connect.Response[v1.Sandbox], error)
-	// List lists the tenant's sandboxes, the newest first.
+	// List lists the tenant's sandboxes in the order of their ids, the newest first. One that
+	// was kept warm got its id before it was created.
 	List(context.Context, *connect.Request[v1.ListSandboxesRequest]) (*connect.Response[v1.ListSandboxesResponse], error)
 	// Update changes the timeout, the name and the metadata of a running sandbox.
 	Update(context.Context, *connect.Request[v1.UpdateSandboxRequest]) (*connect.Response[v1.Sandbox], error)

@@ -216,7 +216,9 @@ class AsyncSandboxes:
         return await self._transport.call("/aibox.v1.Sandboxes/Get", request, schema.Sandbox, timeout=timeout, idempotent=True)
 
     async def list(self, request: schema.ListSandboxesRequest, *, timeout: float | None = None) -> schema.ListSandboxesResponse:
-        """List lists the tenant's sandboxes, the newest first."""
+        """List lists the tenant's sandboxes in the order of their ids, the newest first. One that
+        was kept warm got its id before it was created.
+        """
         return await self._transport.call("/aibox.v1.Sandboxes/List", request, schema.ListSandboxesResponse, timeout=timeout, idempotent=True)
 
     async def update(self, request: schema.UpdateSandboxRequest, *, timeout: float | None = None) -> schema.Sandbox:
