@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"aibox/internal/delay"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
@@ -144,8 +145,23 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.C
 		end()
 		_ = h.Close()
 	}
+	s.awaitCalls(graceful) // Shutdown does not know connections that were upgraded
+	end()
+	closing, cancelClosing := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancelClosing()
+	s.awaitCalls(closing)
 	<-ended //nolint:errcheck // http.ErrServerClosed
 	return nil
+}
+
+// closeTime is how long the calls that Serve ends have to tell their clients why.
+const closeTime = 2 * time.Second
+
+// awaitCalls waits until no call runs, or until ctx ends.
+func (s *Server) awaitCalls(ctx context.Context) {
+	for s.Calls() > 0 && ctx.Err() == nil {
+		delay.Wait(ctx, 20*time.Millisecond)
+	}
 }
 
 // EndCalls ends the calls for which Serve waits.

@@ -67,18 +67,23 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	following, stop := context.WithCancel(r.Context())
 	// The end of the connection does not end the context of the request.
 	obeying, disobey := context.WithCancel(r.Context())
+	// Nor does the end of that end the connection at once: the client gets the reason first.
+	reading, unread := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer unread()
 	defer disobey()
 	commands := make(chan error, 1)
 	go func() {
 		defer stop()
-		commands <- p.obey(obeying, conn, id, int(number), r.PathValue("sandbox_id"))
+		commands <- p.obey(obeying, reading, conn, id, int(number), r.PathValue("sandbox_id"))
 	}()
 	err = p.follow(following, id, &info, uint64(from), func(event *aiboxv1.ProcessEvent) error {
-		// Not with the context of following: its end would cut the connection, and the client
+		// Not with a context that ends with the call: its end would cut the connection, and the client
 		// would not get the reason.
-		return p.send(r.Context(), conn, event, binary)
+		return p.send(reading, conn, event, binary)
 	})
-	if following.Err() != nil {
+	if cause := context.Cause(r.Context()); cause != nil {
+		err = cause // the server has ended the call
+	} else if following.Err() != nil {
 		err = <-commands // why the client's commands have ended
 		commands <- nil
 	}
@@ -86,7 +91,8 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: "aibox.v1.Processes/Connect", Subject: r.PathValue("sandbox_id"), Took: time.Since(begin), Err: err})
 	closeSocket(r.Context(), conn, err)
 	_ = conn.CloseNow()
-	disobey()  // the process may not read an input
+	disobey() // the process may not read an input
+	unread()
 	<-commands //nolint:errcheck // the connection has ended
 	stop()
 }
@@ -128,19 +134,19 @@ func (p *processSocket) send(ctx context.Context, conn *websocket.Conn, event *a
 	return conn.Write(ctx, kind, data)
 }
 
-// obey carries out the client's commands, until it closes the connection. It records them as
-// calls of the methods that they replace, about subject.
-func (p *processSocket) obey(ctx context.Context, conn *websocket.Conn, id session.ID, number int, subject string) error {
+// obey carries out the client's commands, until it closes the connection or ctx ends. It records them
+// as calls of the methods that they replace, about subject. The end of reading ends the connection.
+func (p *processSocket) obey(ctx, reading context.Context, conn *websocket.Conn, id session.ID, number int, subject string) error {
 	recorded := map[string]bool{}
 	message := socketMessage{counted: p.messages.Call(auth.From(ctx).Tenant)}
 	defer message.counted.Release()
 	for {
-		kind, data, err := message.read(ctx, conn)
+		kind, data, err := message.read(reading, conn)
 		if full := message.full; full != nil {
 			return full
 		}
-		if err != nil {
-			return nil // the connection has ended, and the call with it
+		if err != nil || ctx.Err() != nil {
+			return nil // the connection or the call has ended, and the other with it
 		}
 		var command aiboxv1.ProcessCommand
 		decode := protojson.Unmarshal

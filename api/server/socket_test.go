@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -30,6 +34,60 @@ func (d deaf) ProcessInput(ctx context.Context, _ session.ID, _ int, _ io.Reader
 }
 
 // The connection of a WebSocket does not end the context of its request.
+func TestAConnectionToAProcessEndsWithAReasonWhenTheServerEnds(t *testing.T) {
+	s := newSite(t, nil)
+	s.sandbox("a")
+	info, err := s.m.StartProcess(t.Context(), "00001-sandbox", process.Request{Argv: []string{"cat"}, Stdin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener, nil, time.Hour) }()
+	url := fmt.Sprintf("ws://%s/v1/sandboxes/00001-sandbox/processes/%d/ws", listener.Addr(), info.ID)
+	conn, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token("a")}}}) //nolint:bodyclose // Dial closes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()                                //nolint:errcheck // it is closed
+	if _, _, err := conn.Read(t.Context()); err != nil { // it is started
+		t.Fatal(err)
+	}
+	stop()
+	for { // until it accepts no more connections
+		probe, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			break
+		}
+		_ = probe.Close()
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the server has not waited for the connection: %v", err)
+	default:
+	}
+	input := `{"input":"eA=="}`
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(input)); err != nil {
+		t.Errorf("it works no more: %v", err)
+	}
+	s.EndCalls()
+	for err == nil {
+		_, _, err = conn.Read(t.Context())
+	}
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) {
+		t.Errorf("the connection is cut without a reason: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestInputOverAWebSocketEndsWithItsClientIfTheProcessDoesNotReadIt(t *testing.T) {
 	waiting := deaf{began: make(chan struct{}), ended: make(chan struct{})}
 	s := newSite(t, func(o *Options) {
