@@ -50,7 +50,7 @@ func TestAConnectionToAProcessEndsWithAReasonWhenTheServerEnds(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, listener, nil, time.Hour) }()
 	url := fmt.Sprintf("ws://%s/v1/sandboxes/00001-sandbox/processes/%d/ws", listener.Addr(), info.ID)
-	conn, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token("a")}}}) //nolint:bodyclose // Dial closes it
+	conn, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token("a")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

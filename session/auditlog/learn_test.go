@@ -24,8 +24,10 @@ func learned(t *testing.T, entries ...logEntry) (got []string, incomplete bool) 
 	store := sessiontest.Store(t)
 	id := past(t, store)
 	lists := session.Lists{Allow: []session.ListEntry{
-		{Pattern: "known.example.net", Source: "--allow"}, {Pattern: "mirror.example.net", Source: "preset npm"},
-		{Pattern: "later.example.net", Source: "aibox allow"}, {Pattern: "other.example.net", Source: "preset pip"},
+		{Pattern: "known.example.net", Source: "--allow"},
+		{Pattern: "mirror.example.net", Source: "preset npm"},
+		{Pattern: "later.example.net", Source: "aibox allow"},
+		{Pattern: "other.example.net", Source: "preset pip"},
 	}}
 	sessiontest.Put(t, store, id, session.State{Phase: session.Ended, Result: &session.Result{}, Lists: &lists})
 	if err := store.Write(id, session.SpecFile, session.Spec{ID: id, Run: config.Run{Network: "public", Learn: true, Allow: []string{"known.example.net", "npm"}}}); err != nil {

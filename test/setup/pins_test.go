@@ -28,11 +28,13 @@ func TestWhyRunscCannotBeDownloadedIsReported(t *testing.T) {
 	const withoutGo = "command() { [[ ${*: -1} != go ]] && builtin command \"$@\"; }\n"
 	for fails, wants := range map[string][]string{
 		"echo 'curl: (60) SSL certificate problem: certificate is not yet valid' >&2; echo 'More details here' >&2; exit 60": {
-			"(60) SSL certificate problem: certificate is not yet valid), and cannot build it without Go", "try: check the clock", "SSL_CERT_FILE"},
+			"(60) SSL certificate problem: certificate is not yet valid), and cannot build it without Go", "try: check the clock", "SSL_CERT_FILE",
+		},
 		"echo 'curl: (56) Received HTTP code 407 from proxy after CONNECT' >&2; exit 56": {"HTTP code 407 from proxy", "try: check the proxy", "try: install Go"},
 		"echo 'curl: (6) Could not resolve host' >&2; exit 6":                            {"(6) Could not resolve host), and", "try: install Go"},
 		"while [ \"$1\" != -o ]; do shift; done; echo half >\"$2\"; echo 'curl: (18) transfer closed' >&2; exit 18": {
-			"interrupted: (18) transfer closed", "try: run this again"},
+			"interrupted: (18) transfer closed", "try: run this again",
+		},
 	} {
 		m := newMachine(t, map[string]string{"bin/curl": "#!/bin/sh\n" + fails + "\n"})
 		got := m.run(withoutGo + "make_runsc")
