@@ -412,6 +412,42 @@ func TestImagesWithoutAUseAreOutdated(t *testing.T) {
 	}
 }
 
+func TestEarlierBaseSystemsAreOutdated(t *testing.T) {
+	fake := reachable()
+	k := builder(t, fake, files(), bakery.Options{Base: "my/base"})
+	fake.Add("my/base", nil)
+	bake(t, k, "agent") // names it as a system, too
+	current := bakery.BaseSourceRefs(k)
+	old := map[string]string{}
+	for _, ref := range []string{"aibox/debian:earlier", "aibox/debian:session", "aibox/debian:snapshot", "aibox/debian:users", "aibox/debian:digest", current[0], current[1]} {
+		old[ref] = fake.Add(ref, nil)
+	}
+	if err := fake.Tag(t.Context(), "aibox/debian:users", "my/own:name"); err != nil {
+		t.Fatal(err)
+	}
+	fake.Digest("aibox/debian:earlier", "debian@sha256:1")
+	fake.Digest("aibox/debian:digest", "example.com/system@sha256:1")
+	named := func(ref string) bool { return ref == "aibox/debian:session" || ref == old["aibox/debian:snapshot"] }
+	outdated, err := k.Outdated(t.Context(), time.Now(), named)
+	if err != nil || len(outdated) != 1 || outdated[0].ID != old["aibox/debian:earlier"] {
+		t.Fatalf("outdated are %+v, %v", outdated, err)
+	}
+	if young, err := k.Outdated(t.Context(), time.Unix(0, 0), named); err != nil || len(young) > 0 {
+		t.Errorf("young ones are outdated: %+v, %v", young, err)
+	}
+	fake.InUse = map[string]bool{outdated[0].ID: true}
+	if err := k.Remove(t.Context(), outdated[0]); !errors.Is(err, bakery.ErrInUse) {
+		t.Errorf("removing one that a container uses: %v", err)
+	}
+	fake.InUse = nil
+	if err := k.Remove(t.Context(), outdated[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fake.Image(t.Context(), outdated[0].ID); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("its digest keeps it: %v", err)
+	}
+}
+
 func TestAnImageThatIsBuiltWhenTheBakeIsCanceledIsReported(t *testing.T) {
 	fake := reachable()
 	ctx, cancel := context.WithCancel(t.Context())

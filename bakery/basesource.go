@@ -14,8 +14,9 @@ import (
 // index. It was not checked against a registry when it was written, so a pull that fails
 // for any reason falls back to the packages.
 const (
-	suite      = "bookworm"
-	pinnedBase = "debian:bookworm-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818"
+	suite            = "bookworm"
+	pinnedRepository = "debian"
+	pinnedBase       = pinnedRepository + ":bookworm-slim@sha256:7b140f374b289a7c2befc338f42ebe6441b7ea838a042bbd5acbfca6ec875818"
 )
 
 // patience is how long to wait for a registry before the packages are used instead.
@@ -38,8 +39,11 @@ const (
 	Given                              // an image the user named with --base
 )
 
+// systemRepository is the repository of all systems' images.
+const systemRepository = Namespace + "debian"
+
 // Ref returns the reference of the system's image on the daemon.
-func (o BaseSource) Ref() string { return "aibox/debian:" + o.Digest[:12] }
+func (o BaseSource) Ref() string { return systemRepository + ":" + o.Digest[:12] }
 
 // baseSources lists where the base can come from, best first.
 func (b *Bakery) baseSources() []BaseSource {

@@ -26,6 +26,7 @@ var ErrOutdated = fmt.Errorf("outdated: %w of this recipe", ErrNoImage)
 type Image struct {
 	ID      string            `json:"id"` // "sha256:" and 64 hex digits
 	Refs    []string          `json:"refs,omitempty"`
+	Digests []string          `json:"-"` // references by digest, REPOSITORY@sha256:…; only of a single image and of Tagged
 	Labels  map[string]string `json:"labels,omitempty"`
 	Size    int64             `json:"size"` // bytes, including layers shared with other images
 	Created time.Time         `json:"created,omitzero"`

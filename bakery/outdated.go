@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +13,9 @@ import (
 type Remover interface {
 	// Own returns for each image how many bytes no other image shares.
 	Own(ctx context.Context) (map[string]int64, error)
+	// Tagged lists the images with a tag of a repository, such as aibox/debian, with all their
+	// references.
+	Tagged(ctx context.Context, repository string) ([]Image, error)
 	// Remove removes a reference or an image id, and the image with its last
 	// reference. errors.Is(err, ErrInUse) if a container uses it.
 	Remove(ctx context.Context, ref string) error
@@ -20,21 +24,25 @@ type Remover interface {
 // ErrInUse is the error of Remover.Remove for an image that a container uses.
 var ErrInUse = errors.New("a container uses it")
 
-// minOrphanAge is the minimum age of an outdated image whose name has no recipe. A template is
-// stored only after its image has been built.
+// minOrphanAge is the minimum age of an outdated image whose name has no recipe, and of an earlier
+// base system. A template is stored only after its image has been built.
 const minOrphanAge = 24 * time.Hour
 
 // Outdated lists the images that were baked before a time from recipes that have
-// changed since, the oldest of each name first. It omits the newest image of each name,
-// images that a bake would reuse, and those for which named accepts the id or a
-// reference. The newest image of a name that has no recipe is omitted only if recipes are
-// Incomplete, or if it is younger than minOrphanAge.
+// changed since, the oldest of each name first, and then the earlier base systems. It omits the
+// newest image of each name, images that a bake would reuse, and those for which named accepts
+// the id or a reference. The newest image of a name that has no recipe is omitted only if recipes
+// are Incomplete, or if it is younger than minOrphanAge.
 func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref string) bool) ([]Image, error) {
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := b.freshIDs(ctx)
+	sources, err := b.allSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := b.freshIDs(ctx, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +66,49 @@ func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref 
 			outdated = append(outdated, image)
 		}
 	}
-	return outdated, nil
+	systems, err := b.oldSystems(ctx, before, sources, named)
+	return append(outdated, systems...), err
+}
+
+// oldSystems lists the images of base systems that a bake would not build on, as Outdated does.
+func (b *Bakery) oldSystems(ctx context.Context, before time.Time, sources []BaseSource, named func(ref string) bool) ([]Image, error) {
+	remover, ok := b.builder.(Remover)
+	if !ok {
+		return nil, nil
+	}
+	all, err := remover.Tagged(ctx, systemRepository)
+	if err != nil {
+		return nil, err
+	}
+	wanted := func(ref string) bool {
+		isSource := slices.ContainsFunc(sources, func(source BaseSource) bool { return source.Ref() == ref })
+		return isSource || named(ref) || !strings.HasPrefix(ref, systemRepository+":") // a name that the user gave it
+	}
+	isUsers := func(digest string) bool {
+		repository, _, _ := strings.Cut(digest, "@")
+		return repository != systemRepository && repository != pinnedRepository
+	}
+	return slices.DeleteFunc(all, func(image Image) bool {
+		young := !image.Created.Before(before) || time.Since(image.Created) < minOrphanAge // a bake may be about to use it
+		return young || named(image.ID) || slices.ContainsFunc(image.Refs, wanted) || slices.ContainsFunc(image.Digests, isUsers)
+	}), nil
+}
+
+// allSources returns every source of the base that a bake could use.
+func (b *Bakery) allSources(ctx context.Context) ([]BaseSource, error) {
+	sources := b.baseSources()
+	if b.options.Base == "" {
+		return sources, nil
+	}
+	source, ok, err := b.namedBase(ctx)
+	if ok {
+		sources = append(sources, source)
+	}
+	return sources, err
 }
 
 // freshIDs returns the images that a bake would reuse, for every source of the base.
-func (b *Bakery) freshIDs(ctx context.Context) (map[string]bool, error) {
-	sources := b.baseSources()
-	if b.options.Base != "" {
-		source, ok, err := b.namedBase(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			sources = append(sources, source)
-		}
-	}
+func (b *Bakery) freshIDs(ctx context.Context, sources []BaseSource) (map[string]bool, error) {
 	fresh := map[string]bool{}
 	for _, source := range sources {
 		for _, name := range b.Names() {
@@ -115,6 +151,12 @@ func (b *Bakery) Remove(ctx context.Context, image Image) error {
 	for _, ref := range refs {
 		if err := remover.Remove(ctx, ref); err != nil && !errors.Is(err, ErrNoImage) {
 			return fmt.Errorf("removing image %q: %w", ref, err)
+		}
+	}
+	// The digest by which a base system was pulled keeps the image.
+	if left, err := b.builder.Image(ctx, image.ID); err == nil && len(left.Refs) == 0 {
+		if err := remover.Remove(ctx, image.ID); err != nil && !errors.Is(err, ErrNoImage) {
+			return fmt.Errorf("removing image %q: %w", image.ID, err)
 		}
 	}
 	return nil

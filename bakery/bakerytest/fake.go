@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,15 @@ func (f *Fake) Add(ref string, labels map[string]string) string {
 	f.images = append(f.images, &bakery.Image{ID: id, Labels: labels, Size: 1, Created: time.Unix(f.Epoch+int64(len(f.images)), 0)})
 	f.name(f.images[len(f.images)-1], ref)
 	return id
+}
+
+// Digest adds a reference by digest to an image, as a pull by digest does.
+func (f *Fake) Digest(ref, digest string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if image, err := f.find(ref); err == nil {
+		image.Digests = append(image.Digests, digest)
+	}
 }
 
 // Builds lists the builds that were started, in order.
@@ -95,6 +105,19 @@ func (f *Fake) Labeled(_ context.Context, label string) ([]bakery.Image, error) 
 	var found []bakery.Image
 	for _, image := range f.images {
 		if _, ok := image.Labels[label]; ok {
+			found = append(found, *image)
+		}
+	}
+	return found, nil
+}
+
+// Tagged lists the images with a tag of a repository.
+func (f *Fake) Tagged(_ context.Context, repository string) ([]bakery.Image, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []bakery.Image
+	for _, image := range f.images {
+		if slices.ContainsFunc(image.Refs, func(ref string) bool { return strings.HasPrefix(ref, repository+":") }) {
 			found = append(found, *image)
 		}
 	}
@@ -164,7 +187,8 @@ func (f *Fake) Own(context.Context) (map[string]int64, error) {
 	return own, nil
 }
 
-// Remove removes a reference, and the image with its last one. Images in InUse stay.
+// Remove removes a reference, and the image with its last one; or an image by its id. Images in InUse
+// stay.
 func (f *Fake) Remove(_ context.Context, ref string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +200,7 @@ func (f *Fake) Remove(_ context.Context, ref string) error {
 		return fmt.Errorf("image %q: %w", ref, bakery.ErrInUse)
 	}
 	image.Refs = slices.DeleteFunc(image.Refs, func(r string) bool { return r == ref })
-	if len(image.Refs) == 0 {
+	if len(image.Refs)+len(image.Digests) == 0 || ref == image.ID {
 		f.images = slices.DeleteFunc(f.images, func(other *bakery.Image) bool { return other == image })
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -136,5 +138,20 @@ func TestImageIsPulledByDigestAndAnotherDigestIsRejected(t *testing.T) {
 	}
 	if _, err := b.Image(t.Context(), wrong); !errors.Is(err, bakery.ErrNoImage) {
 		t.Errorf("reference: %v", err)
+	}
+	repository, _, _ := strings.Cut(as, ":")
+	systems, err := b.Tagged(t.Context(), repository)
+	if err != nil || len(systems) != 1 || !slices.Equal(systems[0].Refs, []string{as}) || len(systems[0].Digests) == 0 {
+		t.Fatalf("the images with its name are %+v, %v", systems, err)
+	}
+	k, err := bakery.New(b, fstest.MapFS{}, bakery.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Remove(t.Context(), systems[0]); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := b.Image(t.Context(), systems[0].ID); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("its digest keeps it: %+v, %v", left, err)
 	}
 }

@@ -2,12 +2,14 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 
 	"aibox/bakery"
@@ -26,6 +28,27 @@ func (b *Builder) Own(ctx context.Context) (map[string]int64, error) {
 		own[found.ID] = max(found.Size-max(found.SharedSize, 0), 0)
 	}
 	return own, nil
+}
+
+// Tagged lists the images with a tag of a repository. A list that a reference filters lacks the
+// other references.
+func (b *Builder) Tagged(ctx context.Context, repository string) ([]bakery.Image, error) {
+	list, err := b.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("reference", repository+":*"))})
+	if err != nil {
+		return nil, fmt.Errorf("listing images: %w", err)
+	}
+	var out []bakery.Image
+	for _, found := range list {
+		image, err := b.Image(ctx, found.ID)
+		if errors.Is(err, bakery.ErrNoImage) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, image)
+	}
+	return out, nil
 }
 
 // usageLimit is how long a query that failed for a temporary reason is retried, and
