@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
+	"aibox/agents/spec"
 	"aibox/audit"
 	"aibox/config"
 	"aibox/internal/amount"
@@ -215,13 +217,14 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 		Network    string `json:"network"`
 		Inference  string `json:"inference"`
 		Image      string `json:"image"`
+		Sandboxes  int    `json:"sandboxes"`
 
 		Sandbox *SandboxSpec `json:"sandbox"`
 	}
 	_ = json.Unmarshal(h.started.Data, &started) // the zero value is used after an error
 	spec := Spec{
 		ID: id, Created: h.started.Time, Agent: started.Agent, Repository: started.Repository, Sandbox: started.Sandbox,
-		Tenant: started.Tenant, Resumes: started.Resumes, Forks: started.Forks, Run: restoredRun(), DefaultMemory: true, Restored: true,
+		Tenant: started.Tenant, Resumes: started.Resumes, Forks: started.Forks, Run: restoredRun(started.Sandboxes), DefaultMemory: true, Restored: true,
 	}
 	if spec.Resumes == "" && state.Workspace != nil && state.Workspace.Session != string(id) {
 		if spec.Resumes, err = s.continuedBy(id); err != nil {
@@ -248,12 +251,16 @@ func (s Store) restoreSpec(id ID, h History, state State) (string, error) {
 	return note + "; the task and the settings of the session are lost", s.WriteSpec(id, spec)
 }
 
-// restoredRun returns settings with the default limits; that of the disk is the largest default. Zeros
-// would mean that there are none.
-func restoredRun() config.Run {
+// restoredRun returns settings with the default limits, and with the number of sandboxes that the agent
+// could create; the limit of the disk is the largest default. Zeros of limits would mean that there are
+// none.
+func restoredRun(sandboxes int) config.Run {
 	run, machine := config.Defaults().Run, limit.ThisMachine().Default()
 	run.Memory, run.Disk = amount.MiB(machine.Memory>>20), config.MaxGrowth
 	run.CPUs, _ = amount.DecimalOf(machine.CPUs) // a whole number
+	if field, ok := spec.Lookup(run, "sandboxes"); ok {
+		_ = field.Set(&run, strconv.Itoa(sandboxes)) // it stays 0 if the setting cannot have this value
+	}
 	return run
 }
 

@@ -42,7 +42,8 @@ func decodeSpec(data []byte) (Spec, error) {
 
 // Inherits reports whether a new session may take over the setting, which means that the
 // record holds it. A restored record holds few of them. It does not say which hosts were
-// denied, so the policy public is not inherited from it.
+// denied, so the policy public is not inherited from it. If the log does not say how many sandboxes
+// the agent could create, the new session gets none.
 func (spec *Spec) Inherits(key string) bool {
 	if !spec.Restored {
 		return !slices.Contains(spec.unrecorded, key)
@@ -55,7 +56,7 @@ func (spec *Spec) Inherits(key string) bool {
 	case "image":
 		return spec.Image != ""
 	default:
-		return key == "hide" || key == "read-only"
+		return key == "hide" || key == "read-only" || key == "sandboxes"
 	}
 }
 

@@ -352,8 +352,8 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 // What the record no longer says is not taken for no limit, and not for nothing denied.
 func TestASessionThatResumesARestoredOneHasTheCurrentSettings(t *testing.T) {
 	for recorded, want := range map[string]string{"none": "none", "local": "local", "allowlist": "allowlist", "public": "local"} {
-		w := ended(session.Spec{Agent: "codex", Repository: "/home/ann/shop", Restored: true, DefaultMemory: true, Run: config.Run{Network: recorded, Inference: "scripted", Hide: []string{"*.key"}}})
-		w.user = userOf(t, "timeout = \"30m\"\nmemory = \"3GiB\"\ndeny = [\"evil.example.com\"]\n")
+		w := ended(session.Spec{Agent: "codex", Repository: "/home/ann/shop", Restored: true, DefaultMemory: true, Run: config.Run{Network: recorded, Inference: "scripted", Sandboxes: 2, Hide: []string{"*.key"}}})
+		w.user = userOf(t, "sandboxes = 4\ntimeout = \"30m\"\nmemory = \"3GiB\"\ndeny = [\"evil.example.com\"]\n")
 		w.repository = repositoryOf(t, "pids = 64\n")
 		plan, err := runner(w).Resolve(Request{Resumes: "0dq4f", Prompt: "more"})
 		if err != nil {
@@ -361,7 +361,7 @@ func TestASessionThatResumesARestoredOneHasTheCurrentSettings(t *testing.T) {
 		}
 		launched := plan.Launch.Spec
 		if launched.Network != want || launched.Inference != "scripted" || launched.Timeout != amount.Duration(30*time.Minute) || launched.Memory != 3<<10 || launched.DefaultMemory ||
-			launched.Pids != 64 || launched.MaxUpload != 1<<10 || !slices.Equal(launched.Deny, []string{"evil.example.com"}) || !slices.Equal(launched.Hide, []string{"*.key"}) {
+			launched.Pids != 64 || launched.Sandboxes != 2 || launched.MaxUpload != 1<<10 || !slices.Equal(launched.Deny, []string{"evil.example.com"}) || !slices.Equal(launched.Hide, []string{"*.key"}) {
 			t.Errorf("%s: got %+v", recorded, launched)
 		}
 		if plan.RepositorySettings != "pids 64" {

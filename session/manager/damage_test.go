@@ -131,6 +131,33 @@ func TestARestoredSpecHasTheDefaultLimits(t *testing.T) {
 	}
 }
 
+func TestARestoredSpecHasTheSandboxesThatItsAgentCouldCreate(t *testing.T) {
+	for name, c := range map[string]struct {
+		started map[string]any
+		want    int
+	}{
+		"logged":                 {map[string]any{"agent": "shell", "sandboxes": 4}, 4},
+		"more than there can be": {map[string]any{"agent": "shell", "sandboxes": 1000}, 0},
+		"less than none":         {map[string]any{"agent": "shell", "sandboxes": -1}, 0},
+		"of an earlier version":  {map[string]any{"agent": "shell"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFixture(t)
+			ws := d.prepared("00001-shell")
+			d.must(d.append("00001-shell", audit.SessionStarted, c.started))
+			d.must(d.append("00001-shell", audit.AgentStarted, nil))
+			d.must(d.store.WriteState("00001-shell", session.State{Phase: session.Running, Started: session.Now(), Workspace: ws, Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+			d.write(filepath.Join(d.store.Dir("00001-shell"), session.SpecFile), "{")
+			_, err := d.Repair(t.Context())
+			d.must(err)
+			record := d.loaded("00001-shell")
+			if record.OwnSandboxes() != c.want || !record.Inherits("sandboxes") {
+				t.Errorf("it has %d sandboxes, inherited: %v", record.OwnSandboxes(), record.Inherits("sandboxes"))
+			}
+		})
+	}
+}
+
 // A sandbox without its spec was taken for a session with an agent, which its tenant cannot see.
 func TestASandboxWhoseSpecIsDamagedStaysTheSandboxOfItsTenant(t *testing.T) {
 	for name, c := range map[string]struct {

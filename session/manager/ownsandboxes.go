@@ -12,7 +12,7 @@ import (
 // normally end by themselves when its supervisor dies, so sandboxes with unreadable records,
 // which may be anyone's, do not keep the session from ending.
 func (s *repairs) endOwnSandboxes(ctx context.Context, parent *session.Session) error {
-	if parent.OwnSandboxes() == 0 {
+	if parent.OwnSandboxes() == 0 && !parent.Restored { // the log of an earlier version does not say how many there can be
 		return nil
 	}
 	ids, err := s.store.IDs()

@@ -34,3 +34,20 @@ func TestAnUnreadableSandboxDoesNotKeepADeadSessionFromEnding(t *testing.T) {
 		}
 	}
 }
+
+// The log of an earlier version does not say how many sandboxes the agent could create.
+func TestADeadSessionWithARestoredRecordEndsTheSandboxesOfItsAgent(t *testing.T) {
+	d := newFixture(t)
+	d.died("00001-shell", session.Running, nil)
+	spec := d.loaded("00001-shell").Spec
+	spec.Restored = true
+	d.must(d.store.Write("00001-shell", session.SpecFile, spec))
+	own := session.ID("00002-" + session.SandboxAgent)
+	d.must(os.Mkdir(d.store.Dir(own), 0o700))
+	d.must(d.store.WriteSpec(own, session.Spec{ID: own, Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-shell")}, Run: config.Run{Network: netguard.None.String()}}))
+	d.must(d.store.WriteState(own, session.State{Phase: session.Running, Started: session.Now(), Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	d.must(d.EndDead(t.Context(), "00001-shell"))
+	if phase := d.loaded(own).State.Phase; phase != session.Ended {
+		t.Errorf("it is %s", phase)
+	}
+}

@@ -346,6 +346,9 @@ func startedEvent(spec session.Spec) map[string]any {
 	if len(spec.InferenceTools) > 0 {
 		event["inference_tools"] = spec.InferenceTools
 	}
+	if most := spec.OwnSandboxes(); most > 0 {
+		event["sandboxes"] = most
+	}
 	return event
 }
 
