@@ -53,6 +53,9 @@ type Prior struct {
 
 	CommitTree string          `json:"commit_tree,omitempty"` // Tree with the commits of submodules in place of their files; empty if there are none
 	Modules    []branch.Module `json:"modules,omitempty"`     // the work delivered to submodules
+
+	// Inherited reports that only the session that this one is a fork of has delivered the work.
+	Inherited bool `json:"inherited,omitempty"`
 }
 
 // nothing is the earlier work of a session of which nothing was accepted.

@@ -45,7 +45,7 @@ func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeS
 	if p.tree, err = cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen); err != nil {
 		return nil, err
 	}
-	if p.tree == before.Tree && opts.Target == ToBranch && before.Commit == "" { // no branch has that work
+	if p.tree == before.Tree && !before.delivered(opts.Target) {
 		p.before = nothing(cs)
 	}
 	if p.empty() {
@@ -82,6 +82,18 @@ func consent(cs *review.ChangeSet, accepted []string) []string {
 		}
 	}
 	return paths
+}
+
+// delivered reports whether a branch or a bundle of the session has the work, or the working tree.
+func (p *Prior) delivered(to Target) bool {
+	switch to {
+	case ToBranch:
+		return p.Commit != ""
+	case ToBundle:
+		return !p.Inherited
+	default:
+		return true
+	}
 }
 
 // commit returns the commit that holds the work.

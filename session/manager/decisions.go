@@ -38,14 +38,14 @@ func DecisionsOf(store session.Store, id session.ID) (*Decisions, error) {
 }
 
 // inherit copies the decisions on the work of from to the session to, which resumes or forks it. A
-// fork makes its own branch: that of the other session belongs to that session.
+// fork makes its own branch or bundle: that of the other session belongs to that session.
 func (s *workReader) inherit(from, to session.ID, forks bool) error {
 	d, err := s.Decisions(from)
 	if err != nil || d.Taken.Empty() {
 		return err
 	}
 	if forks && d.Branch != nil {
-		d.Branch = &accept.Prior{Selection: d.Branch.Selection, Tree: d.Branch.Tree}
+		d.Branch = &accept.Prior{Selection: d.Branch.Selection, Tree: d.Branch.Tree, Inherited: true}
 	}
 	return s.store.Write(to, decisionsFile, d)
 }

@@ -158,6 +158,33 @@ func TestAcceptedWorkThatAForkInheritsGoesToTheForksBranch(t *testing.T) {
 	}
 }
 
+// Neither a branch nor a bundle of the fork has that work.
+func TestAcceptedWorkThatAForkInheritsIsDeliveredToABundleOnce(t *testing.T) {
+	for _, target := range []accept.Target{accept.ToBranch, accept.ToBundle} {
+		d := newFixture(t)
+		d.ended("00001-a", "first.txt")
+		first := accept.Options{Choice: review.Choice{Files: []string{"first.txt"}}, Message: "Work", Target: target}
+		_, err := d.Accept(t.Context(), "00001-a", first)
+		d.must(err)
+		fork := d.forked("00001-a", "00002-a", "second.txt")
+		first.Target = accept.ToBundle
+		bundle, err := d.Accept(t.Context(), "00002-a", first)
+		d.must(err)
+		if got := d.gitIn(fork.GitDir, "diff", "--name-only", bundle.Commit+"^", bundle.Commit); got != "first.txt" || bundle.Files != 1 {
+			t.Errorf("%v: the bundle has %d files: %q", target, bundle.Files, got)
+		}
+		if _, err := d.Accept(t.Context(), "00002-a", first); err == nil || !strings.Contains(err.Error(), "already accepted") {
+			t.Errorf("%v: the second bundle gives %v", target, err)
+		}
+		first.Target = accept.ToBranch
+		branch, err := d.Accept(t.Context(), "00002-a", first)
+		d.must(err)
+		if got := d.git("diff", "--name-only", "main", branch.Branch); got != "first.txt" || branch.Branch != "aibox/00002-a" {
+			t.Errorf("%v: the branch %s has %q", target, branch.Branch, got)
+		}
+	}
+}
+
 func TestASessionIsForkedAgainAndAFailedForkLeavesNothing(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "first.txt")
