@@ -15,13 +15,14 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/preset"
+	"aibox/session"
 	"aibox/workspace"
 )
 
 // Catalog returns the subjects of settings: the options of every agent and the images
 // that take a version.
 func (a *App) Catalog() config.Catalog {
-	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, Auto: machineLimits(), Version: func(text string) error {
+	catalog := config.Catalog{Inference: modelserver.Validate, Provider: checkProvider, Words: run.ListChecks(), Narrows: preset.Narrows, ReachesLess: session.ReachesLess, Auto: machineLimits(), Version: func(text string) error {
 		_, err := bakery.ParseVersion(text)
 		return err
 	}}

@@ -20,7 +20,8 @@ func (r *Resolved) CheckBound(next *Run, free ...string) error {
 		if err != nil {
 			return err
 		}
-		if !(entry{key: field.Key, section: setting.section, field: field}).isWithin(setting.Value, field.Value(next)) {
+		e := entry{key: field.Key, section: setting.section, field: field}
+		if !e.isWithin(setting.Value, field.Value(next)) && !e.reachesLess(next, &r.Settings.Run) {
 			return fault.New(fault.Refused, "the setting %q can be at most as free as in the user's settings, where it is %s", field.Key, boundText(setting)).
 				Hint("leave it out, or let the user change it: aibox config set %s VALUE", field.Key)
 		}
@@ -34,6 +35,12 @@ func (e entry) isWithin(now, next any) bool {
 		return e.tightens(now, next) == nil && e.shows(added(now, next)) == nil
 	}
 	return equalValues(now, next)
+}
+
+// reachesLess reports whether e is the allow list of a run that reaches less than one with the policy
+// public.
+func (e entry) reachesLess(next, now *Run) bool {
+	return e.field.Key == "allow" && e.section.less != nil && e.section.less(next, now)
 }
 
 // added returns the words that the list next has after those of now, which are the user's own and

@@ -60,6 +60,9 @@ type Catalog struct {
 	// Narrows reports whether one allow list allows at most what another one allows; nil
 	// compares their words as text.
 	Narrows func(next, now []string) bool
+	// ReachesLess reports whether a run with an allow list reaches only hosts that one with the
+	// policy public reaches, too; nil never does.
+	ReachesLess func(next, now *Run) bool
 	// Provider checks a provider as a whole; nil allows any.
 	Provider func(name string, p Provider) error
 
@@ -87,6 +90,7 @@ type section struct {
 	taken    func(key string) bool                   // keys that another section of the same name has; may be nil
 	check    func(field spec.Field, value any) error // checks that tags cannot express; may be nil
 	narrows  func(next, now []string) bool           // Catalog.Narrows
+	less     func(next, now *Run) bool               // Catalog.ReachesLess
 	auto     map[string]string                       // Catalog.Auto
 }
 
@@ -141,7 +145,7 @@ func (c Catalog) sections(named namedTables) ([]*section, error) {
 		if s.taken != nil {
 			s.fields = slices.DeleteFunc(s.fields, func(field spec.Field) bool { return s.taken(field.Key) })
 		}
-		s.narrows, s.auto = c.Narrows, c.Auto
+		s.narrows, s.less, s.auto = c.Narrows, c.ReachesLess, c.Auto
 	}
 	return all, nil
 }

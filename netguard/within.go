@@ -1,5 +1,7 @@
 package netguard
 
+import "slices"
+
 // Within returns the part of p that outer also allows: it allows no request that either of
 // them refuses. dropped are the entries of p's allow list that are not in the result.
 //
@@ -26,6 +28,28 @@ func (p Policy) Within(outer Policy) (within Policy, dropped []Rule) {
 		}
 	}
 	return within, dropped
+}
+
+// IsWithin reports whether p, whose mode is not Public, allows no request that outer refuses, and
+// leaves no host uninspected that outer inspects. It may be false although that is true.
+func (p Policy) IsWithin(outer Policy) bool {
+	within, dropped := p.Within(outer)
+	if within.Mode != p.Mode || p.Mode == Public || len(dropped) > 0 {
+		return false
+	}
+	for _, rule := range outer.Deny { // it also denies addresses of other hosts
+		if !hasPattern(p.Deny, rule.Pattern) {
+			return false
+		}
+	}
+	isFree := func(rule Rule) bool { return rule.Pattern.Restricted() && p.allowsSomeOf(rule.Pattern) }
+	isUnseen := func(rule Rule) bool { return !hasPattern(p.Inspect, rule.Pattern) && p.allowsSomeOf(rule.Pattern) }
+	return !slices.ContainsFunc(outer.Allow, isFree) && !slices.ContainsFunc(outer.Inspect, isUnseen)
+}
+
+// allowsSomeOf reports whether an entry of the allow list has a host that q matches.
+func (p Policy) allowsSomeOf(q Pattern) bool {
+	return slices.ContainsFunc(p.Allow, func(rule Rule) bool { return q.all || rule.Pattern.all || rule.Pattern.meets(q) })
 }
 
 // covers reports whether p allows every connection that an entry of an allow list allows,

@@ -60,6 +60,42 @@ func TestAPolicyWithinAnotherAllowsNothingThatOneOfThemRefuses(t *testing.T) {
 	}
 }
 
+func TestAPolicyThatIsWithinAnotherAllowsAndInspectsAsMuchAtMost(t *testing.T) {
+	within := 0
+	rapid.Check(t, func(t *rapid.T) {
+		own, outer := drawnPolicy(t, "own"), drawnPolicy(t, "outer")
+		own.Mode, outer.Mode = Allowlist, rapid.SampledFrom([]Mode{Public, Allowlist}).Draw(t, "outer mode")
+		own.Deny = append(own.Deny, outer.Deny...)
+		own.Allow = slices.DeleteFunc(own.Allow, func(r Rule) bool { return r.Pattern.Restricted() })
+		if rapid.Bool().Draw(t, "inspects the same") {
+			own.Inspect = outer.Inspect
+		}
+		if !own.IsWithin(outer) {
+			return
+		}
+		isSubset(t, own, outer)
+		reaches, inspects, outerInspects := NewMatcher(own), NewMatcher(own), NewMatcher(outer)
+		for _, host := range []string{"example.org", "a.example.org", "b.a.example.org", "example.net", "8.8.8.8", "user.github.io"} {
+			for _, port := range []string{":443", ":80", ":22"} {
+				d, err := ParseDestination(host + port)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reaches.Decide(d).Allowed {
+					continue
+				}
+				within++
+				if outerInspects.Inspects(d) && !inspects.Inspects(d) {
+					t.Fatalf("%v is allowed without the inspection that the other policy has", d)
+				}
+			}
+		}
+	})
+	if within == 0 && !testing.Short() {
+		t.Error("nothing was allowed, so nothing was tested")
+	}
+}
+
 func TestAPolicyWithinItselfIsItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		own := drawnPolicy(t, "own")

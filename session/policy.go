@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -71,6 +72,16 @@ func (spec *Spec) Policy() (policy netguard.Policy, unresolved []string, err err
 		policy.Deny = append(policy.Deny, netguard.Rule{Pattern: pattern, Source: spec.source("deny")})
 	}
 	return policy, unresolved, nil
+}
+
+// ReachesLess reports whether a session with the settings next, whose policy is an allow list, reaches
+// only hosts that one with the settings now and the policy public reaches, too. It is false if that
+// is unknown.
+func ReachesLess(next, now *config.Run) bool {
+	inner, unresolved, err := (&Spec{Run: *next}).Policy()
+	outer, _, outerErr := (&Spec{Run: *now}).Policy()
+	known := err == nil && outerErr == nil && len(unresolved) == 0
+	return known && inner.Mode == netguard.Allowlist && outer.Mode == netguard.Public && inner.IsWithin(outer)
 }
 
 // EgressBudgets returns the limits of the traffic to allowed hosts, in bytes; 0 means no limit.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -422,6 +423,32 @@ func TestASandboxOfMCPIsAtMostAsFreeAsTheUsersSettingsOrTheTenantsDefaults(t *te
 		}
 		if ofUser := strings.Contains(answer, "aibox config set") || strings.Contains(answer, "where it is"); ofUser != (c.refused && c.tenant == session.LocalTenant) {
 			t.Errorf("%s %s shows the user's settings: %s", c.tenant, c.arguments, answer)
+		}
+	}
+}
+
+func TestAnAllowListOfMCPNarrowsThePolicyPublic(t *testing.T) {
+	s := newMCPServer(t)
+	settings := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aibox", "config.toml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(settings), 0o700), os.WriteFile(settings, []byte("network = \"public\"\ndeny = [\"evil.example\"]\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	const refusal = "can be at most as free as in the user's settings"
+	user := s.caller(session.LocalTenant, auth.Rights()...).begin()
+	for arguments, refused := range map[string]bool{
+		`"allow":["a.example"]`:                       false,
+		`"allow":["a.example"],"network":"allowlist"`: false,
+		`"allow":["evil.example"]`:                    false, // it stays denied
+		`"allow":["a.example:22"]`:                    true,
+		`"allow":["npm"]`:                             true,
+		`"allow":["a.example:22"],"network":"public"`: true,
+		`"allow":["a.example","a.example:22"]`:        true,
+		`"network":"none"`:                            false,
+		`"network":"public"`:                          false,
+	} {
+		_, answer := user.call("create_sandbox", `{"template":"no-such",`+arguments+`}`)
+		if strings.Contains(answer, refusal) != refused || !strings.Contains(answer, `"isError":true`) {
+			t.Errorf("%s: %s", arguments, answer)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type userFixture struct{ file *config.Document }
 func (userFixture) Agents() agents.Set { return agents.Builtin() }
 
 func (u userFixture) Settings(_ string, flags ...config.Override) (*config.Resolved, error) {
-	var catalog config.Catalog
+	catalog := config.Catalog{ReachesLess: session.ReachesLess}
 	for _, agent := range agents.Builtin().All() {
 		catalog.Agents = append(catalog.Agents, config.Agent{Name: agent.Info().Name, Options: agents.Options(agent), Login: agent.Info().HasLogin()})
 	}
@@ -71,6 +71,33 @@ func TestASessionHasTheTenantsDefaultsAndIsAtMostAsFreeAsTheyOrTheUsersSettings(
 		}
 		if err := s.checkBound(runner, &request, settings, defaults, &plan); (err != nil) != c.refused || err != nil && fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnAllowListNarrowsThePolicyPublic(t *testing.T) {
+	file, err := config.Parse(config.UserFile, "config.toml", []byte("network = \"public\"\ndeny = [\"evil.example\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Service{Policy: Policy{Tenant: session.LocalTenant, AnyRepository: true}}
+	runner := &run.Runner{User: userFixture{file}}
+	for allow, refused := range map[string]bool{"a.example": false, "evil.example": false, "a.example:22": true, "npm": true} {
+		for _, network := range []string{"", "allowlist"} {
+			request := Request{Agent: "codex", Repository: t.TempDir(), Settings: given(t, map[string]string{"allow": allow})}
+			if network != "" {
+				request.Settings = given(t, map[string]string{"allow": allow, "network": network})
+			}
+			plan, err := runner.ResolveDefaults(run.Request{Agent: request.Agent, Repository: request.Repository, Settings: request.Settings, Detached: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := &plan.Settings.Settings.Run; got.Network != "allowlist" || len(got.Deny) != 1 {
+				t.Errorf("%s: the policy is %s, denied are %q", allow, got.Network, got.Deny)
+			}
+			if err := s.checkBound(runner, &request, request.Settings, config.RunOverrides{}, &plan); (err != nil) != refused || err != nil && fault.KindOf(err) != fault.Refused {
+				t.Errorf("%s: %v", allow, err)
+			}
 		}
 	}
 }
