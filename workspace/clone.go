@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -141,6 +140,13 @@ func makeClone(ctx context.Context, dirs paths.Dirs, address, dir string, env []
 	return os.Rename(tmp, dir)
 }
 
+// serverRefs is the prefix of refs in a clone to the commits of its server's branches.
+const serverRefs = "refs/aibox/server/"
+
+// maxMoves is how often an update tries to move the branches of a clone. It fails if one of them is moved
+// meanwhile, as by an accept, which does not take the clone's lock.
+const maxMoves = 5
+
 // update fetches the branches and tags of a clone. It keeps those that its server does not have, and what the
 // user has added to others: the user's accepted work is on some of them. HEAD becomes the server's
 // default branch. The caller has locked the clone.
@@ -155,13 +161,15 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := makeWay(ctx, clone, string(out)); err != nil {
 		return err
 	}
-	restore, err := keepWork(ctx, clone, dir, branchCommits(string(out)))
-	if err != nil {
+	// The user's git can be set up to prune, which deletes the tags that the server does not have.
+	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:"+serverRefs+"*", "+refs/tags/*:refs/tags/*"); err != nil {
 		return err
 	}
-	// The user's git can be set up to prune, which deletes the branches that the server does not have.
-	err = clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-	if err := cmp.Or(err, restore()); err != nil { // a fetch that failed can have moved some of them
+	err = moveBranches(ctx, clone, dir)
+	for try := 1; err != nil && try < maxMoves && ctx.Err() == nil; try++ {
+		err = moveBranches(ctx, clone, dir)
+	}
+	if err != nil {
 		return err
 	}
 	if err := recordUpdate(dir, out); err != nil {
@@ -180,9 +188,9 @@ const replacedRefs = "refs/aibox/replaced/"
 
 // makeWay moves branches of a clone that are in the way of the server's, as a folder of branches is
 // in that of a branch with its name, to refs that keep their commits. It deletes tags that are in the way of
-// the server's. server is what ls-remote printed.
+// the server's, and refs to branches that the server does not have any more. server is what ls-remote printed.
 func makeWay(ctx context.Context, clone *git.Repo, server string) error {
-	out, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/")
+	out, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/", serverRefs)
 	if err != nil {
 		return err
 	}
@@ -202,7 +210,8 @@ func makeWay(ctx context.Context, clone *git.Repo, server string) error {
 	kept := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !inWay(ref) {
+		branch, isServers := strings.CutPrefix(ref, serverRefs)
+		if isServers && taken["refs/heads/"+branch] || !isServers && !inWay(ref) {
 			continue
 		}
 		if fmt.Fprintf(&edits, "delete %s %s\n", ref, id); strings.HasPrefix(ref, "refs/heads/") && !kept[id] {

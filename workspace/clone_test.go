@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -191,6 +192,74 @@ func TestAcceptedWorkStaysOnABranchThatWasPushed(t *testing.T) {
 	}
 	if gitIn(t, clone, "for-each-ref", "--contains", second) == "" {
 		t.Error("no ref keeps the accepted work")
+	}
+}
+
+// An accept does not wait for an update, which can take long.
+func TestABranchThatAnAcceptMovesDuringAnUpdateKeepsItsCommits(t *testing.T) {
+	real, err := exec.LookPath("git")
+	must(t, err)
+	for _, during := range []string{"fetch ", "update-ref --no-deref --stdin"} {
+		t.Run(during, func(t *testing.T) {
+			repo, home := repository(t), t.TempDir()
+			_, err := cloned(t, repo, home, "k3f9")
+			must(t, err)
+			clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
+			if len(clones) != 1 {
+				t.Fatalf("the clones are %v", clones)
+			}
+			clone := clones[0]
+			first := gitIn(t, clone, "commit-tree", "-m", "accepted", "-p", "HEAD", "HEAD^{tree}")
+			gitIn(t, clone, "update-ref", "refs/heads/aibox/work", first)
+			gitIn(t, clone, "push", "-q", "origin", "aibox/work")
+			_, err = cloned(t, repo, home, "k3fa")
+			must(t, err)
+			second := gitIn(t, clone, "commit-tree", "-m", "accepted later", "-p", first, "HEAD^{tree}")
+			other := gitIn(t, repo, "commit-tree", "-m", "of another user", "-p", first, "HEAD^{tree}")
+			gitIn(t, repo, "update-ref", "refs/heads/aibox/work", other)
+
+			bin, once := t.TempDir(), filepath.Join(t.TempDir(), "once")
+			write(t, once, "")
+			write(t, filepath.Join(bin, "git"), fmt.Sprintf(`#!/bin/sh
+case "$*" in *%q*) [ -e %[2]s ] && rm %[2]s && %[3]s --git-dir %[4]s update-ref refs/heads/aibox/work %[5]s ;; esac
+exec %[3]s "$@"
+`, during, once, real, clone, second))
+			must(t, os.Chmod(filepath.Join(bin, "git"), 0o755))
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			_, err = cloned(t, repo, home, "k3fb")
+			must(t, err)
+			if _, err := os.Stat(once); err == nil {
+				t.Fatal("the branch was not moved")
+			}
+			if now := gitIn(t, clone, "rev-parse", "refs/heads/aibox/work"); now != other {
+				t.Errorf("the branch is at %s, not at %s", now, other)
+			}
+			if gitIn(t, clone, "for-each-ref", "--contains", second) == "" {
+				t.Error("no ref keeps the accepted work")
+			}
+		})
+	}
+}
+
+func TestABranchInAWorktreeOfACloneIsNotMoved(t *testing.T) {
+	repo, home := repository(t), t.TempDir()
+	_, err := cloned(t, repo, home, "k3f9")
+	must(t, err)
+	clones, _ := filepath.Glob(filepath.Join(dirsIn(home).Repos(), "clone-*.git"))
+	if len(clones) != 1 {
+		t.Fatalf("the clones are %v", clones)
+	}
+	branch := gitIn(t, repo, "symbolic-ref", "--short", "HEAD")
+	was := gitIn(t, clones[0], "rev-parse", branch)
+	gitIn(t, clones[0], "worktree", "add", "-q", filepath.Join(t.TempDir(), "tree"), branch)
+	_, err = cloned(t, repo, home, "k3fa")
+	must(t, err)
+	commit(t, repo, map[string]string{"a.txt": "new\n"})
+	if _, err := cloned(t, repo, home, "k3fb"); err == nil || !strings.Contains(err.Error(), "checked out") {
+		t.Errorf("the update gives %v", err)
+	}
+	if now := gitIn(t, clones[0], "rev-parse", branch); now != was {
+		t.Errorf("it was moved to %s", now)
 	}
 }
 

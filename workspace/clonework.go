@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/paths"
+	"aibox/internal/termtext"
 )
 
 // serverFile is the file in a clone with the branches that its server had at the last update, as
@@ -25,50 +26,58 @@ const largestServerFile = 256 << 20
 // branchFormat prints branches as ls-remote does.
 const branchFormat = "--format=%(objectname)%09%(refname)"
 
-// keepWork keeps the user's commits on branches that the server has too, before an update replaces
-// them: those of an accept whose branch the user had pushed before. They get refs like those of
-// makeWay. The returned function moves the branches back to which the user has only added commits.
-func keepWork(ctx context.Context, clone *git.Repo, dir string, server map[string]string) (restore func() error, err error) {
+// moveBranches moves the branches of a clone to the commits that its server's had at the last fetch. The
+// user's commits on them get refs like those of makeWay: those of an accept whose branch the user had
+// pushed before. Branches to which the user has only added commits stay. It fails, and moves none, if one of
+// them is moved meanwhile, or is checked out in a worktree.
+func moveBranches(ctx context.Context, clone *git.Repo, dir string) error {
 	data, err := paths.ReadSmall(filepath.Join(dir, serverFile), largestServerFile)
 	known := !errors.Is(err, fs.ErrNotExist) // or an earlier version has made the clone: all differing commits can be the user's
 	if known && err != nil {
-		return nil, err
+		return err
+	}
+	fetched, err := clone.Output(ctx, "for-each-ref", "--format=%(objectname)%09refs/heads/%(refname:lstrip=3)", serverRefs)
+	if err != nil {
+		return err
 	}
 	out, err := clone.Output(ctx, "for-each-ref", branchFormat, "refs/heads/")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	before, work := branchCommits(string(data)), branchCommits(string(out))
-	var ids []string
-	for ref, id := range work {
-		if now, there := server[ref]; !there || id == now || id == before[ref] {
-			delete(work, ref)
-			continue
-		}
-		ids = append(ids, id)
+	worktrees, err := clone.Output(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return err
 	}
+	before, has := branchCommits(string(data)), branchCommits(string(out))
 	var edits strings.Builder
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		fmt.Fprintf(&edits, "update %s%s %s\n", replacedRefs, id, id)
-	}
-	if edits.Len() > 0 {
-		if err := clone.Run(ctx, strings.NewReader(edits.String()), nil, "update-ref", "--no-deref", "--stdin"); err != nil {
-			return nil, err
-		}
-	}
-	return func() error {
-		ctx := context.WithoutCancel(ctx)
-		for ref, id := range work {
-			fetched, err := clone.Line(ctx, "rev-parse", "--verify", ref)
-			if !known || err != nil || clone.Run(ctx, nil, nil, "merge-base", "--is-ancestor", fetched, id) != nil {
-				continue // the server has other commits
+	kept := map[string]bool{}
+	for ref, id := range branchCommits(string(fetched)) {
+		was, exists := has[ref]
+		switch {
+		case !exists:
+			fmt.Fprintf(&edits, "create %s %s\n", ref, id)
+			continue
+		case was == id:
+			continue
+		case was != before[ref]: // the user's
+			if known && clone.Run(ctx, nil, nil, "merge-base", "--is-ancestor", id, was) == nil {
+				continue
 			}
-			// An accept, which does not take the clone's lock, may have moved the branch meanwhile.
-			_ = clone.Run(ctx, nil, nil, "update-ref", "--no-deref", ref, id, fetched)
+			if !kept[was] {
+				fmt.Fprintf(&edits, "update %s%s %s\n", replacedRefs, was, was)
+			}
+			kept[was] = true
 		}
+		if strings.Contains(string(worktrees), "\nbranch "+ref+"\n") {
+			return fault.New(fault.Conflict, "the branch %s of aibox's clone is checked out in a worktree, so the clone cannot be updated", termtext.Escape(strings.TrimPrefix(ref, "refs/heads/"))).
+				Hint("`git -C %s worktree list` shows it", dir)
+		}
+		fmt.Fprintf(&edits, "update %s %s %s\n", ref, id, was)
+	}
+	if edits.Len() == 0 {
 		return nil
-	}, nil
+	}
+	return clone.Run(ctx, strings.NewReader(edits.String()), nil, "update-ref", "--no-deref", "--stdin")
 }
 
 // branchCommits returns the commits of the branches, by ref, in the output of ls-remote.
