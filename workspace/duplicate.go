@@ -44,17 +44,25 @@ type duplicate struct {
 }
 
 // openTop opens the top of a tree that an agent made. Unless the agent may be running, the user gets the
-// rights that copying the tree needs.
-func openTop(path string, live bool) (int, error) {
+// rights that copying the tree needs, and becomes the owner of the tree if the top belongs to another user
+// of the sandbox.
+func openTop(ctx context.Context, path string, live bool) (int, error) {
 	pin, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(pin)
-	if !live {
-		_ = giveRights(pin, 0o500) // if that fails, what cannot be read is reported
+	open := func() (int, error) { return unix.Open(procPath(pin), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) }
+	if live {
+		return open()
 	}
-	return unix.Open(procPath(pin), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	_ = giveRights(pin, 0o500) // if that fails, what cannot be read is reported
+	top, err := open()
+	if errors.Is(err, fs.ErrPermission) && reclaim(ctx, path) == nil {
+		_ = giveRights(pin, 0o500)
+		return open()
+	}
+	return top, err
 }
 
 // run copies the tree from the top down, so that each folder exists before its files.

@@ -113,7 +113,7 @@ func CopyTree(ctx context.Context, from, to string) (notes []string, err error) 
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return nil, err
 	}
-	top, err := openTop(from, false)
+	top, err := openTop(ctx, from, false)
 	if err != nil {
 		return nil, err
 	}

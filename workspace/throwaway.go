@@ -125,7 +125,7 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 // copyAll copies the agent's workspace. If necessary it first reclaims files of other users
 // of the sandbox.
 func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int) error {
-	from, err := openTop(req.Of.Path, req.Live)
+	from, err := openTop(ctx, req.Of.Path, req.Live)
 	if err != nil {
 		return fmt.Errorf("opening the workspace %s: %w", req.Of.Path, err)
 	}

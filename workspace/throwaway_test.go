@@ -1,9 +1,12 @@
 package workspace_test
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -172,6 +175,44 @@ func TestCopiesHaveFilesAndFoldersWithoutRights(t *testing.T) {
 		}
 		if notes := strings.Join(made.Notes, "\n"); strings.Contains(notes, "lacks") {
 			t.Errorf("the notes are %q", made.Notes)
+		}
+	}
+}
+
+// Root in a sandbox can give the top of the workspace to another user, as it can any folder.
+func TestAWorkspaceThatBelongsToAnotherUserOfTheSandboxIsCopied(t *testing.T) {
+	for _, mode := range []os.FileMode{0o700, 0o300, 0} {
+		ws, req := worked(t)
+		req.Tree = req.Has
+		give := func() {
+			t.Helper()
+			must(t, os.Chmod(ws.Path, mode))
+			args := []string{"chown", "-h", "1000:1000", "--", ws.Path}
+			if os.Getuid() != 0 {
+				args = append([]string{"unshare", "--user", "--map-root-user", "--map-auto", "--"}, args...)
+			}
+			if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+		}
+		give()
+		t.Cleanup(func() { _ = errors.Join(workspace.Reclaim(context.Background(), ws), os.Chmod(ws.Path, 0o755)) })
+		fork, err := workspace.Fork(t.Context(), workspace.ForkRequest{Of: ws, Session: "0bbbb-shell", Dirs: req.Dirs})
+		must(t, err)
+		give()
+		copied, err := workspace.Throwaway(t.Context(), req)
+		must(t, err)
+		give()
+		tree := t.TempDir() + "/tree"
+		notes, err := workspace.CopyTree(t.Context(), ws.Path, tree)
+		must(t, err)
+		for _, path := range []string{fork.Path, copied.Path, tree} {
+			if got := read(t, path+"/kept.txt"); got != "changed\n" {
+				t.Errorf("%v: %s has %q", mode, path, got)
+			}
+		}
+		if all := strings.Join(slices.Concat(fork.Notes, copied.Notes, notes), "\n"); strings.Contains(all, "lacks") {
+			t.Errorf("%v: the notes are %q", mode, all)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +81,8 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	w := fresh()
 	defer func() { w.close() }()
 	err := w.run(ctx, c.opts.Workers)
-	if err == nil && w.foreign && !w.running && workspace.Reclaim(ctx, ws) == nil { // otherwise unreadable files are refused
+	foreign := err == nil && w.foreign || errors.Is(err, fs.ErrPermission) // without rights to the top, the walk fails
+	if foreign && !w.running && workspace.Reclaim(ctx, ws) == nil {        // otherwise unreadable files are refused
 		w.close()
 		w = fresh()
 		err = w.run(ctx, c.opts.Workers)
