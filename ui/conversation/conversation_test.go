@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -321,19 +322,17 @@ func TestAConversationThatCannotBeReadIsNotCalledEmpty(t *testing.T) {
 
 // A hostile agent prints events of three bytes, or large ones, until its output is full.
 func TestALongConversationKeepsItsLatestPartInMemory(t *testing.T) {
-	other, _ := json.Marshal(map[string]string{"type": "new", "text": strings.Repeat("x", maxBody)})
-	for name, line := range map[string]string{"many small events": "{}", "large events": string(other)} {
+	small := slices.Repeat([]events.Event{{Kind: events.Other, Time: noon, Raw: json.RawMessage("{}")}}, 10_000)
+	large := slices.Repeat([]events.Event{{Kind: events.Message, Time: noon, Role: events.Agent, Text: strings.Repeat("x", maxBody)}}, 50)
+	for name, all := range map[string][]events.Event{"many small events": small, "large events": large} {
 		p := open(t, 80, 24)
 		p.m.SetPrompt("Fix it", noon)
-		decoder := events.NewDecoder(events.Claude)
-		piece := []byte(strings.Repeat(line+"\n", max(1, 64<<10/len(line))))
 		total := 0
 		p.Press("home")
-		for total < 1_000_000 && total*len(line) < 2*maxSize {
-			all := decoder.Decode(events.Piece{Time: noon, Data: piece})
-			all = append(all, events.Event{Kind: events.Call, Time: noon, ID: fmt.Sprint(total), Tool: "look", Input: other})
+		for total < 2*maxItems+maxItems/2 && total*len(all[0].Text) < 2*maxSize {
 			p.m.take(batchOf(all...))
-			total += len(all)
+			p.m.take(batchOf(events.Event{Kind: events.Call, Time: noon, ID: fmt.Sprint(total), Tool: "look"}))
+			total += len(all) + 1
 		}
 		kept, size := len(p.m.list.items), 0
 		there := map[*item]bool{}
@@ -362,21 +361,28 @@ func TestALongConversationKeepsItsLatestPartInMemory(t *testing.T) {
 func TestManyEntriesOfTheLogAreDroppedAndCounted(t *testing.T) {
 	p := open(t, 80, 24, work(5)...)
 	p.Press("home")
-	for i := range 3 * maxItems / 1000 {
-		notes := make([]Note, 1000)
-		for n := range notes {
-			notes[n] = Note{Time: noon.Add(time.Duration(i*1000+n) * time.Millisecond), Text: "asked"}
-		}
-		p.m.AddNotes(notes...)
+	for i := range 3 * maxItems / 10_000 {
+		p.m.AddNotes(asked(noon.Add(time.Duration(i)*10*time.Second), 10_000, time.Millisecond)...)
 	}
 	if n := len(p.m.list.items); n > maxItems+20 {
 		t.Errorf("there are %d items", n)
 	}
+	number := 3*maxItems - len(p.m.list.notes) + 1
+	if got := p.m.list.pastNotes.number; got != number {
+		t.Errorf("%d were dropped, not %d", got, number)
+	}
 	p.Press("home")
+	p.Sees(fmt.Sprintf("… %d earlier events, only in the session's log", number))
 	for range 100 {
 		p.Press("down")
 	}
-	if past := p.m.list.pastNotes; past.number+len(p.m.list.notes)-1 != 3*maxItems {
-		t.Errorf("%d were dropped, and %d are left", past.number, len(p.m.list.notes)-1)
+}
+
+// asked is n entries of the log from a time on.
+func asked(from time.Time, n int, apart time.Duration) []Note {
+	notes := make([]Note, n)
+	for i := range notes {
+		notes[i] = Note{Time: from.Add(time.Duration(i) * apart), Text: "asked"}
 	}
+	return notes
 }
