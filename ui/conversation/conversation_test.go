@@ -386,3 +386,39 @@ func asked(from time.Time, n int, apart time.Duration) []Note {
 	}
 	return notes
 }
+
+// said is n messages of the agent from a time on, a second apart.
+func said(from time.Time, n int) []events.Event {
+	all := make([]events.Event, n)
+	for i := range all {
+		all[i] = events.Event{Kind: events.Message, Role: events.Agent, Time: from.Add(time.Duration(i) * time.Second), Text: "I look."}
+	}
+	return all
+}
+
+func TestTheScreenStaysNearAnItemThatIsDropped(t *testing.T) {
+	p := open(t, 80, 24)
+	p.m.SetPrompt("Fix it", noon)
+	p.m.AddNotes(asked(noon, 20_000, time.Millisecond)...)
+	p.m.take(batchOf(said(noon.Add(time.Minute), maxItems)...))
+	p.Press("up")
+	p.m.window.selectAt(30_000)
+	p.m.take(batchOf(said(noon.Add(100*time.Hour), 1)...))
+	if it := p.m.window.selected; it != p.m.list.pastEvents.shown || p.m.window.top != it {
+		t.Errorf("after a drop of events %+v is selected", *it)
+	}
+	p.Sees("▸ … 50001 earlier items, only in the raw output")
+
+	p = open(t, 80, 24, said(noon, 1000)...)
+	p.m.AddNotes(asked(noon, maxItems, 10*time.Millisecond)...)
+	p.Press("up")
+	p.m.window.selectAt(10_000)
+	gone := p.m.window.selected
+	if gone.note == nil {
+		t.Fatal("no entry of the log is selected")
+	}
+	p.m.AddNotes(asked(noon.Add(time.Hour), 1, 0)...)
+	if it := p.m.window.selected; it == gone || it.time.Before(gone.time) || it.time.After(gone.time.Add(time.Second)) {
+		t.Errorf("after a drop of entries of the log %+v is selected in place of %+v", *it, *gone)
+	}
+}

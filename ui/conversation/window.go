@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"slices"
+
 	"aibox/ui/widget/theme"
 )
 
@@ -30,6 +32,16 @@ func (w *window) index(it *item) int {
 		}
 	}
 	return 0
+}
+
+// nearest returns an item, or the first one that is not older if it is gone.
+func (w *window) nearest(it *item) *item {
+	items := w.list.items
+	at := w.index(it)
+	if it != nil && items[at] != it {
+		at = max(0, slices.IndexFunc(items, func(other *item) bool { return !other.time.Before(it.time) }))
+	}
+	return items[at]
 }
 
 // forget drops all rendered rows.
@@ -63,8 +75,8 @@ func (w *window) settle() {
 		w.showEnd()
 		return
 	}
-	w.selected = items[w.index(w.selected)]
-	if top := items[w.index(w.top)]; top != w.top {
+	w.selected = w.nearest(w.selected)
+	if top := w.nearest(w.top); top != w.top {
 		w.top, w.row = top, 0
 	}
 	w.row = min(w.row, len(w.rowsOf(w.top))-1)
