@@ -86,11 +86,11 @@ func patchEdits(patch string) []Edit {
 }
 
 // patchHead returns the file and the change that a line of a patch begins; "" for any other
-// line.
+// line. The name is a copy, so the patch can be freed.
 func patchHead(line string) (name string, change Change) {
 	for prefix, kind := range map[string]Change{patchAdd: Add, patchUpdate: Update, patchDelete: Delete} {
 		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			return strings.TrimSpace(rest), kind
+			return strings.Clone(strings.TrimSpace(rest)), kind
 		}
 	}
 	return "", ""

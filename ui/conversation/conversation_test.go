@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -376,6 +377,48 @@ func TestManyEntriesOfTheLogAreDroppedAndCounted(t *testing.T) {
 	for range 100 {
 		p.Press("down")
 	}
+}
+
+func TestPartsOfLongTextsDoNotKeepThemInMemory(t *testing.T) {
+	long := strings.Repeat(" ", 1<<18)
+	part := func(text string) string { return (text + long)[:len(text)] }
+	for name, event := range map[string]func(id string) events.Event{
+		"title": func(id string) events.Event {
+			return events.Event{Kind: events.Call, Tool: "look", Input: json.RawMessage(`{"path":"` + id + long + `"}`)}
+		},
+		"command": func(id string) events.Event { return events.Event{Kind: events.Call, Command: part(id)} },
+		"result":  func(id string) events.Event { return events.Event{Kind: events.Result, Text: part(id)} },
+		"colors": func(id string) events.Event {
+			return events.Event{Kind: events.Result, Text: strings.Repeat("\x1b[m", maxBody/4) + id}
+		},
+		"patch": func(id string) events.Event {
+			input := `{"patch":"*** Begin Patch\n*** Delete File: ` + id + `\n*** ` + long + `"}`
+			line := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"edit","input":` + input + `}]}}`
+			e := events.NewDecoder(events.Claude).Decode(events.Piece{Data: []byte(line + "\n")})[0]
+			if len(e.Edits) != 1 || e.Edits[0].Path != id {
+				t.Fatalf("the patch is %+v", e.Edits)
+			}
+			return e
+		},
+	} {
+		var list timeline
+		before := heap()
+		for i := range 40 {
+			list.add([]events.Event{event(fmt.Sprint(i))})
+		}
+		if grown := heap() - before; grown > list.size+1<<20 {
+			t.Errorf("%s: %d bytes are counted, and %d are kept", name, list.size, grown)
+		}
+		runtime.KeepAlive(list)
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
 }
 
 // asked is n entries of the log from a time on.

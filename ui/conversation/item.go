@@ -119,12 +119,12 @@ func (it *item) size() int {
 
 // printed returns what is kept of a program's output: without its colors, which the screen would
 // show as escapes.
-func printed(text string) string { return termtext.Unstyled(bound(text)) }
+func printed(text string) string { return bound(termtext.Unstyled(text)) }
 
-// bound shortens a text to maxBody. It copies the text, so the longer original can be freed.
+// bound shortens a text to maxBody. It copies the text, so a longer one that it is a part of can be freed.
 func bound(text string) string {
 	if len(text) <= maxBody {
-		return text
+		return strings.Clone(text)
 	}
 	return strings.ToValidUTF8(strings.Clone(text[:maxBody]), "") + "…"
 }
