@@ -337,6 +337,11 @@ func TestAProofShowsItsStagesAndItsResult(t *testing.T) {
 	m.proof, m.err = nil, fault.New(fault.Environment, "no sandbox").Hint("aibox bake base")
 	p.Press("p")
 	p.Sees("no sandbox → aibox bake base")
+	p.Press("esc", "r")
+	p.DoesNotSee("no sandbox")
+	p.Press("p")
+	p.Sees("✗ sandbox")
+	p.Sees("no sandbox → aibox bake base")
 }
 
 func TestAProofThatRunsIsShownAgain(t *testing.T) {

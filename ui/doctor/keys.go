@@ -94,6 +94,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.proving = false
 	case key.Matches(msg, k.proof):
 		m.proving = true
+		if err := m.proof.run.err; err != nil {
+			m.note.Say("", err)
+		}
 	case key.Matches(msg, k.prove):
 		m.proving = true
 		return m.proof.start(m.ctx, m.machine)

@@ -33,6 +33,7 @@ type proofRun struct {
 	probing doctor.Probing
 	kernel  string // of the sandbox, once it is known
 	over    bool
+	err     error // why it ended without a result
 	stream  <-chan session.Step
 	result  <-chan proofEnded
 }
@@ -115,6 +116,7 @@ func (t *proofRun) take(step session.Step) {
 func (p *proofPane) end(msg proofEnded) {
 	p.run.over = true
 	if msg.err != nil {
+		p.run.err = msg.err
 		p.note.Say("", msg.err)
 		return
 	}

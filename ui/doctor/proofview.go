@@ -69,10 +69,14 @@ func (p *proofPane) stagesInOneLine() string {
 
 // stageMark returns a mark that shows without color whether a stage has ended.
 func (p *proofPane) stageMark(step session.Step) string {
-	if step.Done {
+	switch {
+	case step.Done:
 		return p.theme.Good.Render("✓")
+	case p.run.err != nil:
+		return p.theme.Bad.Render("✗")
+	default:
+		return p.theme.Faint.Render("…")
 	}
-	return p.theme.Faint.Render("…")
 }
 
 // title returns the progress of the probes, or the sandbox that they ran in.
