@@ -116,7 +116,11 @@ func (m *Model) await() tea.Cmd {
 
 // AddNotes adds entries of the session's log, which need not be in order.
 func (m *Model) AddNotes(notes ...Note) {
+	past := m.list.pastNotes
 	m.list.addNotes(notes)
+	if m.list.pastNotes != past {
+		m.hit = "" // it counts what was dropped
+	}
 	m.window.settle()
 }
 
@@ -155,6 +159,7 @@ func (m *Model) take(batch stream.Batch[[]events.Event]) tea.Cmd {
 	}
 	if m.list.pastEvents != past {
 		m.window.forget() // it would keep what was dropped
+		m.hit = ""
 	}
 	m.window.settle()
 	return m.await()

@@ -379,6 +379,38 @@ func TestManyEntriesOfTheLogAreDroppedAndCounted(t *testing.T) {
 	}
 }
 
+func TestASearchSkipsHitsThatAreDroppedMeanwhile(t *testing.T) {
+	all := said(noon, maxItems)
+	for _, i := range []int{10, 20, 70_000, 80_000} {
+		all[i].Text = "I found it."
+	}
+	for _, back := range []bool{false, true} {
+		p := open(t, 80, 24, all...)
+		p.m.SetPrompt("Fix the total", noon)
+		p.Press("/")
+		p.Type("found")
+		p.Press("enter")
+		p.Sees("/4 · ")
+		p.m.window.selectAt(75_000)
+		search := p.m.seek(back)
+		p.m.take(batchOf(said(noon.Add(100*time.Hour), 1)...))
+		p.DoesNotSee("/4 · ")
+		p.Run(search)
+		if back {
+			p.Sees("1/2 · ")
+		} else {
+			p.Sees("2/2 · ")
+		}
+		p.Sees("▸ ● I found it.")
+		p.m.window.selectAt(0)
+		search = p.m.seek(true)
+		p.m.AddNotes(asked(noon, maxItems+1, 0)...)
+		p.DoesNotSee("/2 · ")
+		p.Run(search)
+		p.Sees("2/2 · ")
+	}
+}
+
 func TestPartsOfLongTextsDoNotKeepThemInMemory(t *testing.T) {
 	long := strings.Repeat(" ", 1<<18)
 	part := func(text string) string { return (text + long)[:len(text)] }

@@ -55,16 +55,21 @@ func (m *Model) find(back, here bool) tea.Cmd {
 	})
 }
 
-// takeSearch selects the next hit. After the last hit it continues at the first one, and vice
+// takeSearch selects the next hit that is still there. After the last hit it continues at the first one, and vice
 // versa.
 func (m *Model) takeSearch(msg searched) {
+	place := make(map[*item]int, len(m.list.items))
+	for i, it := range m.list.items {
+		place[it] = i
+	}
+	msg.hits = slices.DeleteFunc(msg.hits, func(hit *item) bool { _, there := place[hit]; return !there })
 	if len(msg.hits) == 0 {
 		m.hit = ""
 		m.note.Say("no match for "+termtext.Escape(m.words), nil)
 		return
 	}
 	m.note.Say("", nil)
-	at := m.next(msg)
+	at := m.next(msg, place)
 	m.hit = fmt.Sprintf("%d/%s", at+1, amount.Short(len(msg.hits)))
 	hit := msg.hits[at]
 	inside := hit.result != nil && strings.Contains(strings.ToLower(hit.result.text), m.words)
@@ -78,12 +83,9 @@ func (m *Model) takeSearch(msg searched) {
 	m.window.settle()
 }
 
-// next returns the number of the hit after the selected item, or before it.
-func (m *Model) next(msg searched) int {
-	place := make(map[*item]int, len(m.list.items))
-	for i, it := range m.list.items {
-		place[it] = i
-	}
+// next returns the number of the hit after the selected item, or before it. place is the places of all
+// items.
+func (m *Model) next(msg searched, place map[*item]int) int {
 	from := place[m.window.selected]
 	if msg.back {
 		for i, it := range slices.Backward(msg.hits) {
