@@ -294,13 +294,17 @@ func (m *Model) pickAlso() tea.Cmd {
 
 // returned handles the way back from another screen. Once the run was started, this
 // screen has nothing more to do. If the root could not start it, the choices are still there. The
-// other screen may have set up this machine or baked an image, so both are looked at again.
+// other screen may have set up this machine or baked an image, so both are looked at again, and why a
+// start failed no longer counts.
 func (m *Model) returned(msg page.Returned) tea.Cmd {
 	if m.start.left && m.start.state == notStarted && msg.Err != nil {
 		m.start.left = false
 	}
 	if m.start.left {
 		return page.Leave(msg.Text, msg.Err)
+	}
+	if m.start.state == failed {
+		m.start.clear()
 	}
 	m.note.Say(msg.Text, msg.Err)
 	m.checker.request = run.Request{}

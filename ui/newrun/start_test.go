@@ -228,6 +228,20 @@ func TestAMachineThatWasSetUpIsLookedAtAgain(t *testing.T) {
 	p.Sees("ready")
 }
 
+func TestAFailedStartIsForgottenOnceTheMachineWasSetUp(t *testing.T) {
+	w := newWorld(t)
+	w.fail = fault.New(fault.Environment, "no Docker daemon answers").Hint("set the machine up: aibox doctor --fix")
+	p := open(t, w)
+	p.tell("fix it")
+	p.Press("ctrl+s", "enter")
+	p.Sees("✗ no Docker daemon answers")
+	p.Press("d")
+	p.Send(page.Returned{})
+	p.DoesNotSee("no Docker daemon answers")
+	p.DoesNotSee("d sets up this machine")
+	p.Sees("enter start")
+}
+
 func TestEscTakesAStartBack(t *testing.T) {
 	p := open(t, newWorld(t))
 	ctx, cancel := context.WithCancel(t.Context())
