@@ -2,7 +2,9 @@ package conversation
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"aibox/internal/lazyregexp"
 )
@@ -67,7 +69,7 @@ func (claudeReader) read(data []byte) ([]Event, bool) {
 	case "user":
 		events, known := claudeBlocks(User, e.Message.Content)
 		if e.Parent != "" || e.Synthetic {
-			notUser(events)
+			events = notUser(events)
 		}
 		return events, known
 	case "stream_event":
@@ -80,13 +82,14 @@ func (claudeReader) read(data []byte) ([]Event, bool) {
 }
 
 // notUser marks the messages as no text of the user: the model wrote them for a subagent, or the
-// agent for the model.
-func notUser(events []Event) {
+// agent for the model. It drops empty ones, which no reader shows as messages.
+func notUser(events []Event) []Event {
 	for i := range events {
 		if events[i].Kind == Message {
 			events[i].Kind, events[i].Role = Reasoning, ""
 		}
 	}
+	return slices.DeleteFunc(events, func(e Event) bool { return e.Kind == Reasoning && strings.TrimSpace(e.Text) == "" })
 }
 
 // claudeBlocks reads the content of a message: a text, or blocks.

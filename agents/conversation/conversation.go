@@ -22,7 +22,7 @@ type Kind string
 const (
 	Start     Kind = "start"     // the agent began: Model
 	Message   Kind = "message"   // Role and Text, in Markdown
-	Reasoning Kind = "reasoning" // Text: the model's thinking, or a summary of it
+	Reasoning Kind = "reasoning" // Text: the model's thinking, a summary of it, or what the agent or a model wrote for a model
 	Plan      Kind = "plan"      // Tasks: the whole to-do list, which replaces an earlier one
 	Call      Kind = "call"      // a tool was called: ID, Tool, Input, and Command or Edits if it has them
 	Result    Kind = "result"    // of the call with the same ID: Text, ExitCode if known, Failed

@@ -142,6 +142,15 @@ func TestResultsOfCursorFailUnlessTheySucceed(t *testing.T) {
 	}
 }
 
+func TestEmptyTextsForSubagentsAndSkillsAreLeftOut(t *testing.T) {
+	for _, mark := range []string{`"parent_tool_use_id":"1"`, `"isSynthetic":true`} {
+		line := `{"type":"user",` + mark + `,"message":{"content":[{"type":"text","text":" "},{"type":"text","text":"Look."}]}}`
+		if got := decode(Claude, []byte(line+"\n"), 4096); len(got) != 1 || got[0].Kind != Reasoning || got[0].Text != "Look." {
+			t.Errorf("%s: %+v", mark, got)
+		}
+	}
+}
+
 func TestStandardErrorIsText(t *testing.T) {
 	d := NewDecoder(Codex)
 	events := d.Decode(Piece{Stderr: true, Data: []byte(`{"type":"error","message":"x"}` + "\n")})
