@@ -99,7 +99,7 @@ func TestNothingWaitsForAnotherCommandThatUsesAnEndedSession(t *testing.T) {
 			return err
 		},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		if err := call(ctx); err != nil || ctx.Err() != nil {
 			t.Errorf("%s: %v, %v", name, err, ctx.Err())
 		}
