@@ -19,8 +19,8 @@ type Client struct {
 }
 
 // A process that holds a session's lock may be its supervisor, which has not opened its socket yet,
-// or another command that changes the ended session, perhaps for minutes. A supervisor stores the end
-// before it closes its socket. So if a session has ended before an attempt to reach its supervisor
+// or another command that changes the ended session, perhaps for minutes. A supervisor opens no socket
+// after it has stored the end. So if a session has ended before an attempt to reach its supervisor
 // fails, there is no supervisor to wait for.
 
 // reconnectPause is the time between two attempts to reach a supervisor.
