@@ -75,9 +75,11 @@ func (s *Client) requestStop(ctx context.Context, id session.ID, reason string, 
 // wait for.
 func (s *Client) awaitEnd(ctx context.Context, id session.ID) error {
 	for session.IsLocked(s.store.Dir(id)) {
-		record, err := s.store.Load(id)
-		if err == nil && record.State.Phase == session.Ended && !record.State.Supervisor.Alive() {
-			return nil
+		if s.store.Ended(id) {
+			record, err := s.store.Load(id)
+			if err == nil && !record.State.Supervisor.Alive() {
+				return nil
+			}
 		}
 		delay.Wait(ctx, lockPoll)
 		if ctx.Err() != nil {
