@@ -41,12 +41,16 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// actOn handles a key that acts on one session. If that was selected by itself just now, the key was
-// pressed for another one.
+// forSelected reports whether a key acts on the selected session, without a question. If that was
+// selected by itself just now, the key was pressed for another one.
+func (m *Model) forSelected(msg tea.KeyPressMsg) bool {
+	k := newKeys() // those of m are disabled if they do not apply to the one that is selected now
+	return key.Matches(msg, k.attach, k.open, k.read, k.review, k.again, k.sendBack, k.fork, k.diff, k.accept, k.network, k.enter,
+		k.ports, k.snapshot, k.workspace, k.copy, k.mark) || key.Matches(msg, k.compare) && len(m.list.markedRows()) < 2
+}
+
+// actOn handles a key that acts on one session.
 func (m *Model) actOn(b *summary.Summary, msg tea.KeyPressMsg) tea.Cmd {
-	if dialog.Turned(m.turned, m.now(), "session", &m.note) {
-		return nil
-	}
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.attach, k.open):

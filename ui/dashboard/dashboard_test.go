@@ -102,7 +102,7 @@ func TestTheSelectedSessionStaysSelectedWhenOthersComeAndGo(t *testing.T) {
 func TestAKeyForASessionThatHasLeftTheListDoesNothing(t *testing.T) {
 	p, sessions := open(t, 120, 40)
 	for i := range sessions.briefs {
-		sessions.briefs[i].Phase, sessions.briefs[i].Interactive = session.Running, true
+		sessions.briefs[i].Phase, sessions.briefs[i].Interactive, sessions.briefs[i].Batch = session.Running, true, "b-0aaaa"
 	}
 	p.Press("/")
 	p.Type("state:running")
@@ -117,13 +117,18 @@ func TestAKeyForASessionThatHasLeftTheListDoesNothing(t *testing.T) {
 		}
 		return &sessions.briefs[i]
 	}
-	for _, name := range []string{"enter", "t", "$", "o"} {
+	for _, name := range []string{"enter", "t", "$", "o", "space", "="} {
 		gone := end()
 		p.Press(name)
 		p.Sees("another session was selected just now, so nothing is done; press the key again")
 		p.asked("[]")
+		p.Press("Z")
+		p.DoesNotSee("another session was selected just now")
 		gone.Phase = session.Running
 		p.Run(p.m.load())
+	}
+	if len(p.m.list.marked) > 0 {
+		t.Errorf("marked is %v", p.m.list.marked)
 	}
 	p.wait()
 	p.Press("enter")

@@ -165,6 +165,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	k := m.keys
 	switch {
+	case m.forSelected(msg) && dialog.Turned(m.turned, m.now(), "session", &m.note):
+		return nil
 	case key.Matches(msg, k.filter):
 		m.filtering = true
 		return m.filter.Focus()
