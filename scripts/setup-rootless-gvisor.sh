@@ -1086,7 +1086,17 @@ write_daemon_json() {
 	as_user mkdir -p "${file%/*}"
 	# shellcheck disable=SC2016 # $1 is the inner shell's
 	as_user sh -c 'cat >"$1.new" && mv -f -- "$1.new" "$1"' sh "$file" <<<"$new" ||
-		die "$user cannot write $file" "chown -R $user ${file%/*}"
+		die "$user cannot write $file" "$(write_hint "$file")"
+}
+
+# write_hint FILE: prints how to make the daemon's settings, which are in FILE, writable. The folder of a link's target
+# stays as it is: the user must not own that of the system's daemon.
+write_hint() {
+	if as_user test -L "$(daemon_json)"; then
+		echo "replace the link by a copy: cp --remove-destination $1 $(daemon_json)"
+	else
+		echo "chown -R $user $(config_dir)/docker"
+	fi
 }
 
 # is_object: is standard input one JSON object? Without -s, some versions of jq exit with 0 for none.

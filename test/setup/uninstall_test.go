@@ -2,6 +2,7 @@ package setup
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -117,6 +118,23 @@ func TestSettingsThatAreALinkStayOne(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
+// The target can be the settings of the system's daemon, whose folder the user must not own.
+func TestSettingsThatTheUserCannotWriteGetAHint(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", "etc/docker/daemon.json": `{"debug": true}`, daemonJSON: `{"debug": true}`})
+	const closed = "as_user() { [[ $1 != sh ]] && \"$@\"; }\nmake_registration"
+	link := filepath.Join(m.root, daemonJSON)
+	if got := m.run(closed); got.code != 3 || !strings.Contains(got.err, "try: chown -R ann "+filepath.Dir(link)+"\n") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+	target := filepath.Join(m.root, "etc/docker/daemon.json")
+	if err := errors.Join(os.Remove(link), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.run(closed); got.code != 3 || strings.Contains(got.err, "chown") || !strings.Contains(got.err, "cp --remove-destination "+target+" "+link+"\n") {
+		t.Errorf("for a link: exit code %d, %q", got.code, got.err)
 	}
 }
 
