@@ -1202,7 +1202,7 @@ make_registration() {
 		record runtime "$(base64 -w 0 <<<"$before")" "$user"
 	fi
 	step "registering runsc in $(daemon_json)"
-	as_user test -e "$(daemon_json)" || record daemon.json "$user"
+	as_user test -e "$(daemon_json)" || as_user test -L "$(daemon_json)" || record daemon.json "$user"
 	new=$(with_runsc <<<"$old") || new=''
 	write_daemon_json <<<"$new"
 }

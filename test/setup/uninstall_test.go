@@ -121,6 +121,18 @@ func TestSettingsThatAreALinkStayOne(t *testing.T) {
 	}
 }
 
+// A link without a target is the user's, too.
+func TestALinkWithoutATargetStays(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", "home/ann/dotfiles/.keep": "", "home/ann/.config/docker/.keep": ""})
+	if err := os.Symlink("../../dotfiles/daemon.json", filepath.Join(m.root, daemonJSON)); err != nil {
+		t.Fatal(err)
+	}
+	m.must("make_registration; undo_registration")
+	if got := m.read(daemonJSON); !sameJSON(t, got, `{}`) {
+		t.Errorf("afterwards, the settings are %q", got)
+	}
+}
+
 // The target can be the settings of the system's daemon, whose folder the user must not own.
 func TestSettingsThatTheUserCannotWriteGetAHint(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: "", "etc/docker/daemon.json": `{"debug": true}`, daemonJSON: `{"debug": true}`})
