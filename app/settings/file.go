@@ -28,6 +28,8 @@ func Fault(err error) error {
 	}
 	file, _ := File()
 	switch place, _, _ := strings.Cut(err.Error(), "\n"); {
+	case strings.HasPrefix(place, file+" cannot be used: "):
+		return err // its owner or mode is wrong, which an editor does not change
 	case strings.HasPrefix(place, file):
 		return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
 	case strings.Contains(place, "/"+config.RepositoryName):

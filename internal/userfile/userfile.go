@@ -5,10 +5,11 @@ package userfile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 
 	"aibox/internal/fault"
@@ -55,15 +56,32 @@ func CheckDir(dir string) error {
 	return ownedAlone(info, "its folder", dir, 0o022)
 }
 
-// CheckSettings returns an error if another user owns the open settings file or can write to it. A
-// group of the user alone can write to it: on some systems, such as Ubuntu, each user has one, with
-// the same number, and can write to all new files by it.
+// CheckSettings returns an error if another user owns the open settings file or can write to it. The
+// user's own group can write to it: on some systems, such as Ubuntu, each user has one, and can write to
+// all new files by it.
 func CheckSettings(info fs.FileInfo, path string) error {
 	others := fs.FileMode(0o022)
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Gid) == os.Getgid() && os.Getgid() == os.Getuid() {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode()&0o020 != 0 && isOwnGroup(int(stat.Gid)) {
 		others = 0o002
 	}
 	return ownedAlone(info, "it", path, others)
+}
+
+// lookUp and lookUpGroup find an account and a group by their numbers.
+var lookUp, lookUpGroup = user.LookupId, user.LookupGroupId
+
+// isOwnGroup reports whether the group is that of the user's account, and has the number or the name of the
+// account. The group of the process can be another one, such as after newgrp.
+func isOwnGroup(gid int) bool {
+	account, err := lookUp(strconv.Itoa(os.Getuid()))
+	if err != nil { // of a directory service
+		return gid == os.Getgid() && gid == os.Getuid()
+	}
+	if account.Gid != strconv.Itoa(gid) {
+		return false
+	}
+	group, err := lookUpGroup(account.Gid)
+	return account.Gid == account.Uid || err == nil && group.Name == account.Username
 }
 
 // ownedAlone returns an error if another user owns the file or can write to it. Root may own
@@ -71,7 +89,7 @@ func CheckSettings(info fs.FileInfo, path string) error {
 func ownedAlone(info fs.FileInfo, subject, path string, others fs.FileMode) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0 {
-		return fmt.Errorf("%s belongs to another user", subject)
+		return fault.New(fault.Usage, "%s belongs to another user", subject).Hint("replace %s by a copy of your own", subject)
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		return fault.New(fault.Usage, "other users can write to %s (mode %04o)", subject, mode).Hint("chmod go-w %s", path)
