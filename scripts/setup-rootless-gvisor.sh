@@ -367,7 +367,7 @@ record() {
 	! recorded "$@" || return 0
 	if is_own "$1"; then
 		# shellcheck disable=SC2016 # these are the inner shell's
-		as_user sh -c 'mkdir -p -m 0700 "${1%/*}" && echo "$2" >>"$1"' sh "$(own_state_file)" "$*"
+		as_user sh -c 'mkdir -p -m 0700 "${1%/*}" && printf "%s\n" "$2" >>"$1"' sh "$(own_state_file)" "$*"
 	else
 		{ cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE"
 	fi
@@ -746,7 +746,7 @@ left_devices() {
 	while read -r device name; do
 		[[ $name != "$user" ]] || ! has_access "$device" || echo "setfacl --remove user:$user $root$device"
 	done < <(records_of right)
-	! grep -qs "user:$user:rw" "$root$UDEV_FILE" || echo "remove $user from $UDEV_FILE"
+	! grep -qsF "user:$user:rw" "$root$UDEV_FILE" || echo "remove $user from $UDEV_FILE"
 	[[ -z $others ]] || return 0
 	while read -r device mode; do
 		if is_device "$device" && [[ $mode == none ]]; then
@@ -757,7 +757,7 @@ left_devices() {
 	done < <(records_of device)
 }
 
-has_access() { is_device "$1" && getfacl -cp "$root$1" 2>/dev/null | grep -q "^user:$user:"; }
+has_access() { is_device "$1" && getfacl -cp "$root$1" 2>/dev/null | grep -qF "user:$user:"; }
 
 undo_devices() {
 	local lines words line
@@ -781,7 +781,7 @@ undo_access() {
 }
 
 undo_udev() {
-	grep -v "user:$user:rw" "$root$UDEV_FILE" >"$scratch/rules" || true
+	grep -vF "user:$user:rw" "$root$UDEV_FILE" >"$scratch/rules" || true
 	install_file "$UDEV_FILE" <"$scratch/rules"
 	[[ -s $root$UDEV_FILE ]] || as_root rm -f -- "$root$UDEV_FILE"
 }
@@ -850,8 +850,11 @@ undo_delegation() {
 
 # need_linger: when the user is not logged in, systemd runs the daemon only with lingering.
 need_linger() {
-	! has_systemd || [[ -e $root/var/lib/systemd/linger/$user ]] || echo "loginctl enable-linger $user"
+	! has_systemd || [[ -e $(linger_file) ]] || echo "loginctl enable-linger $user"
 }
+
+# linger_file: prints the file by which systemd knows that the user lingers. In its name, a backslash is doubled.
+linger_file() { printf '%s\n' "$root/var/lib/systemd/linger/${user//\\/\\\\}"; }
 
 make_linger() {
 	run_printed need_linger
@@ -861,7 +864,7 @@ make_linger() {
 }
 
 left_linger() {
-	! recorded linger "$user" || [[ ! -e $root/var/lib/systemd/linger/$user ]] || echo "loginctl disable-linger $user"
+	! recorded linger "$user" || [[ ! -e $(linger_file) ]] || echo "loginctl disable-linger $user"
 }
 
 undo_linger() { run_printed left_linger; }
@@ -1130,7 +1133,9 @@ without_runsc() {
 }
 
 # replaced_runtime: prints the runtime that ours replaced, as JSON.
-replaced_runtime() { own_records | sed -n "s/^runtime \([^ ]*\) $user\$/\1/p" | head -n 1 | base64 -d | grep . || echo null; }
+replaced_runtime() {
+	own_records | name=$user awk '$1 == "runtime" && $3 == ENVIRON["name"] && !found++ {print $2}' | base64 -d | grep . || echo null
+}
 
 # runtime_problems: prints the problems of the runtime that is registered as runsc, one per
 # line. It accepts only the arguments listed here, because others can open the sandbox:

@@ -402,6 +402,30 @@ func TestTheBridgeFilterIsLoadedAtEveryBoot(t *testing.T) {
 	}
 }
 
+func TestNamesWithABackslashAreFoundAgain(t *testing.T) {
+	const corp = "user='CORP\\ann'\n"
+	m := newMachine(t, map[string]string{
+		"run/systemd/system/.keep": "", `var/lib/systemd/linger/CORP\\ann`: "", stateFile: "linger CORP\\ann\n",
+		"etc/udev/rules.d/80-aibox.rules": "--modify user:CORP\\ann:rw /dev/fuse\n--modify user:bob:rw /dev/fuse\n",
+		"bin/getfacl":                     "#!/bin/bash\necho 'user:CORP\\ann:rw-'\n",
+	})
+	if got := m.must(corp + "need_linger; left_linger"); got != `loginctl disable-linger CORP\ann` {
+		t.Errorf("of lingering, it needs and would remove %q", got)
+	}
+	if got := m.must(corp + "left_devices; undo_udev"); !strings.Contains(got, `remove CORP\ann from /etc/udev`) {
+		t.Errorf("of devices, it would remove %q", got)
+	}
+	if got := m.read("etc/udev/rules.d/80-aibox.rules"); got != "--modify user:bob:rw /dev/fuse\n" {
+		t.Errorf("the rules are %q", got)
+	}
+	if got := m.must(corp + "is_device() { :; }; has_access /dev/fuse && echo yes"); got != "yes" {
+		t.Error("the access is not found")
+	}
+	if got := m.must(corp + `record runtime "$(base64 -w 0 <<<'{"path":"/theirs"}')" "$user"; replaced_runtime`); got != `{"path":"/theirs"}` {
+		t.Errorf("the replaced runtime is %s", got)
+	}
+}
+
 func TestNothingIsDelegatedWithoutSystemdAndCgroupV2(t *testing.T) {
 	for _, files := range []map[string]string{{"sys/fs/cgroup/cgroup.controllers": "cpu\n"}, {"run/systemd/system/.keep": ""}} {
 		if got := newMachine(t, files).must("need_delegation"); got != "" {
