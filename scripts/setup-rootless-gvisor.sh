@@ -1036,11 +1036,13 @@ build_runsc() {
 		env -C "$(jq -r .Dir <<<"$module")" "${go_env[@]}" go build -buildvcs=false -trimpath -ldflags '-s -w' -o "$1/runsc" ./runsc
 }
 
-# static_busybox: prints the busybox of this system, if it needs no library.
+# static_busybox: prints a busybox of this system that needs no library. Some packages put it beside one that does.
 static_busybox() {
-	local file
-	file=$(command -v busybox) || return 0
-	[[ ! $(LC_ALL=C ldd "$file" 2>&1) =~ "statically linked"|"not a dynamic executable" ]] || echo "$file"
+	local name file
+	for name in busybox-static busybox.static busybox; do
+		file=$(command -v "$name") || continue
+		[[ ! $(LC_ALL=C ldd "$file" 2>&1) =~ "statically linked"|"not a dynamic executable"|"Not a valid dynamic program" ]] || { echo "$file" && return; }
+	done
 }
 
 # need_proof_program: a static busybox for the image that tests the setup. It needs no

@@ -68,7 +68,9 @@ func TestAClientInAFolderOfTheUsersOwnIsInstalledWithoutARootDaemon(t *testing.T
 
 func TestWithoutAptGetTheTestUsesTheStaticBusyboxOfTheSystem(t *testing.T) {
 	const bare = "command() { [[ ${*: -1} != apt-get ]] && builtin command \"$@\"; }\n"
-	for says, static := range map[string]bool{"\tnot a dynamic executable": true, "\tstatically linked": true, "\tlibc.so.6 => /lib64/libc.so.6": false} {
+	for says, static := range map[string]bool{
+		"\tnot a dynamic executable": true, "\tstatically linked": true, "ldd: busybox: Not a valid dynamic program": true, "\tlibc.so.6 => /lib64/libc.so.6": false,
+	} {
 		m := newMachine(t, map[string]string{"bin/busybox": "#!/bin/sh\n", "bin/ldd": "#!/bin/sh\necho '" + says + "'\n"})
 		if missing := strings.Fields(m.must(bare + "missing_packages")); slices.Contains(missing, "busybox-static") == static {
 			t.Errorf("%q: missing are %q", says, missing)
@@ -79,6 +81,14 @@ func TestWithoutAptGetTheTestUsesTheStaticBusyboxOfTheSystem(t *testing.T) {
 		m.must(bare + "make_proof_program")
 		if m.read("usr/local/lib/aibox/proof/bin/busybox") == "" || m.must("need_proof_program") != "" {
 			t.Errorf("%q: it is not installed", says)
+		}
+	}
+	for _, name := range []string{"busybox-static", "busybox.static"} { // beside a dynamic one
+		m := newMachine(t, map[string]string{
+			"bin/busybox": "#!/bin/sh\n", "bin/" + name: "#!/bin/sh\n", "bin/ldd": "#!/bin/sh\ncase $1 in *busybox) echo libc.so.6 ;; *) echo statically linked ;; esac\n",
+		})
+		if got := m.must("static_busybox"); got != m.root+"/bin/"+name {
+			t.Errorf("%s: it is %q", name, got)
 		}
 	}
 	m := newMachine(t, map[string]string{"bin/apt-get": "#!/bin/sh\n"})
