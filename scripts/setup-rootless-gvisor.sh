@@ -511,14 +511,14 @@ available_package() {
 # has_candidate PACKAGE: can apt install it?
 has_candidate() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
-# new_units: prints the units that come with a missing package of Docker, and those that a killed run has held.
+# new_units: prints the units that come with docker.io if it is missing, and those that a killed run has held.
 # Another unit that exists belongs to others, such as the containerd of a Kubernetes node.
 new_units() {
 	local unit missing
 	has_systemd || return 0
 	missing=$(missing_packages)
 	for unit in "${ROOT_UNITS[@]}"; do
-		if recorded held "$unit" || { [[ $missing =~ docker(\.io|-cli) ]] && ! has_root_unit "$unit"; }; then
+		if recorded held "$unit" || { [[ $missing == *docker.io* ]] && ! has_root_unit "$unit"; }; then
 			echo "$unit"
 		fi
 	done

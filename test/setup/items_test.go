@@ -57,6 +57,13 @@ func TestAClientInAFolderOfTheUsersOwnIsInstalledWithoutARootDaemon(t *testing.T
 	if got := m.must(lines + "new_units"); got != "docker.service\ndocker.socket\ncontainerd.service" {
 		t.Errorf("these units are held: %q", got)
 	}
+	const client = "has_candidate() { [[ $1 == docker-cli ]]; }\nuser_path() { echo \"$root/usr/bin\"; }\n" // a package without units
+	if got := strings.Fields(m.must(client + "missing_packages")); !slices.Contains(got, "docker-cli") {
+		t.Errorf("missing are %q", got)
+	}
+	if got := m.must(client + "new_units"); got != "" {
+		t.Errorf("these units are held for the client: %q", got)
+	}
 	m.write("usr/bin/docker", "#!/bin/sh\n")
 	if got := strings.Fields(m.must(lines + "missing_packages")); slices.Contains(got, "docker.io") {
 		t.Errorf("then missing are %q", got)
