@@ -1600,6 +1600,7 @@ make_unit() {
 	record unit "$user" # first, since this can be interrupted
 	if [[ -x $tool ]]; then
 		output=$(as_user "$tool" install --force 2>&1 </dev/null) || has_unit || {
+			as_user sed -i '/^unit /d' "$(own_state_file)" 2>/dev/null || true # a unit that comes later is the user's
 			tail -n 15 <<<"$output" | sed 's/^/    /' >&2
 			die "Docker's own setup tool failed; its output is above" "do what it asks, then run this again"
 		}

@@ -89,6 +89,16 @@ func TestTheUnitOfASetupThatIsKilledMeanwhileIsRemoved(t *testing.T) {
 	}
 }
 
+// The user may do what the tool asks, and create the unit without the setup.
+func TestAUnitThatDockersToolDidNotCreateIsNotRecorded(t *testing.T) {
+	m := newMachine(t, map[string]string{ownFile: "data ann\n"})
+	m.write("bin/dockerd-rootless-setuptool.sh", "#!/bin/sh\necho 'do something first' >&2\nexit 1\n")
+	got := m.run("has_unit() { false; }\nmake_unit $root/bin/dockerd-rootless.sh")
+	if got.code != 3 || !strings.Contains(got.err, "do something first") || m.read(ownFile) != "data ann\n" {
+		t.Errorf("exit code %d, %q, recorded %q", got.code, got.err, m.read(ownFile))
+	}
+}
+
 func TestUninstallingUnmasksWhatAKilledSetupHeld(t *testing.T) {
 	m := newMachine(t, map[string]string{stateFile: "held docker.service\nheld docker.socket\n"})
 	m.must("others=bob; forget_user")
