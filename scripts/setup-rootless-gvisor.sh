@@ -285,13 +285,15 @@ as_root() {
 		"$@"
 		return
 	fi
+	local shown="$*"
+	shown=${shown#"${with_proxies[*]} "} # they end with this script
 	command -v sudo >/dev/null ||
-		die "this needs root: $*" "install sudo and allow $(id -un) to use it, or run this script as root with --user $(id -un)"
+		die "this needs root: $shown" "install sudo and allow $(id -un) to use it, or run this script as root with --user $(id -un)"
 	if ! sudo -n true 2>/dev/null; then
 		{ : </dev/tty; } 2>/dev/null ||
-			die "this needs root, sudo asks for a password, but there is no terminal to type it: $*" "run this in a terminal, or as root with --user $(id -un)"
+			die "this needs root, sudo asks for a password, but there is no terminal to type it: $shown" "run this in a terminal, or as root with --user $(id -un)"
 		sudo -- true ||
-			die "this needs root, but sudo refused $(id -un): $*" "run it again and type your own password" "if you may not use sudo, have root run this script with --user $(id -un)"
+			die "this needs root, but sudo refused $(id -un): $shown" "run it again and type your own password" "if you may not use sudo, have root run this script with --user $(id -un)"
 	fi
 	sudo -- "$@"
 }

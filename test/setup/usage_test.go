@@ -104,7 +104,7 @@ func TestWithoutRootAccessTheScriptStopsWithAHint(t *testing.T) {
 	}
 	defer master.Close()
 	defer slave.Close()
-	cmd := exec.Command("bash", "-c", `source ./setup.sh; as_root echo done anyway`)
+	cmd := exec.Command("bash", "-c", `source ./setup.sh; with_proxies=(bash -c 'exec "$@"' x); as_root "${with_proxies[@]}" echo done anyway`)
 	cmd.Dir, cmd.Stdin = m.root, slave
 	cmd.Env = []string{"PATH=" + filepath.Join(m.root, "bin") + ":" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -115,7 +115,7 @@ func TestWithoutRootAccessTheScriptStopsWithAHint(t *testing.T) {
 	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(output), "\ndone anyway") {
 		t.Errorf("ends with %v, %q", err, output)
 	}
-	for _, want := range []string{"not in the sudoers file", "this needs root, but sudo refused ", "echo done anyway", "have root run this script with --user "} {
+	for _, want := range []string{"not in the sudoers file", "this needs root, but sudo refused ", ": echo done anyway\n", "have root run this script with --user "} {
 		if !strings.Contains(string(output), want) {
 			t.Errorf("the output lacks %q: %q", want, output)
 		}
