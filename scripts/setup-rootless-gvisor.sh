@@ -295,6 +295,9 @@ as_root() {
 		sudo -- true ||
 			die "this needs root, but sudo refused $(id -un): $shown" "run it again and type your own password" "if you may not use sudo, have root run this script with --user $(id -un)"
 	fi
+	# Some file systems, such as NFS and FUSE, deny root what only the user can read.
+	[[ -z ${TMPDIR-} || -e $scratch/readable ]] || { sudo -- test -r "$scratch" && : >"$scratch/readable"; } ||
+		die "root cannot read the folder for temporary files, $TMPDIR" "set TMPDIR to a folder on a disk of this machine, or unset it"
 	sudo -- "$@"
 }
 

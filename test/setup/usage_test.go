@@ -121,3 +121,22 @@ func TestWithoutRootAccessTheScriptStopsWithAHint(t *testing.T) {
 		}
 	}
 }
+
+// Root cannot read the private files of a user on some file systems.
+func TestAFolderForTemporaryFilesThatRootCannotReadIsReported(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root does not need sudo")
+	}
+	m := newMachine(t, map[string]string{"bin/sudo": "#!/bin/sh\ncase \"$*\" in *\"test -r\"*) exit \"$denied\" ;; *true) ;; *) shift; \"$@\" ;; esac\n"})
+	path, err := filepath.Abs(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = `export TMPDIR=$1 denied=$3; PATH=$1/bin:$PATH; set -- "$1" "$2"; source "$2"; scratch=$1/tmp; as_root echo done; as_root echo again`
+	if got := bash(t, lines, m.root, path, "1"); got.code != 3 || got.out != "" || !strings.Contains(got.err, "root cannot read the folder for temporary files, "+m.root+"\n") {
+		t.Errorf("exit code %d, %q, %q", got.code, got.out, got.err)
+	}
+	if got := bash(t, lines, m.root, path, "0"); got.code != 0 || got.out != "done\nagain\n" {
+		t.Errorf("if root can: exit code %d, %q, %q", got.code, got.out, got.err)
+	}
+}
