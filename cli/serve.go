@@ -75,7 +75,8 @@ request starts a new sandbox.
 With OTEL_EXPORTER_OTLP_ENDPOINT, the server sends its metrics to that OpenTelemetry
 collector every minute, by OTLP over HTTP.
 
---install-unit writes a systemd unit, so that the server starts when you log in.`,
+--install-unit writes a systemd unit, so that the server starts when you log in, or
+at boot if your systemd does (loginctl enable-linger).`,
 		Example: `  aibox serve
   aibox serve --listen 127.0.0.1:8800
   aibox serve --warm code=2..8

@@ -18,7 +18,8 @@ import (
 
 // unit is the systemd unit. The server's sandboxes are processes of their own and outlive
 // it, so that only the server itself is ended with the unit. With warm sandboxes, it fails until
-// Docker has started; the pauses between its attempts are long enough for systemd's limit of starts.
+// Docker has started; the pauses between its attempts are long enough for systemd's limit of starts. A
+// wrong setting or a token that has expired (exit code 2) lasts until the user changes it.
 const unit = `[Unit]
 Description=aibox: sandboxes for programs
 After=docker.service
@@ -27,6 +28,7 @@ After=docker.service
 ExecStart=%s
 %sRestart=on-failure
 RestartSec=5
+RestartPreventExitStatus=2
 KillMode=process
 TimeoutStopSec=45
 
