@@ -105,10 +105,14 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 	return err
 }
 
-// openToAll reports whether every user can create files in dir. mmdebstrap builds the system as another one
+// openToAll reports whether every user can create files in dir, and remove only their own. mmdebstrap builds the system as another one
 // of the user's ids, to which a private folder for temporary files is closed.
 func openToAll(dir string) bool {
-	need := fs.FileMode(0o003)
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	need := 0o003 | fs.ModeSticky
 	for {
 		info, err := os.Stat(dir)
 		if err != nil || info.Mode()&need != need {

@@ -83,18 +83,36 @@ func TestTheBootstrapUsesAFolderForTemporaryFilesThatIsOpenToAll(t *testing.T) {
 	defer os.RemoveAll(dir)
 	t.Setenv("TMPDIR", dir)
 	env := filepath.Join(dir, "env")
-	for mode, passed := range map[os.FileMode]bool{0o777 | os.ModeSticky: true, 0o700: false, 0o755: false} {
+	private, link := filepath.Join(dir, "private"), filepath.Join(dir, "link")
+	if err := errors.Join(os.MkdirAll(filepath.Join(private, "open"), 0o700), os.Chmod(filepath.Join(private, "open"), 0o777|os.ModeSticky),
+		os.Symlink("private/open", link)); err != nil {
+		t.Fatal(err)
+	}
+	bake := func() string {
 		fakeMmdebstrap(t, `env >`+env+`; echo a root`)
-		if err := os.Chmod(dir, mode); err != nil {
-			t.Fatal(err)
-		}
 		if _, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(env)
-		if err != nil || strings.Contains(string(got), "TMPDIR="+dir+"\n") != passed {
-			t.Errorf("with the mode %v: %q, %v", mode, got, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return string(got)
+	}
+	for mode, passed := range map[os.FileMode]bool{0o777 | os.ModeSticky: true, 0o777: false, 0o700: false, 0o755: false} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := bake(); strings.Contains(got, "TMPDIR="+dir+"\n") != passed {
+			t.Errorf("with the mode %v: %q", mode, got)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", link)
+	if got := bake(); strings.Contains(got, "TMPDIR="+link) {
+		t.Errorf("with a link into a private folder: %q", got)
 	}
 }
 
