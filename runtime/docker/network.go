@@ -198,7 +198,8 @@ func (n *Networks) remove(ctx context.Context, network runtime.Network, held *le
 }
 
 // list returns the daemon's networks that belong to the pool, sorted by name, but not those of other users,
-// whose leases are elsewhere. Sandboxes must not use networks without all properties of the pool, such as
+// whose leases are elsewhere. With the system's Docker, a network without an owner, of an earlier version, can be
+// another user's. Sandboxes must not use networks without all properties of the pool, such as
 // those from before an upgrade of Docker or of aibox. It omits them without unusable.
 func (n *Networks) list(ctx context.Context, unusable bool) ([]runtime.Network, error) {
 	if err := n.ready(); err != nil {
@@ -211,7 +212,7 @@ func (n *Networks) list(ctx context.Context, unusable bool) ([]runtime.Network, 
 	var networks []runtime.Network
 	mode := n.gatewayMode()
 	for _, f := range found {
-		if owner := f.Labels[labelUser]; owner != "" && owner != ownUser() {
+		if owner := f.Labels[labelUser]; owner != ownUser() && (owner != "" || n.backend.rootful) {
 			continue
 		}
 		if made, ok := networkOf(f); ok && n.pool.Contains(made.Subnet.Addr()) && (unusable || isUsable(f, mode)) {
