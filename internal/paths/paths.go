@@ -61,7 +61,8 @@ var runtimeDirs = "/run/user"
 
 // RuntimeDir returns the folder of the user's sockets, among them those of Docker and systemd: $XDG_RUNTIME_DIR, or
 // else /run/user/UID, which need not exist. All of a user's processes must find the same one, and some start without
-// the variable, or, like those of su, with another user's. The clients of the API follow the same rule.
+// the variable, or, like those of su, with another user's. The system removes /run/user/UID while a user is neither logged in nor lingers:
+// then a process without the variable has its files below the state folder. The clients of the API follow the same rule.
 func RuntimeDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && !Foreign(dir) {
 		return dir
