@@ -95,6 +95,7 @@ func (f *auditFollow) visitLogs(ctx context.Context) error {
 // follow visits the events of a session until no process holds it.
 func (f *auditFollow) follow(ctx context.Context, id session.ID, at *logPosition) {
 	f.check(f.logs.client.Watch(ctx, id, at.next, func(e audit.Event) error { return f.event(id, e, at) }))
+	_ = session.AwaitFree(ctx, f.logs.store.Dir(id)) // a command may use the ended session for minutes
 }
 
 // read visits the new events of a log.

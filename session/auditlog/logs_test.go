@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/audit"
@@ -118,6 +119,25 @@ func TestFollowersSeeEventsAfterTheEndOfASession(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// Watch returns at once, although a verification can use the session for minutes.
+func TestTheLogOfAnEndedSessionIsNotReadAgainAndAgainWhileACommandUsesIt(t *testing.T) {
+	store := sessiontest.Store(t)
+	id := past(t, store, "example.com")
+	held, err := store.Lock(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begin, visited := time.Now(), 0
+		time.AfterFunc(time.Minute, func() { _ = held.Close() })
+		f := auditFollow{logs: New(client.New(store), store), visit: func(Event) error { visited++; return nil }, fail: func(err error) { t.Error(err) }}
+		f.follow(t.Context(), id, new(logPosition))
+		if took := time.Since(begin); took < time.Minute || visited != 1 {
+			t.Errorf("it returns after %v and %d events", took, visited)
+		}
+	})
 }
 
 func TestTheAuditCommandGetsEachEventOfAReview(t *testing.T) {
