@@ -304,7 +304,7 @@ func TestTheAgentsEndIsTakenFromTheLog(t *testing.T) {
 func TestARepairedSessionEndedWhenItLastRan(t *testing.T) {
 	d := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		want := map[session.ID]time.Duration{"00001-shell": 5 * time.Minute, "00002-shell": 7 * time.Minute, "00003-shell": 0, "00004-shell": 5 * time.Minute, "00005-shell": 48 * time.Hour}
+		want := map[session.ID]time.Duration{"00001-shell": 5 * time.Minute, "00002-shell": 7 * time.Minute, "00003-shell": 0, "00004-shell": 5 * time.Minute, "00005-shell": 48 * time.Hour, "00006-shell": 5 * time.Minute}
 		for id := range want {
 			d.worked(id, session.Running)
 		}
@@ -312,6 +312,10 @@ func TestARepairedSessionEndedWhenItLastRan(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		d.must(d.append("00001-shell", audit.AgentEnded, map[string]any{"exit_code": 0})) // its supervisor died before it stored that
 		d.must(d.append("00004-shell", audit.NoticeGiven, nil))
+		verifying := d.loaded("00006-shell").State
+		verifying.Phase, verifying.Result = session.Verifying, &session.Result{Seconds: (5 * time.Minute).Seconds()}
+		d.must(d.append("00006-shell", audit.AgentEnded, map[string]any{"exit_code": 0}))
+		d.must(d.store.WriteState("00006-shell", verifying))
 		live := filepath.Join(d.store.Dir("00002-shell"), "live.json")
 		d.write(live, "{}")
 		d.must(os.Chtimes(live, begun, begun.Add(7*time.Minute)))

@@ -16,9 +16,9 @@ func (s *repairs) concludeVerifying(ctx context.Context, record *session.Session
 	if err := s.clearVerifications(ctx, record.ID); err != nil {
 		return err
 	}
-	result := record.State.Result
+	result, ended := record.State.Result, s.endOf(record, cause)
 	v := &VerificationRun{Verification: session.Verification{
-		Command: record.Verify, Tree: result.Changes.Tree, Begun: session.Now(), ExitCode: -1,
+		Command: record.Verify, Tree: result.Changes.Tree, Begun: ended, ExitCode: -1,
 		Fault: session.FailureOf(unverified(record.Verify, cause).Hint("`aibox verify %s` runs it again", record.ID)),
 	}}
 	err := s.KeepVerification(record.ID, v)
@@ -26,7 +26,7 @@ func (s *repairs) concludeVerifying(ctx context.Context, record *session.Session
 	if result.Fault == nil {
 		result.Fault = v.Fault
 	}
-	record.State.Phase, record.State.Ended = session.Ended, session.Now()
+	record.State.Phase, record.State.Ended = session.Ended, ended
 	return errors.Join(err,
 		s.append(record.ID, audit.SessionRepaired, v.Fault),
 		s.store.WriteState(record.ID, record.State),
