@@ -34,7 +34,7 @@ func (s *repairs) Abandon(ctx context.Context, id session.ID) error {
 			return ctx.Err()
 		}
 	}
-	return s.endAwaited(ctx, id, fault.New(fault.Interrupted, abandoned))
+	return s.EndDead(ctx, id)
 }
 
 // Settle waits for the end of a session's start whose client has died, and reports whether

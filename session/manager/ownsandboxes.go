@@ -25,9 +25,12 @@ func (s *repairs) endOwnSandboxes(ctx context.Context, parent *session.Session) 
 		case errors.Is(loadErr, fs.ErrNotExist), session.IsUnreadable(loadErr):
 		case loadErr != nil:
 			err = errors.Join(err, loadErr)
-		case own.OwnedBy(session.OwnTenant(parent.ID)) && own.State.Phase != session.Ended:
+		case !own.OwnedBy(session.OwnTenant(parent.ID)) || own.State.Phase == session.Ended:
+		case own.Alive:
 			_, killErr := s.Kill(ctx, id, "its session has ended")
 			err = errors.Join(err, killErr)
+		default: // its supervisor has died, too
+			err = errors.Join(err, s.EndDead(ctx, id))
 		}
 	}
 	return err
