@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/internal/fault"
@@ -79,22 +80,28 @@ func TestASnapshotAndTheRequestsAfterItCanBeGivenUpWhileAnotherRequestHasNoAnswe
 		t.Fatal(err)
 	}
 	defer s.storing.leave()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 3)
-	go func() { ended <- s.pauser.store(ctx, nil, nil, &snapshot.Snapshot{}) }()
-	go func() { _, err := s.processes.Start(ctx, process.Request{Argv: []string{"true"}}); ended <- err }()
-	go func() { _, _, err := s.ports.dial(ctx, 8080); ended <- err }()
-	cancel()
-	for range cap(ended) {
-		select {
-		case err := <-ended:
-			if !errors.Is(err, context.Canceled) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 3)
+		go func() { ended <- s.pauser.store(ctx, nil, nil, &snapshot.Snapshot{}) }()
+		synctest.Wait() // the others must wait for it
+		go func() { _, err := s.processes.Start(ctx, process.Request{Argv: []string{"true"}}); ended <- err }()
+		go func() { _, _, err := s.ports.dial(ctx, 8080); ended <- err }()
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Errorf("one does not wait: %v", <-ended)
+		}
+		cancel()
+		synctest.Wait()
+		if len(ended) < cap(ended) {
+			t.Fatal("one still waits")
+		}
+		for range cap(ended) {
+			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-		case <-time.After(time.Minute):
-			t.Fatal("one still waits after a minute")
 		}
-	}
+	})
 }
 
 // The end of the session waits for connections to ports for a limited time only.
