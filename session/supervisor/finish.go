@@ -51,7 +51,6 @@ func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, res *reso
 	}
 	s.audit(audit.AgentEnded, end)
 
-	_ = s.line.Close()
 	// Let the sandbox end by itself before the daemon removes it: a kill by the daemon takes
 	// longer.
 	dead := s.awaitSandboxEnd()
