@@ -39,6 +39,7 @@ type cleaner struct {
 	options Options
 	report  *Report
 	gone    map[session.ID]bool // removed sessions; in a dry run, those it would remove
+	started map[session.ID]bool // those that are known to have started or ended, which wait for no other session
 	saves   map[string]bool     // sessions whose workspaces were saved, or would be
 	errs    []error
 
@@ -52,7 +53,7 @@ func newCleaner(dirs paths.Dirs, docker func(context.Context) (manager.Docker, e
 	}
 	return &cleaner{
 		store: session.NewStore(dirs), dirs: dirs, docker: docker, options: options,
-		gone: map[session.ID]bool{}, saves: map[string]bool{}, goneSnapshots: map[string]bool{}, goneRepositories: map[string]bool{},
+		gone: map[session.ID]bool{}, started: map[session.ID]bool{}, saves: map[string]bool{}, goneSnapshots: map[string]bool{}, goneRepositories: map[string]bool{},
 		report: &Report{DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{}},
 	}
 }

@@ -211,6 +211,25 @@ func TestASessionThatAQueuedOneIsToContinueIsKept(t *testing.T) {
 	}
 }
 
+func TestASessionThatOneQueuedDuringTheCleanupIsToContinueIsKept(t *testing.T) {
+	d := newFixture(t)
+	d.accepted("00001-a", "one.txt")
+	d.accepted("00003-a", "three.txt")
+	r := d.collect(func(o *Options) {
+		o.OlderThan = 0
+		o.step = func(what string) {
+			if what == "lock 00003-a" {
+				d.must(os.Mkdir(d.store.Dir("00004-b"), 0o700))
+				d.must(d.store.WriteSpec("00004-b", session.Spec{ID: "00004-b", Created: session.Now(), Agent: "shell", Resumes: "00001-a"}))
+				d.must(d.store.WriteState("00004-b", session.State{Phase: session.Queued, Queue: &session.Queue{}}))
+			}
+		}
+	})
+	if len(r.Kept) != 1 || r.Kept[0].What != "session 00001-a" || r.Kept[0].Why != "00004-b waits to continue it" {
+		t.Errorf("kept is %+v, freed\n%s", r.Kept, freed(r))
+	}
+}
+
 func TestASessionWhoseSandboxStillRunsIsKept(t *testing.T) {
 	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")

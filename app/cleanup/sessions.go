@@ -128,11 +128,19 @@ func (c *cleaner) removable(id session.ID) (*session.Session, bool) {
 func (c *cleaner) waiter(id session.ID) session.ID {
 	ids, _ := c.store.IDs() // an error was reported at the start
 	for _, other := range ids {
-		if other == id || other.Hidden() || c.store.Ended(other) {
+		if other == id || other.Hidden() || c.started[other] {
+			continue
+		}
+		if c.store.Ended(other) {
+			c.started[other] = true
 			continue
 		}
 		s, err := c.store.Load(other)
-		if err == nil && s.State.Phase != session.Ended && s.State.Started.IsZero() && s.Continues() == id {
+		if err != nil {
+			continue
+		}
+		c.started[other] = s.State.Phase == session.Ended || !s.State.Started.IsZero()
+		if !c.started[other] && s.Continues() == id {
 			return other
 		}
 	}
