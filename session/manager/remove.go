@@ -192,7 +192,7 @@ func (s *removals) removeWorkspace(ctx context.Context, record *session.Session,
 // isBorrowed reports whether the session has the workspace of the one that it should have resumed
 // only because its repair has failed: its agent never started.
 func (s *removals) isBorrowed(record *session.Session) bool {
-	if record.Resumes == "" || !record.State.Started.IsZero() || !s.store.History(record.ID).AgentStarted.IsZero() {
+	if record.Resumes == "" || record.State.Phase == session.Ended || !record.State.Started.IsZero() || !s.store.History(record.ID).AgentStarted.IsZero() {
 		return false
 	}
 	_, err := s.store.Load(record.Resumes)

@@ -69,6 +69,18 @@ func TestTheRemovalOfASessionThatNeverStartedReturnsTheWorkspaceOfTheOther(t *te
 	}
 }
 
+// Its workspace was returned before its end was stored.
+func TestAQueuedSessionThatFailedIsRemovedAlthoughTheRecordOfTheOtherCannotBeRead(t *testing.T) {
+	d := newFixture(t)
+	d.ended("00001-a", "one.txt")
+	d.must(d.store.WriteState("00001-a", d.loaded("00001-a").State))
+	d.replaceIn("00001-a", session.StateFile, `"format": 1`, `"format": 9`)
+	d.must(os.Mkdir(d.store.Dir("00002-a"), 0o700))
+	d.must(d.store.WriteSpec("00002-a", session.Spec{ID: "00002-a", Created: session.Now(), Agent: "shell", Resumes: "00001-a", Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
+	d.must(d.store.WriteState("00002-a", session.State{Phase: session.Ended, Ended: session.Now(), Queue: &session.Queue{Detached: true}, Result: &session.Result{}}))
+	d.must(d.Remove(t.Context(), "00002-a", false))
+}
+
 // A baseline without a record looks like that of a session whose record is lost.
 func TestTheBaselineOfADeletedWorkspaceIsRemovedWithItsSession(t *testing.T) {
 	for _, reviewed := range []bool{true, false} {
