@@ -52,7 +52,11 @@ func (c *console) unpack(ctx context.Context, sandbox, source, dest string, o ar
 		if errors.Is(err, fs.ErrPermission) || diskerr.Is(err) {
 			kind = fault.Environment
 		}
-		return fault.New(kind, "copying from %s to %s: %s", sandbox, safe(dest), safe(err.Error()))
+		failed := fault.New(kind, "copying from %s to %s: %s", sandbox, safe(dest), safe(err.Error()))
+		if errors.Is(err, archive.ErrTooDeep) {
+			failed = failed.Hint("with %s in place of %s, the archive itself is copied, to the standard output: redirect it to a file", standardStream, safe(dest))
+		}
+		return failed
 	}
 	return c.reportCopy(result, dest)
 }

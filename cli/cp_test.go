@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"aibox/internal/archive"
@@ -58,5 +59,17 @@ func TestACopyThatThisMachineDoesNotTakeIsAnErrorOfTheMachine(t *testing.T) {
 		if fault.KindOf(err) != want {
 			t.Errorf("%v is %s, not %s", err, fault.KindOf(err), want)
 		}
+	}
+}
+
+func TestACopyOfTooManyFoldersSaysHowToCopyTheArchive(t *testing.T) {
+	a, _, _ := testApp(t)
+	source := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(source, strings.Repeat("x/", 200)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := a.unpack(t.Context(), "0dq4f-shell", "/a/.", t.TempDir(), archive.Options{Git: true}, func(w io.Writer) error { return archive.Pack(w, source+"/.", nil) })
+	if err == nil || strings.Contains(err.Error(), "too large") || !strings.HasPrefix(strings.Join(fault.Hints(err), " "), "with - in place of ") {
+		t.Errorf("it says %v, with the hints %q", err, fault.Hints(err))
 	}
 }

@@ -140,7 +140,7 @@ func extractTree(ctx context.Context, in io.Reader, dir string, room Room) error
 	switch {
 	case noRoom != nil:
 		return noRoom
-	case errors.Is(err, archive.ErrTooLarge):
+	case errors.Is(err, archive.ErrTooLarge), errors.Is(err, archive.ErrTooDeep):
 		return fault.New(fault.Limit, "the tree cannot be stored: %w", err).Hint("leave out what can be built or downloaded again")
 	case err != nil:
 		return fault.New(fault.Usage, "the tree cannot be read: %w", err).Hint("upload a tar archive of the folder's contents")

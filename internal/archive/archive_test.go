@@ -333,7 +333,7 @@ func TestAnEntryInTooManyFoldersIsRefused(t *testing.T) {
 	for depth, ok := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
 		dest := t.TempDir()
 		_, err := Extract(made(t, file(strings.Repeat("x/", depth-1)+"a")), dest, "", Options{IsGit: isGit})
-		if errors.Is(err, ErrTooLarge) == ok || ok && err != nil {
+		if errors.Is(err, ErrTooDeep) == ok || ok && err != nil {
 			t.Errorf("an entry with %d names: %v", depth, err)
 		}
 		if _, err := os.Lstat(filepath.Join(dest, "x")); (err == nil) != ok {

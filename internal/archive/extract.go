@@ -47,7 +47,8 @@ type Options struct {
 	// NoHeads leaves out each file HEAD with which git could take its folder for a bare
 	// repository, whose configuration names programs that git runs.
 	NoHeads bool
-	// AnyDepth accepts entries in any number of folders. Otherwise a small archive could take hours.
+	// AnyDepth accepts entries in any number of folders. Otherwise a small archive could take hours,
+	// and one with an entry in too many is ErrTooDeep.
 	AnyDepth bool
 	// MaxBytes and MaxEntries limit an archive; 0 means no limit. A folder that is only part of
 	// the names of others counts as an entry. A larger archive is ErrTooLarge.
@@ -60,6 +61,9 @@ type Options struct {
 
 // ErrTooLarge reports that an archive exceeds the limits of its Options.
 var ErrTooLarge = errors.New("the archive is too large")
+
+// ErrTooDeep reports that an archive has an entry in too many folders; see Options.AnyDepth.
+var ErrTooDeep = errors.New("an entry of the archive is in too many folders")
 
 // Result describes the work of Extract.
 type Result struct {
@@ -261,7 +265,7 @@ func (x *extraction) name(given string) (string, error) {
 		return "", fmt.Errorf("the archive has an entry %.100q, which is not beneath its top", given)
 	}
 	if depth := strings.Count(name, "/") + 1; depth > maxDepth && !x.AnyDepth {
-		return "", fmt.Errorf("%w: it has an entry %.100q in %d folders, more than %d", ErrTooLarge, given, depth-1, maxDepth-1)
+		return "", fmt.Errorf("%w: %.100q is in %d, more than %d", ErrTooDeep, given, depth-1, maxDepth-1)
 	}
 	first, rest, _ := strings.Cut(name, "/")
 	if x.top != Contents && x.top != "" && first != x.top {
