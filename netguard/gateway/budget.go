@@ -62,15 +62,16 @@ func (g *Gateway) checkBudget(c *call) *problem {
 }
 
 // checkPrice refuses a model whose price is not known in a session with a limit of cost, and a tool
-// of its server with a fee: the limit could not be enforced.
+// of its server with a fee, unless the model is free: the limit could not be enforced.
 func (g *Gateway) checkPrice(c *call) *problem {
 	if g.costLimit <= 0 || !c.spends() {
 		return nil
 	}
-	if c.fee != 0 {
+	p, known := g.priceOf(c)
+	if free := known && p == (price.Price{}); c.fee != 0 && !free {
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("the request has the tool %s of the model's server, whose fees aibox does not know, so it cannot limit what the answer costs; use inference-tools or max-cost, not both", c.fee)}
 	}
-	if _, known := g.priceOf(c); known {
+	if known {
 		return nil
 	}
 	if c.surcharge != "" {

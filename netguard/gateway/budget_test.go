@@ -107,6 +107,13 @@ func TestAToolWithFeesIsRefusedWithALimitOfCost(t *testing.T) {
 	if answer := limited.send(t, "POST", chat, ask(1)); answer.StatusCode != 200 {
 		t.Errorf("a request without the tool: %d", answer.StatusCode)
 	}
+	free := newBench(t, priced, func(c *Config) {
+		open(c)
+		c.Price, c.CostLimit = func(string) (price.Price, bool) { return price.Price{}, true }, 1
+	})
+	if answer := free.send(t, "POST", chat, request); answer.StatusCode != 200 {
+		t.Errorf("with a free model: %d", answer.StatusCode)
+	}
 }
 
 func TestRequestWaitsForTheUsersDecisionAboutABudget(t *testing.T) {

@@ -38,7 +38,7 @@ func bodies() []control {
 		{name: "a second model is noticed", file: folder + "value.go", text: `if w.model != "" && w.model != name {`, off: `if false {`, tests: "TestWhatCanCostMoreThanTheModelsPriceIsRead"},
 		{name: "an opened tool with a fee is noticed", file: folder + "tool.go", text: `		w.charge(o.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
 		{name: "an opened option with a fee is noticed", file: folder + "tool.go", text: `		w.charge(s.kind)`, off: ``, tests: "TestOpenedToolsWithFeesAreRead"},
-		{name: "no tool with a fee with a limit of cost", file: "netguard/gateway/budget.go", text: `if c.fee != 0 {`, off: `if false {`, tests: "TestAToolWithFeesIsRefusedWithALimitOfCost"},
+		{name: "no tool with a fee with a limit of cost", file: "netguard/gateway/budget.go", text: `c.fee != 0 && !free {`, off: `free {`, tests: "TestAToolWithFeesIsRefusedWithALimitOfCost"},
 		{name: "the limit of an answer counts its choices", file: folder + "outputlimit.go", text: `w.outputLimit * w.allChoices()`, off: `w.outputLimit`, tests: "TestTheLimitOfAnAnswersTokensIsRead"},
 		{name: "each prompt of a list has an answer", file: folder + "outputlimit.go", text: `		w.prompts++`, off: ``, tests: "TestTheNumberOfPromptsIsRead TestTheLimitOfAnAnswersTokensIsRead"},
 		{name: "pictures have tokens", file: folder + "value.go", text: `		w.mediaTokens += tokensOfPicture`, off: ``, tests: "TestPicturesAndDocumentsAreCounted"},
