@@ -31,6 +31,7 @@ type budget struct {
 
 	mu    sync.Mutex
 	total [2]int64
+	names int64 // the bytes of resolved names in total
 	hosts map[netguard.Host]*[2]int64
 
 	lent netguard.Traffic // to proxies of other sandboxes
@@ -74,11 +75,26 @@ func (b *budget) reserve(host netguard.Host, d direction, n int64) (int64, *refu
 	return n, nil
 }
 
-// transferred returns the bytes of the session in both directions.
+// chargeName takes the n bytes of a name that is resolved from the session's budget. They are no bytes of
+// a host: names that do not exist would take the places of hosts.
+func (b *budget) chargeName(n int64) *refusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left, problem := b.leftOfSession(up)
+	granted := min(n, left)
+	b.total[up] += granted
+	b.names += granted
+	if granted < n {
+		_, problem = b.leftOfSession(up)
+	}
+	return problem
+}
+
+// transferred returns the bytes of the session's connections in both directions.
 func (b *budget) transferred() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.total[up] + b.total[down]
+	return b.total[up] + b.total[down] - b.names
 }
 
 // refund returns bytes that were reserved and not used.
@@ -91,19 +107,32 @@ func (b *budget) refund(host netguard.Host, d direction, n int64) {
 
 // left returns how many bytes may still pass. It is 0 only with a refusal.
 func (b *budget) left(host netguard.Host, counters *[2]int64, d direction) (int64, *refusal) {
-	perHost, total, lentPerHost, lent := b.limits.UploadPerHost, b.limits.Upload, b.lent.UploadPerHost, b.lent.Upload
+	left, problem := b.leftOfSession(d)
+	if problem != nil {
+		return 0, problem
+	}
+	perHost, lentPerHost := b.limits.UploadPerHost, b.lent.UploadPerHost
 	if d == down {
-		perHost, total, lentPerHost, lent = b.limits.DownloadPerHost, b.limits.Download, b.lent.DownloadPerHost, b.lent.Download
+		perHost, lentPerHost = b.limits.DownloadPerHost, b.lent.DownloadPerHost
+	}
+	if perHost > 0 {
+		if left = min(left, perHost-counters[d]-lentPerHost); left <= 0 {
+			return 0, usedUp(d.String(), "-host", "the session has used up its %s budget of %s for %s", d, amount.Bytes(perHost), host)
+		}
+	}
+	return left, nil
+}
+
+// leftOfSession is left without the budget of a host.
+func (b *budget) leftOfSession(d direction) (int64, *refusal) {
+	total, lent := b.limits.Upload, b.lent.Upload
+	if d == down {
+		total, lent = b.limits.Download, b.lent.Download
 	}
 	left := int64(1) << 62
 	if total > 0 {
 		if left = min(left, total-b.total[d]-lent); left <= 0 {
 			return 0, usedUp(d.String(), "", "the session has used up its %s budget of %s", d, amount.Bytes(total))
-		}
-	}
-	if perHost > 0 {
-		if left = min(left, perHost-counters[d]-lentPerHost); left <= 0 {
-			return 0, usedUp(d.String(), "-host", "the session has used up its %s budget of %s for %s", d, amount.Bytes(perHost), host)
 		}
 	}
 	return left, nil

@@ -180,19 +180,15 @@ func (f *flow) dial(ctx context.Context) (net.Conn, netip.Addr, error) {
 	return f.proxy.dialer.dial(ctx, f.to, f.checkAddress)
 }
 
-// chargeName charges the budgets for the name of the flow's host, which queries of both families
-// carry to the name servers of its domain, whether it exists or not.
+// chargeName charges the session's budget for the name of the flow's host, which queries of both
+// families carry to the name servers of its domain, whether it exists or not.
 func (f *flow) chargeName() *refusal {
 	if _, literal := f.to.Host.Address(); literal {
 		return nil
 	}
 	size := 2 * int64(len(f.to.Host.Name()))
-	for left := size; left > 0; {
-		granted, problem := f.proxy.budget.reserve(f.to.Host, up, left)
-		if problem != nil {
-			return problem
-		}
-		left -= granted
+	if problem := f.proxy.budget.chargeName(size); problem != nil {
+		return problem
 	}
 	f.up.Add(size)
 	return nil

@@ -253,6 +253,12 @@ func TestBudgetsCountTheNamesThatAreResolved(t *testing.T) {
 	if first := closed[1]; first.Up != int64(2*len(first.Host)) || refused[len(refused)-1].Code != "upload-budget" {
 		t.Errorf("recorded is %+v, the last refusal is for %q", first, refused[len(refused)-1].Code)
 	}
+	if n := w.proxy.Transferred(); n != 0 {
+		t.Errorf("%d bytes count as the traffic of hosts that do not exist", n)
+	}
+	if n := len(w.proxy.budget.hosts); n != 0 {
+		t.Errorf("%d names that do not exist take places of hosts", n)
+	}
 }
 
 func TestConnectionsToAHostAreBounded(t *testing.T) {

@@ -57,8 +57,8 @@ func New(config Config) *Proxy {
 	return p
 }
 
-// Transferred returns the number of bytes that passed to and from hosts. Safe for
-// concurrent use.
+// Transferred returns the number of bytes that passed to and from hosts, without the names that
+// were resolved. Safe for concurrent use.
 func (p *Proxy) Transferred() int64 { return p.budget.transferred() }
 
 // SetPolicy replaces the policy and closes the connections that the new one does not allow.
