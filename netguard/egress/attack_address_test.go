@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/netguard"
@@ -180,19 +182,65 @@ func TestAddressesOfTheNetworksOwnNAT64AreNotDialed(t *testing.T) {
 }
 
 func TestAFailedLookupKeepsTheKnownNAT64(t *testing.T) {
-	n := &nat64Network{shows: addresses("2606:4700:64::c000:aa")}
-	var known nat64
-	for _, failure := range []error{nil, errors.New("no answer")} {
-		n.err = failure
-		if !known.contains(t.Context(), n, netip.MustParseAddr("2606:4700:64::1")) {
-			t.Errorf("%v: its address counts as another", failure)
+	synctest.Test(t, func(t *testing.T) {
+		n := &nat64Network{shows: addresses("2606:4700:64::c000:aa")}
+		var known nat64
+		inside := func() bool {
+			time.Sleep(2 * nat64For)
+			known.contains(t.Context(), n, netip.MustParseAddr("2606:4700:64::1"))
+			synctest.Wait()
+			return known.knows(netip.MustParseAddr("2606:4700:64::1"))
 		}
-		known.refresh, n.shows = time.Time{}, nil
+		for _, failure := range []error{nil, errors.New("no answer")} {
+			n.err = failure
+			if !inside() {
+				t.Errorf("%v: its address counts as another", failure)
+			}
+			n.shows = nil
+		}
+		n.err = &net.DNSError{IsNotFound: true}
+		if inside() {
+			t.Error("a network without NAT64 has its prefix")
+		}
+	})
+}
+
+// silentNetwork is a resolver of a network that drops queries for ipv4only.arpa.
+type silentNetwork struct{}
+
+func (silentNetwork) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	if host != "ipv4only.arpa." {
+		return addresses("2606:4700::1"), nil
 	}
-	n.err = &net.DNSError{IsNotFound: true}
-	if known.contains(t.Context(), n, netip.MustParseAddr("2606:4700:64::1")) {
-		t.Error("a network without NAT64 has its prefix")
-	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestConnectionsWaitOnlyForTheFirstLookupOfTheNAT64(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var known nat64
+		waits := func(ctx context.Context) time.Duration {
+			began := time.Now()
+			known.contains(ctx, silentNetwork{}, netip.MustParseAddr("2606:4700::1"))
+			return time.Since(began)
+		}
+		short, cancel := context.WithTimeout(t.Context(), nat64Timeout/4)
+		defer cancel()
+		var together sync.WaitGroup
+		for ctx, want := range map[context.Context]time.Duration{t.Context(): nat64Timeout, short: nat64Timeout / 4} {
+			together.Go(func() {
+				if waited := waits(ctx); waited != want {
+					t.Errorf("a connection waits for %v, not %v", waited, want)
+				}
+			})
+		}
+		together.Wait()
+		time.Sleep(2 * nat64For)
+		if waited := waits(t.Context()); waited != 0 {
+			t.Errorf("a connection waits for %v although a lookup has ended", waited)
+		}
+		time.Sleep(nat64Timeout)
+	})
 }
 
 func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {

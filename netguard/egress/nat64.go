@@ -11,11 +11,14 @@ import (
 
 // nat64 learns the prefixes of this network's own NAT64, whose addresses lead to any IPv4 address,
 // private ones too. The name ipv4only.arpa has only IPv4 addresses, so those of IPv6 that a name
-// server finds for it show the prefixes (RFC 7050). Well-known prefixes are forbidden anyway.
+// server finds for it show the prefixes (RFC 7050). Well-known prefixes are forbidden anyway. Its zero
+// value knows nothing yet. It is safe for concurrent use.
 type nat64 struct {
 	mu       sync.Mutex
 	prefixes []netip.Prefix
-	refresh  time.Time
+	refresh  time.Time     // when the next lookup is due
+	first    chan struct{} // closed when a lookup has ended; nil before one begins
+	known    bool          // first is closed
 }
 
 const (
@@ -24,28 +27,56 @@ const (
 	nat64Timeout = time.Second
 )
 
-// contains reports whether addr leads to an IPv4 address. If the lookup fails, the prefixes that were
-// known before count: most networks have none, and some drop queries for the name.
+// contains reports whether addr leads to an IPv4 address. Only the first lookup is waited for. During
+// later ones, and if one fails, the prefixes that were known before count: most networks have none, and
+// some drop queries for the name. When ctx ends, every address leads to one.
 func (n *nat64) contains(ctx context.Context, resolver Resolver, addr netip.Addr) bool {
 	if !addr.Is6() {
 		return false
 	}
+	select {
+	case <-n.look(resolver):
+		return n.knows(addr)
+	case <-ctx.Done():
+		return true
+	}
+}
+
+// knows reports whether addr has a prefix that is known already.
+func (n *nat64) knows(addr netip.Addr) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if now := time.Now(); now.After(n.refresh) {
-		lookup, cancel := context.WithTimeout(ctx, nat64Timeout)
-		found, err := resolver.LookupNetIP(lookup, "ip6", "ipv4only.arpa.")
-		cancel()
-		if ctx.Err() != nil {
-			return true // nothing is known, and the connection is not wanted anymore
-		}
-		var problem *net.DNSError
-		if err == nil || errors.As(err, &problem) && problem.IsNotFound {
-			n.prefixes = prefixesIn(found)
-		}
-		n.refresh = now.Add(nat64For)
-	}
 	return containsAddress(n.prefixes, addr)
+}
+
+// look starts a lookup if one is due. It returns a channel that is closed when any lookup has ended.
+func (n *nat64) look(resolver Resolver) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.first == nil {
+		n.first = make(chan struct{})
+	}
+	if now := time.Now(); now.After(n.refresh) {
+		n.refresh = now.Add(nat64For)
+		go n.update(resolver) // ends within nat64Timeout
+	}
+	return n.first
+}
+
+func (n *nat64) update(resolver Resolver) {
+	ctx, cancel := context.WithTimeout(context.Background(), nat64Timeout) // no connection owns it
+	defer cancel()
+	found, err := resolver.LookupNetIP(ctx, "ip6", "ipv4only.arpa.")
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var problem *net.DNSError
+	if err == nil || errors.As(err, &problem) && problem.IsNotFound {
+		n.prefixes = prefixesIn(found)
+	}
+	if !n.known {
+		n.known = true
+		close(n.first)
+	}
 }
 
 // prefixesIn returns the prefixes in the addresses of ipv4only.arpa: the part before one of its IPv4
