@@ -243,6 +243,19 @@ func TestConnectionsWaitOnlyForTheFirstLookupOfTheNAT64(t *testing.T) {
 	})
 }
 
+// Otherwise the user reads that a name leads to an address which no list can allow.
+func TestAConnectionThatEndsDuringTheLookupOfTheNAT64IsNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dialer{resolver: silentNetwork{}, own: ownAddresses{list: func() ([]net.Addr, error) { return nil, nil }}, timeout: nat64Timeout / 2}
+		allow := func(netip.Addr) netguard.Verdict { return netguard.Verdict{Allowed: true} }
+		_, _, err := d.dial(t.Context(), egresstest.Destination(t, "good.example.org:443"), allow)
+		if err == nil || err.Error() != "no connection in 500ms" {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(nat64Timeout)
+	})
+}
+
 func TestOwnAddressesThatCannotBeReadAllowNothing(t *testing.T) {
 	w := newWorld(t, attackPolicy(t), nil)
 	w.proxy.dialer.own.list = func() ([]net.Addr, error) { return nil, errors.New("no netlink") }

@@ -44,6 +44,9 @@ func (d *dialer) dial(ctx context.Context, to netguard.Destination, check addres
 		return nil, netip.Addr{}, err
 	}
 	allowed, refused := d.filter(ctx, addresses, check)
+	if ctx.Err() != nil {
+		return nil, netip.Addr{}, context.Cause(ctx) // a refusal could be due to that
+	}
 	if len(allowed) == 0 {
 		if _, literal := to.Host.Address(); !literal && refused.verdict.Reason != netguard.DeniedByRule {
 			refused.hint = "the name leads to such an address from this machine, and no list can allow it"
