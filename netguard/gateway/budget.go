@@ -161,7 +161,7 @@ func (g *Gateway) estimate(c *call, counts usage.Counts) usage.Counts {
 	// continues in the buffers of connections, and models think without sending anything. A server
 	// also breaks off an answer that the agent does not read. Of an answer that is not in the form of its
 	// dialect, the received bytes say nothing.
-	unknown := c.hungUp || c.brokeOff || c.event.Outcome == NoAnswer
+	unknown := c.hungUp || c.brokeOff || c.event.Outcome == NoAnswer && !c.usage.Reported()
 	if asked, sent := c.body.readFor(); sent && unknown && !(c.usage.Ended() && c.usage.Reported()) {
 		counts.Output = max(counts.Output, c.written(asked))
 	}

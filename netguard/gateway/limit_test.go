@@ -294,6 +294,13 @@ func TestOutputOfAnAnswerInAnotherFormIsEstimatedByItsTime(t *testing.T) {
 	if got := g.ledger.tokens; got < 6100 || got > 7000 {
 		t.Errorf("%d tokens", got)
 	}
+	counted := &call{usage: usage.New(schema.Gemini, schema.GenerateContent), body: one.body, sent: 400, header: http.Header{}, received: 40, event: one.event}
+	_, _ = counted.usage.Write([]byte(`{"candidates":[],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":0}}`))
+	before := g.ledger.tokens
+	g.spend(counted)
+	if got := g.ledger.tokens - before; got > 100 {
+		t.Errorf("%d tokens of an answer whose server reported them", got)
+	}
 }
 
 // A session may refer to answers that it received.

@@ -45,7 +45,7 @@ func bodies() []control {
 		{name: "pictures count in a reservation", file: "netguard/gateway/reservation.go", text: `mostUsed(size+c.mediaTokens, `, off: `mostUsed(size, `, tests: "TestAReservationHasTheTokensOfPictures"},
 		{name: "pictures count in an estimate", file: "netguard/gateway/budget.go", text: `c.sent/bytesOfToken + c.mediaTokens`, off: `c.sent / bytesOfToken`, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
 		{name: "all choices count in an estimate", file: "netguard/gateway/budget.go", text: `, longestOutput)*max(1, c.choices), `, off: `, longestOutput), `, tests: "TestOutputOfARequestThatIsGivenUpIsEstimatedByItsTime"},
-		{name: "an answer in another form counts by its time", file: "netguard/gateway/budget.go", text: ` || c.event.Outcome == NoAnswer`, off: ``, tests: "TestOutputOfAnAnswerInAnotherFormIsEstimatedByItsTime"},
+		{name: "an answer in another form counts by its time", file: "netguard/gateway/budget.go", text: ` || c.event.Outcome == NoAnswer && !c.usage.Reported()`, off: ``, tests: "TestOutputOfAnAnswerInAnotherFormIsEstimatedByItsTime"},
 	}
 }
 
