@@ -84,33 +84,26 @@ func responseTool() tagged {
 }
 
 // shellTool is a shell of the agent, or one in a container of the model's server: "environment"
-// chooses. A closed tool is written as the agent's own, so that a server which has another default
-// does not choose. Some servers have only containers of their own.
+// chooses. A tool that is not for a container is written as the agent's own, so that a server which has
+// another default does not choose. Some servers have only containers of their own.
 // https://developers.openai.com/api/docs/guides/tools-shell
-type shellTool struct{ open, closed rule }
+type shellTool struct{ hosted, own rule }
 
 func newShellTool() shellTool {
 	return shellTool{
-		open: typed(fields{"environment": tagged{key: "type", of: map[string]rule{
+		hosted: offeredTool{netguard.CodeExecution, typed(fields{"environment": tagged{key: "type", of: map[string]rule{
 			"local": typed(fields{}), "container_auto": typed(fields{"memory_limit": scalar{}}),
-		}}}),
-		closed: object{fields: typed(fields{}), force: map[string]string{"environment": `{"type":"local"}`}},
+		}}})},
+		own: object{fields: typed(fields{}), force: map[string]string{"environment": `{"type":"local"}`}},
 	}
 }
 
 func (s shellTool) apply(w *walk) (bool, error) {
 	environment, ok := w.tag("environment", "type")
-	switch {
-	case w.policy.opens(netguard.CodeExecution):
-		if w.policy.HostsShells || environment != "local" {
-			w.charge(netguard.CodeExecution)
-		}
-		return s.open.apply(w)
-	case w.policy.HostsShells, ok && environment != "local":
-		return offeredTool{kind: netguard.CodeExecution}.apply(w)
-	default:
-		return s.closed.apply(w)
+	if w.policy.HostsShells || ok && environment != "local" {
+		return s.hosted.apply(w)
 	}
+	return s.own.apply(w)
 }
 
 func webSearchTool() fields {

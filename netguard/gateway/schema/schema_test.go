@@ -137,6 +137,7 @@ func TestAShellToolRunsWhereTheSettingsAllow(t *testing.T) {
 		want   string
 	}{
 		"a container that is open":            {hosted, policyOfTests(netguard.CodeExecution), `{"model":"m","tools":[{"type":"shell","environment":{"type":"container_auto","memory_limit":"4g"}}],"store":false}`},
+		"none, where containers are open":     {bare, policyOfTests(netguard.CodeExecution), `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}},{"type":"local_shell"}],"store":false}`},
 		"a server with only containers":       {bare, Policy{Model: policyOfTests().Model, HostsShells: true}, `{"model":"m","tools":[{"type":"local_shell"}],"store":false}`},
 		"a server with only containers, open": {bare, Policy{Model: policyOfTests().Model, HostsShells: true, Open: []netguard.ServerTool{netguard.CodeExecution}}, `{"model":"m","tools":[{"type":"shell"},{"type":"local_shell"}],"store":false}`},
 	} {

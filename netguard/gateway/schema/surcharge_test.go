@@ -51,6 +51,7 @@ func TestOpenedToolsWithFeesAreRead(t *testing.T) {
 		{Responses, `{"model":"m","tools":[{"type":"image_generation"}]}`, netguard.ImageGeneration},
 		{Responses, `{"model":"m","tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`, netguard.CodeExecution},
 		{Responses, `{"model":"m","tools":[{"type":"shell","environment":{"type":"local"}}]}`, 0},
+		{Responses, `{"model":"m","tools":[{"type":"shell"}]}`, 0},
 		{Responses, `{"model":"m","tools":[{"type":"mcp","server_label":"x","server_url":"https://x/"}]}`, 0},
 		{Messages, `{"model":"m","tools":[{"type":"web_search_20250305","name":"web_search"}]}`, netguard.WebSearch},
 		{Messages, `{"model":"m","tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`, 0},
