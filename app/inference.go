@@ -136,6 +136,11 @@ func (i inference) price(model string) (price.Price, bool) {
 
 func (i inference) Priced(model string) bool { _, known := i.price(model); return known }
 
+func (i inference) Free(model string) bool {
+	p, known := i.price(model)
+	return known && p == (price.Price{})
+}
+
 func (i inference) PriceName() string { return i.upstream.PriceName() }
 
 // askMore adapts the supervisor's question about a limit; nil stays nil.

@@ -69,6 +69,20 @@ func (t ServerTool) Opens() string {
 	return serverTools[t].opens
 }
 
+// HasFees reports whether servers charge a fee for each use of the tool, or for each item that it
+// makes, which no count of tokens shows.
+// https://developers.openai.com/api/docs/pricing
+// https://platform.claude.com/docs/en/about-claude/pricing
+// https://ai.google.dev/gemini-api/docs/pricing
+func (t ServerTool) HasFees() bool {
+	switch t {
+	case MCP, WebFetch, ComputerUse: // only tokens
+		return false
+	default:
+		return true
+	}
+}
+
 // MarshalText writes the name; an invalid kind is an error.
 func (t ServerTool) MarshalText() ([]byte, error) {
 	if !t.valid() {

@@ -32,6 +32,8 @@ type Inference interface {
 	KeyVariable() string
 	// Priced reports whether the price of a model is known.
 	Priced(model string) bool
+	// Free reports whether a model is known to cost nothing.
+	Free(model string) bool
 	// PriceName is the server's name in the user's file of prices.
 	PriceName() string
 	// Searches reports whether a model searches the web by itself.
@@ -193,6 +195,24 @@ func (s *preparation) checkPrices(server Inference, models []string) error {
 	return nil
 }
 
+// refusedForFees describes the tools of the model's server that are open, but that the gateway refuses
+// because of the session's limit of cost; empty if there are none.
+func (s *preparation) refusedForFees(server Inference, model string) string {
+	if s.launch.Spec.MaxCost == 0 || server.Free(model) {
+		return ""
+	}
+	var tools []string
+	for _, tool := range s.launch.Spec.ServerTools() {
+		if tool.HasFees() {
+			tools = append(tools, tool.String())
+		}
+	}
+	if tools == nil {
+		return ""
+	}
+	return fmt.Sprintf("requests with %s are refused because of --max-cost: aibox does not know the fees of these tools", strings.Join(tools, ", "))
+}
+
 // chooseModel asks the server for the model. Agents without a dialect do not wait for the
 // answer, as they may not need one.
 func (s *preparation) chooseModel(ctx context.Context, server Inference, info agents.Info) (Model, error) {
@@ -212,6 +232,9 @@ func (s *preparation) chooseModel(ctx context.Context, server Inference, info ag
 	}
 	for _, warning := range chosen.Warnings {
 		s.postNotice(warning)
+	}
+	if text := s.refusedForFees(server, chosen.ID); text != "" {
+		s.postNotice(text)
 	}
 	detail := server.Name()
 	if chosen.ID != detail {

@@ -81,6 +81,7 @@ type pricedServer struct{ Inference }
 func (pricedServer) Name() string             { return "work" }
 func (pricedServer) PriceName() string        { return "work" }
 func (pricedServer) Priced(model string) bool { return model == "known" }
+func (pricedServer) Free(model string) bool   { return model == "free" }
 func (pricedServer) Speaks(string) []agents.Dialect {
 	return nil
 }
@@ -98,6 +99,24 @@ func TestModelWithoutAPriceIsRefusedUnderACostLimit(t *testing.T) {
 	s.launch.Spec.MaxCost = 0
 	if err := s.checkPrices(pricedServer{}, []string{"unknown"}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestToolsThatACostLimitRefusesAreReported(t *testing.T) {
+	s := &preparation{modelWatch: &modelWatch{run: &run{launch: session.Launch{Spec: session.Spec{Run: config.Run{MaxCost: 250, InferenceTools: []string{"mcp", "web-search"}}}}}}}
+	if text := s.refusedForFees(pricedServer{}, "known"); !strings.Contains(text, "with web-search are refused because of --max-cost") {
+		t.Errorf("%q", text)
+	}
+	if text := s.refusedForFees(pricedServer{}, "free"); text != "" {
+		t.Errorf("a free model: %q", text)
+	}
+	s.launch.Spec.InferenceTools = []string{"mcp"}
+	if text := s.refusedForFees(pricedServer{}, "known"); text != "" {
+		t.Errorf("a tool without fees: %q", text)
+	}
+	s.launch.Spec.MaxCost, s.launch.Spec.InferenceTools = 0, []string{"web-search"}
+	if text := s.refusedForFees(pricedServer{}, "known"); text != "" {
+		t.Errorf("without a limit: %q", text)
 	}
 }
 

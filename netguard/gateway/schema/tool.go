@@ -51,15 +51,9 @@ func (h history) apply(w *walk) (bool, error) {
 	return w.leave()
 }
 
-// charge remembers a server-side tool of the request if servers charge a fee for each of its uses, or
-// for each item that it makes, which no count of tokens shows.
-// https://developers.openai.com/api/docs/pricing
-// https://platform.claude.com/docs/en/about-claude/pricing
-// https://ai.google.dev/gemini-api/docs/pricing
+// charge remembers a server-side tool of the request that has fees.
 func (w *walk) charge(kind netguard.ServerTool) {
-	switch kind {
-	case netguard.MCP, netguard.WebFetch, netguard.ComputerUse: // only tokens
-	default:
+	if kind.HasFees() {
 		w.fee = kind
 	}
 }
