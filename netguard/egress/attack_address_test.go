@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -401,6 +402,17 @@ func TestAnExplanationOfAddressesDecidesAsTheDialerDoes(t *testing.T) {
 		if !slices.Equal(allowed, explained) {
 			t.Errorf("%v: %v would be dialed, and %v explained", found, allowed, explained)
 		}
+	}
+}
+
+func TestTheRefusalOfAMachineBesideThisOneSaysThatNoListHelps(t *testing.T) {
+	w := newWorld(t, egresstest.Allowlist(t, "11.11.9.200"), nil)
+	w.proxy.dialer.own.list = func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.IPv4(11, 11, 9, 9), Mask: net.CIDRMask(24, 32)}}, nil
+	}
+	w.say("CONNECT 11.11.9.200:443 HTTP/1.1\r\n\r\n", 1)
+	if e := waitFor(t, w, Refused); e.Code != "neighbor-address" || !strings.Contains(e.Hint, "no list can allow") {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -30,7 +30,11 @@ func (r *refusal) Error() string { return r.reason }
 
 // refuse returns the refusal of a verdict.
 func refuse(v netguard.Verdict) *refusal {
-	return &refusal{status: http.StatusForbidden, code: v.Reason.Name(), reason: v.Reason.String(), rule: v.Rule.String(), verdict: v}
+	problem := &refusal{status: http.StatusForbidden, code: v.Reason.Name(), reason: v.Reason.String(), rule: v.Rule.String(), verdict: v}
+	if v.Reason == netguard.NeighborAddress { // though the address can be listed
+		problem.hint = "no list can allow an address of a network that this machine is in"
+	}
+	return problem
 }
 
 // forbid returns a refusal by a rule of the proxy itself.
