@@ -243,7 +243,7 @@ var secondHellos = []struct {
 	{"behind many alerts", goodTLS, append(bytes.Repeat(record(21, []byte{1, 90}), 40), evilTLS...), "bad-hello"},
 	{"behind early data", simpleHello(goodName, earlyExt), append(record(recordApplicationData, make([]byte, 500)), evilTLS...), "wrong-server-name"},
 	{"behind much early data", simpleHello(goodName, earlyExt), append(bytes.Repeat(record(recordApplicationData, make([]byte, 1<<12)), 50), evilTLS...), "wrong-server-name"},
-	{"in small records", goodTLS, records(helloMessage(evilName), 9), "wrong-server-name"},
+	{"in small records", goodTLS, records(helloMessage(evilName), 9), "bad-hello"},
 	{"with an encrypted name", goodTLS, simpleHello(goodName, extension(extensionEncryptedClientHello, make([]byte, 9))), "encrypted-server-name"},
 	{"behind many changes of cipher", goodTLS, append(bytes.Repeat(changeCS, 40), evilTLS...), "bad-hello"},
 	{"interrupted by early data", simpleHello(goodName, earlyExt), slices.Concat(record(recordHandshake, helloMessage(evilName)[:40]), record(recordApplicationData, []byte("early")), record(recordHandshake, helloMessage(evilName)[40:])), "bad-hello"},
@@ -270,6 +270,15 @@ func TestASecondClientHelloIsChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The client of a server that speaks first, such as one for mail, waits for it after the Finished.
+func TestAFinishedIsNotHeldBackUntilTheClientSendsMore(t *testing.T) {
+	w, server := tunnelWorld(t, nil)
+	conn := w.connect("good.example.org:443")
+	finished := record(recordHandshake, append([]byte{messageClientHello, 0, 1}, make([]byte, 37)...))
+	_, _ = conn.Write(slices.Concat(goodTLS, changeCS, finished))
+	eventually(t, "the server has no Finished", func() bool { return bytes.HasSuffix(server.received(), finished) })
 }
 
 // A client inside a tunnel gets no answer that could name the hint.

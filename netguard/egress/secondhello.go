@@ -37,6 +37,7 @@ type recordSource interface {
 
 // follow passes records until no further ClientHello is possible.
 func (f *secondHello) follow(r recordSource) *refusal {
+	part := false // the last record was a part of a ClientHello, or an encrypted Finished
 	for n := 0; f.earlyData || n < maxPlainRecords; n++ {
 		header, more, problem := r.peek(6) // the header of a record and the type of its message
 		if !more {
@@ -44,12 +45,15 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		}
 		kind, length := header[0], int(binary.BigEndian.Uint16(header[3:]))
 		switch {
+		case part && kind != recordApplicationData: // which would follow a Finished
+			return f.cut(badHello())
 		case kind == recordHandshake && header[5] == messageClientHello:
-			finished, more, problem := f.isFinished(r, length)
-			if finished || !more {
+			if part, more, problem = f.isPart(r, length); !more {
 				return problem
 			}
-			return f.check(r)
+			if !part {
+				return f.check(r)
+			}
 		case kind == recordHandshake && length == 0:
 			return f.cut(badHello())
 		case kind == recordHandshake, kind == recordApplicationData && !f.earlyData: // the end of early data is not visible
@@ -67,11 +71,12 @@ func (f *secondHello) follow(r recordSource) *refusal {
 	return f.cut(badHello())
 }
 
-// isFinished reports whether the record at the front, of length bytes, is the encrypted Finished
-// of a resumed TLS 1.2 connection whose first byte happens to be that of a ClientHello: one
-// record with only a part of such a message, and then application data. No server accepts a
-// ClientHello that application data interrupts, except early data, which it skips.
-func (f *secondHello) isFinished(r recordSource, length int) (finished, more bool, problem *refusal) {
+// isPart reports whether the record at the front, of length bytes, has only a part of a ClientHello,
+// and can be the encrypted Finished of a resumed TLS 1.2 connection whose first byte happens to be that
+// of a ClientHello. It is passed before the next record is known, because the client may wait for the
+// server then, and no server acts on a part. After a Finished comes application data. No server accepts
+// a ClientHello that application data interrupts, except early data, which it skips.
+func (f *secondHello) isPart(r recordSource, length int) (part, more bool, problem *refusal) {
 	if f.earlyData || length > maxFinished {
 		return false, true, nil
 	}
@@ -79,13 +84,8 @@ func (f *secondHello) isFinished(r recordSource, length int) (finished, more boo
 	if !more {
 		return false, false, problem
 	}
-	if body, _, ok := splitHello(seen[5:]); ok && body != nil {
-		return false, true, nil
-	}
-	if seen, more, problem = r.peek(5 + length + 1); !more {
-		return false, false, problem
-	}
-	return seen[5+length] == recordApplicationData, true, nil
+	body, _, ok := splitHello(seen[5:])
+	return !ok || body == nil, true, nil
 }
 
 func (f *secondHello) check(r recordSource) *refusal {
