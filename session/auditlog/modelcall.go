@@ -34,8 +34,8 @@ type ModelCall struct {
 	Outcome   Outcome `json:"outcome,omitempty"`
 	// RetryAfter is the time that a busy server asks to wait, in milliseconds; 0 if unknown.
 	RetryAfter int64 `json:"retry_after_millis,omitempty"`
-	// LeftOut are parts of the request that were not sent because no list names them, each
-	// once per session: raw.
+	// LeftOut are parts of the request that were not sent because no list names them or they are
+	// too long, each once per session: raw.
 	LeftOut []string `json:"left_out,omitempty"`
 	// Limit is the session's limit that refused the request: "upload", "tokens", "cost" or empty.
 	Limit string `json:"limit,omitempty"`

@@ -29,7 +29,7 @@ type Totals struct {
 	Calls   int                  `json:"calls"`
 	Input   int                  `json:"input_tokens"`
 	Output  int                  `json:"output_tokens"`
-	Sent    int64                `json:"sent_bytes,omitempty"` // of the bodies of requests to the model
+	Sent    int64                `json:"sent_bytes,omitempty"` // of requests to the model, as in ModelCall
 	Models  []session.ModelUsage `json:"models,omitempty"`     // the most used first
 	Refused map[string]int       `json:"refused,omitempty"`    // by Access.What
 	Egress  session.Egress       `json:"egress,omitzero"`
