@@ -16,6 +16,7 @@ import (
 	"aibox/internal/initbin"
 	"aibox/internal/notification"
 	"aibox/internal/paths"
+	"aibox/netguard/egress"
 	"aibox/netguard/gateway/modelserver"
 	"aibox/review/risk/secrets"
 	"aibox/session/auditlog"
@@ -44,6 +45,7 @@ type App struct {
 	custom     *CustomAgents
 
 	imageDaemons imageDaemons
+	addresses    egress.Decider // of DecideAddresses
 	host         bakery.HostReader
 }
 

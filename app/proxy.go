@@ -87,7 +87,7 @@ func (a *App) DecideAddresses(policy *netguard.Matcher, port uint16, found []net
 	if err != nil {
 		own = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	}
-	return egress.DecideAddresses(policy, port, found, own...)
+	return a.addresses.Decide(policy, port, found, own...)
 }
 
 // inspectingProxy is a proxy with data that the programs in the sandbox need.

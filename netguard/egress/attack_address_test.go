@@ -247,7 +247,7 @@ func TestConnectionsWaitOnlyForTheFirstLookupOfTheNAT64(t *testing.T) {
 // Otherwise the user reads that a name leads to an address which no list can allow.
 func TestAConnectionThatEndsDuringTheLookupOfTheNAT64IsNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := dialer{resolver: silentNetwork{}, own: ownAddresses{list: func() ([]net.Addr, error) { return nil, nil }}, timeout: nat64Timeout / 2}
+		d := dialer{resolver: silentNetwork{}, own: ownAddresses{list: func() ([]net.Addr, error) { return nil, nil }}, nat64: &nat64{}, timeout: nat64Timeout / 2}
 		allow := func(netip.Addr) netguard.Verdict { return netguard.Verdict{Allowed: true} }
 		_, _, err := d.dial(t.Context(), egresstest.Destination(t, "good.example.org:443"), allow)
 		if err == nil || err.Error() != "no connection in 500ms" {
@@ -391,10 +391,10 @@ func TestAnExplanationOfAddressesDecidesAsTheDialerDoes(t *testing.T) {
 	}
 	policy := netguard.NewMatcher(attackPolicy(t))
 	for _, found := range append([][]netip.Addr{mine, addresses("10.0.0.1", "11.11.1.1"), addresses("::ffff:11.11.1.1"), slices.Repeat(addresses("11.11.1.1"), maxAddresses+1)}, mine) {
-		d := dialer{own: ownAddresses{list: net.InterfaceAddrs}}
+		d := dialer{own: ownAddresses{list: net.InterfaceAddrs}, nat64: &nat64{}}
 		allowed, _ := d.filter(t.Context(), candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, 443) })
 		var explained []netip.Addr
-		for _, decided := range DecideAddresses(policy, 443, found) {
+		for _, decided := range new(Decider).Decide(policy, 443, found) {
 			if decided.Verdict.Allowed {
 				explained = append(explained, decided.Address)
 			}
@@ -413,6 +413,33 @@ func TestTheRefusalOfAMachineBesideThisOneSaysThatNoListHelps(t *testing.T) {
 	w.say("CONNECT 11.11.9.200:443 HTTP/1.1\r\n\r\n", 1)
 	if e := waitFor(t, w, Refused); e.Code != "neighbor-address" || !strings.Contains(e.Hint, "no list can allow") {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestTheUserIsNotAskedAboutAddressesOfTheKnownNAT64(t *testing.T) {
+	u := &user{answers: make(chan Answer, 2)}
+	u.answers <- Answer{Allowed: true}
+	u.answers <- Answer{Allowed: true}
+	n := &nat64Network{shows: addresses("2606:4700:64::c000:aa")}
+	n.world = newWorld(t, attackPolicy(t), func(c *Config) { c.Resolver, c.Ask = n, u.ask })
+	for range 2 { // only the first connection looks up the prefix
+		n.say("CONNECT [2606:4700:64::a00:5]:443 HTTP/1.1\r\n\r\n", 1)
+	}
+	events := n.recorded(Refused)
+	if u.questions() != 1 || len(events) != 2 || events[1].Code != "embedded-address" || len(n.Dialed()) != 0 {
+		t.Errorf("asked %v, refused %+v", u.asked, events)
+	}
+}
+
+// The explanations of all literal addresses need one lookup.
+func TestExplanationsShareTheirNAT64(t *testing.T) {
+	c := new(Decider)
+	c.nat64.refresh, c.nat64.prefixes = time.Now().Add(time.Hour), []netip.Prefix{netip.MustParsePrefix("2606:4700:64::/96")}
+	c.nat64.first = make(chan struct{})
+	close(c.nat64.first)
+	policy := netguard.NewMatcher(netguard.Policy{Mode: netguard.Public})
+	if v := c.Decide(policy, 443, addresses("2606:4700:64::1")); v[0].Verdict.Reason != netguard.EmbeddedAddress {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -19,7 +19,7 @@ type dialer struct {
 	resolver Resolver
 	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
 	own      ownAddresses
-	nat64    nat64
+	nat64    *nat64
 	timeout  time.Duration
 }
 
@@ -79,11 +79,15 @@ func candidates(found []netip.Addr) []netip.Addr {
 	return addresses
 }
 
-// DecideAddresses returns what a proxy on this machine decides about the addresses that it
-// found for a host, which policy allows by name: it connects to one of those that are allowed,
-// and refuses the host if there are none, for the reason of the first. more is Config.Own.
-func DecideAddresses(policy *netguard.Matcher, port uint16, found []netip.Addr, more ...netip.Prefix) []netguard.AddressVerdict {
-	d := dialer{resolver: net.DefaultResolver, own: ownAddresses{list: net.InterfaceAddrs, more: more}}
+// Decider decides about addresses like the proxies on this machine. It looks up the network's NAT64
+// for all of them. Its zero value can be used. It is safe for concurrent use.
+type Decider struct{ nat64 nat64 }
+
+// Decide returns what a proxy decides about the addresses that it found for a host, which policy allows
+// by name: it connects to one of those that are allowed, and refuses the host if there are none, for
+// the reason of the first. more is Config.Own.
+func (c *Decider) Decide(policy *netguard.Matcher, port uint16, found []netip.Addr, more ...netip.Prefix) []netguard.AddressVerdict {
+	d := dialer{resolver: net.DefaultResolver, own: ownAddresses{list: net.InterfaceAddrs, more: more}, nat64: &c.nat64}
 	return d.decide(context.Background(), candidates(found), func(addr netip.Addr) netguard.Verdict { return policy.DecideAddress(addr, port) })
 }
 

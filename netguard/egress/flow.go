@@ -142,11 +142,14 @@ func (f *flow) decide() (netguard.Verdict, string) {
 		if reason := f.proxy.dialer.own.check(addr); reason != 0 {
 			return netguard.Verdict{Reason: reason}, "" // so that no user is asked about it
 		}
+		if f.proxy.dialer.nat64.knows(addr) {
+			return netguard.Verdict{Reason: netguard.EmbeddedAddress}, ""
+		}
 	}
 	return verdict, path
 }
 
-// decideByPolicy is decide without the addresses of this machine and its networks.
+// decideByPolicy is decide without the addresses of this machine, its networks and their NAT64.
 func (f *flow) decideByPolicy() (netguard.Verdict, string) {
 	if f.request != nil {
 		return f.proxy.policy.DecideRequest(*f.request)

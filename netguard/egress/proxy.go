@@ -46,7 +46,7 @@ func New(config Config) *Proxy {
 	if p.policy == nil {
 		p.policy = &netguard.Matcher{}
 	}
-	p.dialer = dialer{resolver: config.Resolver, connect: config.Dial, own: ownAddresses{list: net.InterfaceAddrs, more: config.Own}, timeout: p.limits.Dial}
+	p.dialer = dialer{resolver: config.Resolver, connect: config.Dial, own: ownAddresses{list: net.InterfaceAddrs, more: config.Own}, nat64: &nat64{}, timeout: p.limits.Dial}
 	if p.dialer.resolver == nil {
 		p.dialer.resolver = net.DefaultResolver
 	}

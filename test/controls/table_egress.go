@@ -109,6 +109,7 @@ func connections() []control {
 		{name: "connections to a host are bounded", file: flow, text: `n >= p.limits.PerHost {`, off: `false && n > 0 {`, tests: "TestConnectionsToAHostAreBounded"},
 		{name: "a used budget ends new requests", file: flow, text: `problem := p.budget.exhausted(f.to.Host); problem != nil {`, off: `problem := p.budget.exhausted(f.to.Host); false {`, tests: "TestBudgetsEndTunnelsExactly TestBudgetsHoldForPlainRequests"},
 		{name: "a resolved name counts against the budgets", file: flow, text: `problem := f.chargeName(); problem != nil {`, off: `problem := f.chargeName(); false {`, tests: "TestBudgetsCountTheNamesThatAreResolved"},
+		{name: "no user is asked about the network's own NAT64", file: flow, text: `if f.proxy.dialer.nat64.knows(addr) {`, off: `if false {`, tests: "TestTheUserIsNotAskedAboutAddressesOfTheKnownNAT64"},
 		{name: "no user is asked about own addresses", file: flow, text: `reason := f.proxy.dialer.own.check(addr); reason != 0 {`, off: `reason := f.proxy.dialer.own.check(addr); false {`, tests: "TestAddressesThatTheUserNamesAsTheirOwnAreNeverReachedOrAskedAbout"},
 		{name: "only askable refusals are asked", file: flow, text: `problem != nil && verdict.Reason.Askable() && p`, off: `problem != nil && p`, tests: "TestOnlyAskableRefusalsAreAsked"},
 		{name: "an answer does not hide a new denial", file: "netguard/egress/held.go", text: `changed := f.finallyRefused(); changed != nil {`, off: `changed := f.finallyRefused(); false {`, tests: "TestAQuestionThatAChangeOfThePolicyEndsIsRefusedForTheNewReason"},
