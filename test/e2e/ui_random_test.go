@@ -198,7 +198,7 @@ func (k *monkey) over() bool {
 
 // away leaves the program from wherever it is.
 func (k *monkey) away() {
-	ways := [][]string{{"ctrl+p", "ctrl+q"}, {"n", "enter"}, {"esc"}, {"ctrl+c"}}
+	ways := [][]string{{"ctrl+p", "ctrl+q"}, {"n", "enter"}, {"esc"}, {"ctrl+c"}, {"ctrl+c", "ctrl+c"}} // the last one: in a terminal that is too small
 	for i := 0; !k.over(); i++ {
 		if k.ctx.Err() != nil {
 			k.t.Fatalf("there is no way out of\n%s", k.Text())
