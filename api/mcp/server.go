@@ -33,8 +33,9 @@ type Config struct {
 	// is that of the request.
 	Authorize func(ctx context.Context, header http.Header, right aiboxv1.Right) error
 	// Record records a call of a tool whose right Authorize checks, unless it only read and
-	// succeeded; nil on stdio. subject is the session that it names, if any.
-	Record func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, err error)
+	// succeeded; nil on stdio. subject is the session that it names, if any. acted reports that the
+	// work of a tool that can change something has begun.
+	Record func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, acted bool, err error)
 	// Shown returns the error that the caller may see in place of another; nil: the same one.
 	Shown func(ctx context.Context, err error) error
 	// SessionID makes the ids of sessions over HTTP; nil on stdio.

@@ -87,11 +87,12 @@ func addTool[In any](server *mcp.Server, config Config, t tool, use func(ctx con
 		if config.Authorize != nil && own {
 			err = config.Authorize(ctx, c.header(), t.right)
 		}
-		if err == nil {
+		begun := err == nil
+		if begun {
 			made, err = use(ctx, c, in)
 		}
 		if config.Record != nil && own && (err != nil || t.effect != reads) {
-			config.Record(ctx, c.header(), t.name, c.subject(), time.Since(begin), err)
+			config.Record(ctx, c.header(), t.name, c.subject(), time.Since(begin), begun && t.effect != reads, err)
 		}
 		if err != nil && config.Shown != nil {
 			err = config.Shown(ctx, err)

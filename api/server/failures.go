@@ -15,6 +15,10 @@ const (
 	failureTime = time.Minute
 )
 
+// late are the failures that can follow what a call has changed: its client was gone, for example, or
+// its time was over. A call that can have changed something is recorded, and not only counted.
+var late = []failure{failCanceled, failTimeout, failInternal, failEnvironment, failFailed, failUnauthenticated}
+
 // failureCounts counts calls that fail. It is safe for concurrent use.
 type failureCounts struct {
 	mu     sync.Mutex

@@ -117,7 +117,8 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 	caller := auth.From(ctx)
 	method, _ := spec.Schema.(protoreflect.MethodDescriptor)
 	err := caller.Check(rightOf(method))
-	if err == nil {
+	begun := err == nil
+	if begun {
 		err = do()
 	}
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errUnauthenticated) || errors.Is(cause, errTokens)) {
@@ -125,7 +126,7 @@ func (i *interceptor) call(ctx context.Context, spec connect.Spec, about func() 
 	}
 	if err != nil || !isRead(method) {
 		of, result := about()
-		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: of, Made: result, Took: time.Since(begin), Err: err})
+		i.server.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: spec.Procedure[1:], Subject: of, Made: result, Took: time.Since(begin), Err: err, Acted: begun && !isRead(method)})
 	}
 	if err != nil {
 		return toConnect(ctx, err)

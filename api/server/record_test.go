@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"aibox/internal/fault"
 	"aibox/session/process"
 )
 
@@ -98,6 +100,34 @@ func TestFailuresDoNotFillTheRecord(t *testing.T) {
 	}
 	if last := s.calls[len(s.calls)-1]; unknown != maxFailures || len(s.calls) != maxFailures+1 || last.Tenant != "a" {
 		t.Errorf("of %d calls, %d are of nobody, and the last is %+v", len(s.calls), unknown, last)
+	}
+}
+
+// A failure can follow what a call has changed.
+func TestCallsThatMayHaveChangedSomethingAreRecordedAlthoughTheyFail(t *testing.T) {
+	s := newSite(t, nil)
+	id, token := s.sandbox("a"), bearer(s.token("a"))
+	start := `{"sandboxId":"` + id + `","argv":["wait"]}`
+	start = "\x00\x00\x00\x00" + string(rune(len(start))) + start // the only message of a stream
+	s.m.fail = fault.New(fault.Environment, "the disk failed")
+	for range maxFailures + 1 {
+		s.request("POST", "/aibox.v1.Processes/Start", start, token, "Content-Type: application/connect+json", "Connect-Timeout-Ms: 50")
+		s.request("POST", "/v1/sandboxes", "{}", token)
+		s.request("PUT", "/v1/sandboxes/"+id+"/files/archive?path=/denied&name=x", "x", token)
+		s.request("GET", "/v1/sandboxes/none", "", token)
+	}
+	count := map[string]int{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		count[c.Method+" "+c.Kind]++
+	}
+	want := map[string]int{
+		"aibox.v1.Processes/Start timeout": maxFailures + 1, "aibox.v1.Sandboxes/Create environment": maxFailures + 1,
+		"aibox.v1.Files/Upload failed": maxFailures + 1, "aibox.v1.Sandboxes/Get not_found": maxFailures,
+	}
+	if !maps.Equal(count, want) {
+		t.Errorf("recorded are %v", count)
 	}
 }
 

@@ -70,6 +70,8 @@ type Call struct {
 	// Omitted is the number of failures of the same kind before this one that were not recorded.
 	Omitted int   `json:"omitted,omitempty"`
 	Err     error `json:"-"`
+	// Acted reports that the work of a call that can change something has begun.
+	Acted bool `json:"-"`
 }
 
 // Record records a call that the server did not see itself.
@@ -97,9 +99,13 @@ func (s *Server) record(ctx context.Context, call Call) {
 		}
 	}
 	if call.Err != nil {
-		call.Kind = describe(call.Err).kind
-		var ok bool
-		if call.Omitted, ok = s.failures.admit(&call, time.Now()); !ok {
+		found := describe(call.Err)
+		call.Kind = found.kind
+		ok := call.Acted && slices.Contains(late, found)
+		if !ok {
+			call.Omitted, ok = s.failures.admit(&call, time.Now())
+		}
+		if !ok {
 			return
 		}
 	}

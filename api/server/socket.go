@@ -165,7 +165,7 @@ func (p *processSocket) obey(ctx, reading context.Context, conn *websocket.Conn,
 		if err != nil || !recorded[method] || command.GetSignal() != 0 {
 			recorded[method] = true
 			caller := auth.From(ctx)
-			p.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: subject, Took: time.Since(begin), Err: err})
+			p.record(ctx, Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: subject, Took: time.Since(begin), Err: err, Acted: true})
 		}
 		if err != nil {
 			return err

@@ -163,10 +163,11 @@ func (s *Server) addUpload(pattern, method string, right aiboxv1.Right, do func(
 		begin, caller := time.Now(), auth.From(r.Context())
 		var message proto.Message
 		err := checkEncoding(r, "") // the content is stored as it is sent
-		if err == nil {
+		begun := err == nil
+		if begun {
 			message, err = do(r.Context(), r)
 		}
-		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Made: made(message), Took: time.Since(begin), Err: err})
+		s.record(r.Context(), Call{Tenant: caller.Tenant, Token: caller.Token, Method: method, Subject: r.PathValue("sandbox_id"), Made: made(message), Took: time.Since(begin), Err: err, Acted: begun})
 		if err != nil {
 			WriteError(w, r, err)
 			return

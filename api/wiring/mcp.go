@@ -51,12 +51,12 @@ func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
 					return s.authorize(ctx, header, session.Tenant(tenant), right)
 				},
-				Record: func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, err error) {
+				Record: func(ctx context.Context, header http.Header, tool, subject string, took time.Duration, acted bool, err error) {
 					caller, unknown := s.callerOf(ctx, header)
 					if unknown != nil || caller.Tenant != session.Tenant(tenant) {
 						caller = auth.Caller{Tenant: session.Tenant(tenant)}
 					}
-					s.Record(ctx, server.Call{Tenant: caller.Tenant, Token: caller.Token, Method: "mcp " + tool, Subject: subject, Took: took, Err: err})
+					s.Record(ctx, server.Call{Tenant: caller.Tenant, Token: caller.Token, Method: "mcp " + tool, Subject: subject, Took: took, Err: err, Acted: acted})
 				},
 				Shown: func(ctx context.Context, err error) error { return s.Shown(ctx, session.Tenant(tenant), err) },
 				Sandboxes: &mcp.Sandboxes{
