@@ -77,7 +77,7 @@ func (t *sessionTools) runAgent(ctx context.Context, c *call, in runAgentInput) 
 	if err != nil {
 		return nil, err
 	}
-	if t.authorize != nil && setting.ChoosesNetwork(nil, settings) {
+	if t.authorize != nil && (setting.ChoosesNetwork(nil, settings) || setting.AgentChoosesNetwork(t.agents, in.Agent, nil)) {
 		if err := t.authorize(ctx, c.header(), aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return nil, err
 		}

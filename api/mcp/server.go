@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"time"
 
+	"aibox/agents"
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/internal/fault"
 
@@ -25,6 +26,7 @@ import (
 type Config struct {
 	Version   string     // of aibox
 	Sessions  Sessions   // nil: no tools for coding agents
+	Agents    agents.Set // those that can be run, for Authorize
 	Sandboxes *Sandboxes // nil: no tools for sandboxes
 	// Repositories are the repositories on which agents can run, for descriptions. Empty names
 	// none.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/agents"
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/app/agentsession"
 	"aibox/review"
@@ -49,12 +50,13 @@ type Reviews interface {
 type sessionTools struct {
 	sessions     Sessions
 	repositories []string
+	agents       agents.Set
 	authorize    func(ctx context.Context, header http.Header, right aiboxv1.Right) error // see Config
 }
 
 // addSessionTools adds the tools for coding agents.
 func addSessionTools(server *mcp.Server, config Config) {
-	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories, authorize: config.Authorize}
+	t := &sessionTools{sessions: config.Sessions, repositories: config.Repositories, agents: config.Agents, authorize: config.Authorize}
 	addTool(server, config, t.describeRunAgent(), t.runAgent)
 	addTool(server, config, listSessionsTool, t.listSessions)
 	addTool(server, config, waitSessionTool, t.waitSession)

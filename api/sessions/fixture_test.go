@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/agents"
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/aibox/v1/aiboxv1connect"
 	"aibox/api/auth"
@@ -59,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 		f.git(f.repo, args...)
 	}
 	all := manager.New(manager.Deps{Dirs: f.dirs})
-	_, handler := aiboxv1connect.NewSessionsHandler(&Handler{Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
+	_, handler := aiboxv1connect.NewSessionsHandler(&Handler{Agents: agents.Builtin(), Cases: func(tenant session.Tenant) (*agentsession.Service, error) {
 		return &agentsession.Service{
 			Sessions: all, Policy: agentsession.Policy{Tenant: tenant, AnyRepository: tenant != "cat", AcceptRisks: true},
 			Runner: func() *run.Runner { t.Error("a run was resolved"); return nil },

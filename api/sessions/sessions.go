@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"aibox/agents"
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/api/auth"
 	"aibox/api/creation"
@@ -33,6 +34,8 @@ type Handler struct {
 	Cases func(tenant session.Tenant) (*agentsession.Service, error)
 	// Creations makes starts repeatable. Nil refuses idempotency keys.
 	Creations *creation.Recorder
+	// Agents are those that can be run.
+	Agents agents.Set
 }
 
 // cases returns the use cases of the caller's tenant.
@@ -62,7 +65,7 @@ func (h *Handler) Start(ctx context.Context, r *connect.Request[aiboxv1.StartSes
 	if err != nil {
 		return nil, err
 	}
-	if setting.ChoosesNetwork(r.Msg.GetNetwork(), request.Settings) {
+	if setting.ChoosesNetwork(r.Msg.GetNetwork(), request.Settings) || setting.AgentChoosesNetwork(h.Agents, request.Agent, request.Options) {
 		caller := auth.From(ctx)
 		if err := caller.Check(aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	aiboxv1 "aibox/api/aibox/v1"
 	"aibox/config"
@@ -75,6 +76,33 @@ func TestSettingsThatChangeWhatAnAgentReachesAreChosen(t *testing.T) {
 		if !slices.ContainsFunc(config.RunFields(), func(f spec.Field) bool { return f.Key == key }) {
 			t.Errorf("there is no setting %s", key)
 		}
+	}
+}
+
+func TestOptionsOfAgentsThatNameModelsChooseTheNetwork(t *testing.T) {
+	for _, c := range []struct {
+		agent, key, text string
+		want             bool
+	}{
+		{"claude", "small-model", "m", true},
+		{"claude", "small-model", "", true},
+		{"", "editor-model", "m", true},
+		{"qwen", "fallback-model", "m", true},
+		{"codex", "config", "review_model=\"m\"", true},
+		{"codex", "config", "hide_agent_reasoning=true", false},
+		{"codex", "small-model", "m", false}, // it has no such option
+		{"claude", "max-turns", "no number", false},
+		{"none", "small-model", "m", false},
+		{"amp", "none", "", true},
+		{"cursor", "none", "", true},
+		{"", "none", "", false},
+	} {
+		if got := AgentChoosesNetwork(agents.Builtin(), c.agent, map[string]string{c.key: c.text}); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+	if !AgentChoosesNetwork(agents.Builtin(), "amp", nil) || AgentChoosesNetwork(agents.Builtin(), "codex", nil) {
+		t.Error("only an agent with its own cloud counts")
 	}
 }
 

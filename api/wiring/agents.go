@@ -36,6 +36,7 @@ func (s *API) sessionsHandler() *sessions.Handler {
 			return s.agents(agentPolicy(tenant))
 		},
 		Creations: s.creations,
+		Agents:    s.app.Agents(),
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *API) AddMCP(ctx context.Context, repositories []string) (end func()) {
 			}
 			api := apiOf(tenant)
 			c := mcp.Config{
-				Version: s.version, Repositories: policy.Repositories,
+				Version: s.version, Repositories: policy.Repositories, Agents: s.app.Agents(),
 				Authorize: func(ctx context.Context, header http.Header, right aiboxv1.Right) error {
 					return s.authorize(ctx, header, session.Tenant(tenant), right)
 				},

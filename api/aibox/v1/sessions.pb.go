@@ -313,7 +313,8 @@ func (x *Tree) GetExpireTime() *timestamppb.Timestamp {
 // StartSessionRequest describes a run of an agent.
 type StartSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the agent, such as codex. Empty: the default agent.
+	// The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
+	// network.
 	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	// The task, in the user's words.
 	Prompt string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`
@@ -329,7 +330,7 @@ type StartSessionRequest struct {
 	// Settings as `aibox run` has them, by their flags' names, such as {"timeout": "10m"}.
 	// Those that could change what the agent can reach need the right network.
 	Settings map[string]string `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The agent's own options, by their flags' names.
+	// The agent's own options, by their flags' names. Those that choose a model need the right network.
 	Options map[string]string `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Entries that lists can be filtered by.
 	Metadata map[string]string `protobuf:"bytes,8,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

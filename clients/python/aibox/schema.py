@@ -1843,7 +1843,9 @@ class StartSessionRequest(Message):
     """StartSessionRequest describes a run of an agent."""
 
     agent: str = scalar("agent", STRING)
-    """The name of the agent, such as codex. Empty: the default agent."""
+    """The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
+    network.
+    """
 
     prompt: str = scalar("prompt", STRING)
     """The task, in the user's words."""
@@ -1863,7 +1865,7 @@ class StartSessionRequest(Message):
     """
 
     options: dict[str, str] = mapping("options", STRING)
-    """The agent's own options, by their flags' names."""
+    """The agent's own options, by their flags' names. Those that choose a model need the right network."""
 
     metadata: dict[str, str] = mapping("metadata", STRING)
     """Entries that lists can be filtered by."""

@@ -1831,7 +1831,10 @@ export const Tree: MessageType<Tree> = new MessageType<Tree>(() => ({
 
 /** StartSessionRequest describes a run of an agent. */
 export interface StartSessionRequest {
-  /** The name of the agent, such as codex. Empty: the default agent. */
+  /**
+   * The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
+   * network.
+   */
   agent: string;
   /** The task, in the user's words. */
   prompt: string;
@@ -1846,7 +1849,7 @@ export interface StartSessionRequest {
    * Those that could change what the agent can reach need the right network.
    */
   settings: Record<string, string>;
-  /** The agent's own options, by their flags' names. */
+  /** The agent's own options, by their flags' names. Those that choose a model need the right network. */
   options: Record<string, string>;
   /** Entries that lists can be filtered by. */
   metadata: Record<string, string>;

@@ -468,7 +468,8 @@ export class Sessions {
   /**
    * Start starts an agent on a repository and returns when its session exists. Errors:
    * invalid for settings that are unknown or contradict each other, refused for a
-   * repository that this tenant cannot use.
+   * repository that this tenant cannot use, or for a network policy, a model or an agent with
+   * its own cloud without the right network.
    */
   start(request: Init<StartSessionRequest>, options?: CallOptions): Promise<Session> {
     return this.#connection.call("/aibox.v1.Sessions/Start", StartSessionRequest, Session, request, Boolean(request.idempotencyKey), options);

@@ -65,7 +65,8 @@ type SessionsClient interface {
 	UploadTree(context.Context) *connect.ClientStreamForClient[v1.UploadTreeRequest, v1.Tree]
 	// Start starts an agent on a repository and returns when its session exists. Errors:
 	// invalid for settings that are unknown or contradict each other, refused for a
-	// repository that this tenant cannot use.
+	// repository that this tenant cannot use, or for a network policy, a model or an agent with
+	// its own cloud without the right network.
 	Start(context.Context, *connect.Request[v1.StartSessionRequest]) (*connect.Response[v1.Session], error)
 	// Get returns a session.
 	Get(context.Context, *connect.Request[v1.GetSessionRequest]) (*connect.Response[v1.Session], error)
@@ -250,7 +251,8 @@ type SessionsHandler interface {
 	UploadTree(context.Context, *connect.ClientStream[v1.UploadTreeRequest]) (*connect.Response[v1.Tree], error)
 	// Start starts an agent on a repository and returns when its session exists. Errors:
 	// invalid for settings that are unknown or contradict each other, refused for a
-	// repository that this tenant cannot use.
+	// repository that this tenant cannot use, or for a network policy, a model or an agent with
+	// its own cloud without the right network.
 	Start(context.Context, *connect.Request[v1.StartSessionRequest]) (*connect.Response[v1.Session], error)
 	// Get returns a session.
 	Get(context.Context, *connect.Request[v1.GetSessionRequest]) (*connect.Response[v1.Session], error)

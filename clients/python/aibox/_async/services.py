@@ -295,7 +295,8 @@ class AsyncSessions:
     async def start(self, request: schema.StartSessionRequest, *, timeout: float | None = None) -> schema.Session:
         """Start starts an agent on a repository and returns when its session exists. Errors:
         invalid for settings that are unknown or contradict each other, refused for a
-        repository that this tenant cannot use.
+        repository that this tenant cannot use, or for a network policy, a model or an agent with
+        its own cloud without the right network.
         """
         return await self._transport.call("/aibox.v1.Sessions/Start", request, schema.Session, timeout=timeout, idempotent=bool(request.idempotency_key))
 
