@@ -12,6 +12,7 @@ import (
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/session"
 )
 
@@ -32,7 +33,7 @@ func (t *sessionTools) describeRunAgent() tool {
 		description: `Start a coding agent on a copy of a git repository, in its own sandbox, and return its session as soon as it runs.
 The copy includes uncommitted work. The repository itself does not change; the changes wait for a review.
 The agent can reach a model and, unless the user allowed hosts, nothing else: no internet, no other files of this machine, no secrets. Files such as .env and private keys are hidden from it.
-It ends at its time limit. Settings can only be tighter than the user's own.` + repositories,
+It ends at its time limit. Settings can only be tighter than the user's own. Over HTTP, network, allow and model need the right network.` + repositories,
 	}
 }
 
@@ -72,12 +73,25 @@ func (in *runAgentInput) settings() (config.RunOverrides, error) {
 	return given, nil
 }
 
+// choosesNetwork reports whether a call chooses a model, or settings with which the agent could
+// reach more.
+func (in runAgentInput) choosesNetwork() bool {
+	if in.Network == netguard.None.String() {
+		in.Network = ""
+	}
+	if len(in.Allow) == 0 {
+		in.Allow = nil
+	}
+	given, err := in.settings()
+	return err != nil || setting.ChoosesNetwork(nil, given)
+}
+
 func (t *sessionTools) runAgent(ctx context.Context, c *call, in runAgentInput) (*answer, error) {
 	settings, err := in.settings()
 	if err != nil {
 		return nil, err
 	}
-	if t.authorize != nil && (setting.ChoosesNetwork(nil, settings) || setting.AgentChoosesNetwork(t.agents, in.Agent, nil)) {
+	if t.authorize != nil && (in.choosesNetwork() || setting.AgentChoosesNetwork(t.agents, in.Agent, nil)) {
 		if err := t.authorize(ctx, c.header(), aiboxv1.Right_RIGHT_NETWORK); err != nil {
 			return nil, err
 		}

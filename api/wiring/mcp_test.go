@@ -281,7 +281,7 @@ func TestAnMCPCallerChoosesTheNetworkOfAnAgentOnlyWithTheRight(t *testing.T) {
 	without := s.caller("ann", aiboxv1.Right_RIGHT_READ, aiboxv1.Right_RIGHT_SESSIONS).begin()
 	with := s.caller("ann", auth.Rights()...).begin()
 	const refusal = "does not have the right network"
-	for arguments, needs := range map[string]bool{`"network":"public"`: true, `"allow":["npm"]`: true, `"model":"m"`: true, `"agent":"amp"`: true, `"timeout":"20m"`: false} {
+	for arguments, needs := range map[string]bool{`"network":"public"`: true, `"allow":["npm"]`: true, `"model":"m"`: true, `"agent":"amp"`: true, `"network":"none"`: false, `"allow":[]`: false, `"network":"local","allow":[]`: true, `"timeout":"20m"`: false} {
 		arguments = `{"repository":"relative","prompt":"p",` + arguments + `}`
 		if _, answer := without.call("run_agent", arguments); strings.Contains(answer, refusal) != needs {
 			t.Errorf("%s without the right: %s", arguments, answer)
