@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +23,9 @@ var late = []failure{failCanceled, failTimeout, failInternal, failEnvironment, f
 
 // failureCounts counts calls that fail. It is safe for concurrent use.
 type failureCounts struct {
+	// report receives the number of those of a kind that were not recorded, when their time is over;
+	// nil: nobody.
+	report func(Call)
 	mu     sync.Mutex
 	counts map[failureKind]failureCount
 }
@@ -36,9 +41,8 @@ type failureCount struct {
 	recorded, omitted int
 }
 
-// admit reports whether a call that has failed at a time is recorded. omitted is the number of earlier
-// ones that were not, and that no record names yet.
-func (f *failureCounts) admit(call *Call, now time.Time) (omitted int, ok bool) {
+// admit reports whether a call that has failed at a time is recorded.
+func (f *failureCounts) admit(call *Call, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kind := failureKind{call.Tenant, call.Token, call.Kind}
@@ -46,15 +50,38 @@ func (f *failureCounts) admit(call *Call, now time.Time) (omitted int, ok bool) 
 	if now.Sub(count.begin) >= failureTime {
 		count.begin, count.recorded = now, 0
 	}
-	if count.recorded >= maxFailures {
-		count.omitted++
-	} else {
-		ok, omitted = true, count.omitted
-		count.recorded, count.omitted = count.recorded+1, 0
+	ok := count.recorded < maxFailures
+	if ok {
+		count.recorded++
+	} else if count.omitted++; count.omitted == 1 {
+		time.AfterFunc(failureTime-now.Sub(count.begin), func() { f.reportOmitted(kind) })
 	}
 	if f.counts == nil {
 		f.counts = map[failureKind]failureCount{}
 	}
 	f.counts[kind] = count
-	return omitted, ok
+	return ok
+}
+
+// reportOmitted reports the failures of a kind that were not recorded and are not reported yet.
+func (f *failureCounts) reportOmitted(kind failureKind) {
+	f.mu.Lock()
+	count := f.counts[kind]
+	omitted := count.omitted
+	count.omitted = 0
+	f.counts[kind] = count
+	f.mu.Unlock()
+	if omitted > 0 && f.report != nil {
+		f.report(Call{Tenant: kind.tenant, Token: kind.token, Kind: kind.kind, Omitted: omitted})
+	}
+}
+
+// reportAll reports the failures of all kinds, as at the end of the server.
+func (f *failureCounts) reportAll() {
+	f.mu.Lock()
+	kinds := slices.Collect(maps.Keys(f.counts))
+	f.mu.Unlock()
+	for _, kind := range kinds {
+		f.reportOmitted(kind)
+	}
 }

@@ -107,6 +107,7 @@ func (s *Server) begin(next http.Handler) http.Handler {
 // the calls end for up to grace, or until EndCalls, and ends the rest. Connections of ListenUnix are the
 // machine's user's. config, which may be nil, is for TLS.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, config *tls.Config, grace time.Duration) error {
+	defer s.failures.reportAll()
 	l := s.options.Limits
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

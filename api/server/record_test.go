@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	utf8encoding "unicode/utf8"
 
@@ -83,7 +84,13 @@ func TestTheRecordNamesWhatACallHasMadeAndDeleted(t *testing.T) {
 }
 
 func TestFailuresDoNotFillTheRecord(t *testing.T) {
-	s := newSite(t, nil)
+	var s *site
+	t.Cleanup(func() { // after the end of the server
+		if last := s.calls[len(s.calls)-1]; last.Omitted != 2*maxFailures || last.Kind != "unauthenticated" {
+			t.Errorf("the last one is %+v", last)
+		}
+	})
+	s = newSite(t, nil)
 	for range 3 * maxFailures {
 		if got := s.request("GET", "/v1/none", ""); got.status != 401 {
 			t.Errorf("%d %s", got.status, got.body)
@@ -132,25 +139,44 @@ func TestCallsThatMayHaveChangedSomethingAreRecordedAlthoughTheyFail(t *testing.
 }
 
 func TestFailuresThatAreNotRecordedAreCounted(t *testing.T) {
-	var f failureCounts
-	now := time.Now()
-	for i := range maxFailures + 7 {
-		if _, ok := f.admit(&Call{Kind: "refused"}, now); ok != (i < maxFailures) {
-			t.Errorf("failure %d: %t", i, ok)
+	synctest.Test(t, func(t *testing.T) {
+		reported := make(chan Call, 9)
+		f := failureCounts{report: func(c Call) { reported <- c }}
+		admitted := func(call Call, want bool) {
+			t.Helper()
+			if ok := f.admit(&call, time.Now()); ok != want {
+				t.Errorf("%+v: %t", call, ok)
+			}
 		}
-	}
-	for _, other := range []Call{{Kind: "invalid"}, {Tenant: "a", Kind: "refused"}, {Tenant: "a", Token: "x", Kind: "refused"}} {
-		if omitted, ok := f.admit(&other, now); !ok || omitted != 0 {
-			t.Errorf("%+v: %d, %t", other, omitted, ok)
+		check := func(want ...Call) {
+			t.Helper()
+			synctest.Wait()
+			var got []Call
+			for len(reported) > 0 {
+				got = append(got, <-reported)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("reported are %+v", got)
+			}
 		}
-	}
-	later := now.Add(failureTime)
-	if omitted, ok := f.admit(&Call{Kind: "refused"}, later); !ok || omitted != 7 {
-		t.Errorf("a minute later: %d, %t", omitted, ok)
-	}
-	if omitted, ok := f.admit(&Call{Kind: "refused"}, later); !ok || omitted != 0 {
-		t.Errorf("the next one: %d, %t", omitted, ok)
-	}
+		fill := func() {
+			for i := range maxFailures + 7 {
+				admitted(Call{Kind: "refused"}, i < maxFailures)
+			}
+		}
+		fill()
+		admitted(Call{Kind: "invalid"}, true)
+		admitted(Call{Tenant: "a", Kind: "refused"}, true)
+		admitted(Call{Tenant: "a", Token: "x", Kind: "refused"}, true)
+		check()
+		<-time.After(failureTime)
+		check(Call{Kind: "refused", Omitted: 7})
+		fill()
+		f.reportAll()
+		check(Call{Kind: "refused", Omitted: 7})
+		<-time.After(2 * failureTime)
+		check()
+	})
 }
 
 func TestLongTextsOfCallersDoNotFillTheRecord(t *testing.T) {

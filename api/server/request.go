@@ -67,7 +67,7 @@ type Call struct {
 	Made    string         `json:"made,omitempty"` // the id of what it has made, unless that is the subject
 	Took    time.Duration  `json:"took"`
 	Kind    string         `json:"kind,omitempty"` // of the error; empty: it succeeded
-	// Omitted is the number of failures of the same kind before this one that were not recorded.
+	// Omitted is the number of failures of the kind that were not recorded. Such a call has no method.
 	Omitted int   `json:"omitted,omitempty"`
 	Err     error `json:"-"`
 	// Acted reports that the work of a call that can change something has begun.
@@ -101,11 +101,7 @@ func (s *Server) record(ctx context.Context, call Call) {
 	if call.Err != nil {
 		found := describe(call.Err)
 		call.Kind = found.kind
-		ok := call.Acted && slices.Contains(late, found)
-		if !ok {
-			call.Omitted, ok = s.failures.admit(&call, time.Now())
-		}
-		if !ok {
+		if late := call.Acted && slices.Contains(late, found); !late && !s.failures.admit(&call, time.Now()) {
 			return
 		}
 	}

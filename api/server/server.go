@@ -70,7 +70,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.Limits = o.Limits.withDefaults()
 	s := &Server{
-		options: o, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), started: time.Now(), recheck: recheck, alive: eventstream.Alive,
+		options: o, failures: failureCounts{report: o.Record}, mux: http.NewServeMux(), metrics: newMetrics(o.Services.Sandboxes), started: time.Now(), recheck: recheck, alive: eventstream.Alive,
 		calls: newCallLimit(o.Limits), entered: newCallLimit(o.Limits),
 		answers:  budget.New("the answers that %s collects at once", o.Limits.Answers, o.Limits.TenantAnswers),
 		messages: budget.New("the messages that %s receives at once", o.Limits.Messages, o.Limits.TenantMessages),
