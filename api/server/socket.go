@@ -70,6 +70,7 @@ func (p *processSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Nor does the end of that end the connection at once: the client gets the reason first.
 	reading, unread := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer unread()
+	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(closeTime, unread) })() // it may not read
 	defer disobey()
 	commands := make(chan error, 1)
 	go func() {

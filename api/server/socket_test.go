@@ -123,3 +123,57 @@ func TestInputOverAWebSocketEndsWithItsClientIfTheProcessDoesNotReadIt(t *testin
 		}
 	}
 }
+
+// watched are processes that report each frame of their output before it is sent.
+type watched struct {
+	useCases
+
+	frame chan struct{}
+}
+
+func (w watched) ReadProcess(ctx context.Context, id session.ID, number int, from uint64, visit func(process.Frame) error) (process.Exit, error) {
+	return w.useCases.ReadProcess(ctx, id, number, from, func(f process.Frame) error {
+		w.frame <- struct{}{}
+		return visit(f)
+	})
+}
+
+func TestAWebSocketWhoseClientDoesNotReadEndsWithItsToken(t *testing.T) {
+	processes := watched{frame: make(chan struct{})}
+	s := newSite(t, func(o *Options) {
+		processes.useCases = o.Services.Processes
+		o.Services.Processes = processes
+	})
+	s.recheck = time.Millisecond
+	s.sandbox("a")
+	info, err := s.m.StartProcess(t.Context(), "00001-sandbox", process.Request{Argv: []string{"flood", "100000000"}, Overflow: process.Hold})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := s.token("a")
+	caller, err := s.store.Authenticate(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.dialProcess("00001-sandbox", info.ID, token, "")
+	for waits := false; !waits; { // until it has sent what the connection holds
+		select {
+		case <-processes.frame:
+		case <-time.After(500 * time.Millisecond):
+			waits = true
+		}
+	}
+	if err := s.store.RevokeToken(t.Context(), caller.Token); err != nil {
+		t.Fatal(err)
+	}
+	late := time.Now().Add(s.options.Limits.Stall / 2)
+	for s.Calls() > 0 && time.Now().Before(late) {
+		select {
+		case <-processes.frame:
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if s.Calls() > 0 {
+		t.Error("it waits for its client")
+	}
+}
