@@ -78,18 +78,24 @@ func (s *Reader) load(id ID) (Session, error) {
 	return found, err
 }
 
+// find returns a record with a version, unless it could now be kept as a whole and is not.
 func (e *endedRecords) find(id ID, version recordVersion) (endedRecord, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	record, ok := e.known[id]
-	return record, ok && record.version == version
+	return record, ok && record.version == version && (record.whole || !e.fits(version))
+}
+
+// fits reports whether a record could be kept as a whole. e.mu is held.
+func (e *endedRecords) fits(version recordVersion) bool {
+	return e.size+version.size() <= maxEndedRecords
 }
 
 func (e *endedRecords) keep(id ID, version recordVersion, found *Session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.remove(id)
-	record := endedRecord{version: version, session: *found, whole: e.size+version.size() <= maxEndedRecords}
+	record := endedRecord{version: version, session: *found, whole: e.fits(version)}
 	if record.whole {
 		e.size += version.size()
 	} else {

@@ -83,6 +83,34 @@ func TestEndedRecordsAreDecodedOnceUntilTheyChange(t *testing.T) {
 	}
 }
 
+func TestRecordsOfRemovedSessionsAreForgotten(t *testing.T) {
+	for name, list := range map[string]func(*Reader) ([]Session, error){"a list": (*Reader).List, "a count": (*Reader).Countable} {
+		r := NewReader(testStore(t))
+		removed := storeSandbox(t, r.store, "a", "", 1)
+		storeSandbox(t, r.store, "a", "", 1)
+		for want := 2; want > 0; want-- {
+			if all, err := list(r); err != nil || len(all) != want || len(r.ended.known) != want {
+				t.Errorf("%s: %d, %v; %d records are kept", name, len(all), err, len(r.ended.known))
+			}
+			if err := os.RemoveAll(r.store.Dir(removed)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestARecordIsKeptAsAWholeOnceThereIsRoom(t *testing.T) {
+	r := NewReader(testStore(t))
+	id := storeSandbox(t, r.store, "a", "first", 1)
+	r.ended.size = maxEndedRecords
+	for _, whole := range []bool{false, true} {
+		if _, err := r.Sandboxes("a"); err != nil || r.ended.known[id].whole != whole {
+			t.Errorf("whole: %t, %v", r.ended.known[id].whole, err)
+		}
+		r.ended.size = 0
+	}
+}
+
 func TestKeptRecordsAreBounded(t *testing.T) {
 	r := NewReader(testStore(t))
 	id := storeSandbox(t, r.store, "a", "first", 1)

@@ -28,6 +28,7 @@ func (s *Reader) List() ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.ended.retain(ids)
 	return s.LoadAll(ids)
 }
 
@@ -38,6 +39,7 @@ func (s *Reader) Countable() ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.ended.retain(ids)
 	return s.loadAll(ids, s.heldError)
 }
 
