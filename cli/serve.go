@@ -201,18 +201,24 @@ func (o *serveOptions) endAbandoned(ctx context.Context, api *wiring.API) (stop 
 	return func() { cancel(); <-done }
 }
 
-// keepRepaired repairs until ctx ends. It prints each error once until there is another one;
-// the first one includes err.
+// keepRepaired repairs until ctx ends. It prints err, and each error of a repair once until there is
+// another one or a repair succeeds.
 func (o *serveOptions) keepRepaired(ctx context.Context, err error, repair func() error) {
 	printed := ""
-	for wait := repairDelay; ; wait, err = repairEvery, nil {
+	report := func(err error) {
+		if err == nil {
+			printed = ""
+		} else if text := err.Error(); text != printed && ctx.Err() == nil {
+			printed = text
+			fmt.Fprintf(o.err, "%s what a server or a supervisor that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(text))
+		}
+	}
+	report(err)
+	for wait := repairDelay; ; wait = repairEvery {
 		if delay.Wait(ctx, wait); ctx.Err() != nil {
 			return
 		}
-		if err = errors.Join(err, repair()); err != nil && err.Error() != printed && ctx.Err() == nil {
-			printed = err.Error()
-			fmt.Fprintf(o.err, "%s what a server or a supervisor that was killed has left could not be removed: %s\n", o.errTerm.warn("!"), safe(printed))
-		}
+		report(repair())
 	}
 }
 
