@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,11 +39,16 @@ const maxBackends = 100
 // pythonBackend are the files of the project that build a Python package: its own backend, and the
 // scripts and hooks of others.
 func pythonBackend(content []byte) []byte {
-	out := valuesOf(pythonScript(), content)
-	hooks := false // the table is one of hooks
+	var out []byte
+	scripts, hooks := false, false // the table is one of a build, or of its hooks
 	for part := range bytes.Lines(content) {
 		if header := bytes.TrimSpace(part); len(header) > 0 && header[0] == '[' {
 			hooks = bytes.Contains(header, []byte("hooks"))
+			name, _, _ := bytes.Cut(bytes.TrimLeft(header, "["), []byte("]"))
+			scripts = slices.Contains([]string{"tool.poetry", "tool.poetry.build", "tool.pdm.build"}, strings.ReplaceAll(string(name), " ", ""))
+		}
+		if scripts {
+			out = append(out, valuesOf(pythonScript(), part)...)
 		}
 		if hooks || bytes.Contains(part, []byte("hooks")) {
 			out = append(out, valuesOf(hookPath(), part)...)

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -36,21 +37,64 @@ func TestManyFoldersAndPatternsAreSearchedForInBoundedTime(t *testing.T) {
 	for i := range 20_000 {
 		paths = append(paths, strings.Repeat("d/", 1+i%40)+fmt.Sprintf("e/%d.sh", i))
 	}
-	for name, line := range map[string]string{
-		"patterns": "for f in d/*%d*%[1]d?*; do\n", "folders": "run-parts d/%d\n", "everything": "sh d/**/%d*.py\n",
+	for name, c := range map[string]struct {
+		line   string
+		enough bool
+		named  int // files that count as named
+	}{
+		"patterns":   {"for f in d/*%d*%[1]d?*; do\n", false, len(paths)},
+		"folders":    {"run-parts d/%d\n", true, 0},
+		"everything": {"sh d/**/%d*.py\n", false, len(paths)},
+		"one name":   {"for f in d/*/%d.py; do\n", true, 0},
 	} {
 		var text strings.Builder
 		for i := 0; text.Len() < MaxCaller-100; i++ {
-			fmt.Fprintf(&text, line, i)
+			fmt.Fprintf(&text, c.line, i)
 		}
-		c, ok := CallerOf(".husky/pre-commit", []byte(text.String()))
+		hook, ok := CallerOf(".husky/pre-commit", []byte(text.String()))
 		if !ok {
 			t.Fatal("it is no caller")
 		}
-		found := Called(paths, func(int) bool { return false }, slices.Values([]Caller{c, c, c}))
-		if name == "patterns" && len(found) != len(paths) {
-			t.Errorf("%s: %d of %d files are found", name, len(found), len(paths))
+		found := Called(paths, func(int) bool { return false }, slices.Values([]Caller{hook, hook, hook}))
+		if perhaps := slices.ContainsFunc(slices.Collect(maps.Values(found)), func(r Risk) bool {
+			return r.Found == "perhaps named in .husky/pre-commit, which has too many patterns to compare"
+		}); perhaps == c.enough || len(found) != c.named {
+			t.Errorf("%s: %d files count as named, want %d; perhaps: %v", name, len(found), c.named, perhaps)
 		}
+		f, enough := newFolders(paths), true
+		for p := range hook.places {
+			enough = f.in(p, "", func(int) {}) && enough
+		}
+		if enough != c.enough || f.steps < -maxWord*maxWord {
+			t.Errorf("%s: enough is %v after %d of %d steps", name, enough, maxPlaceSteps-f.steps, maxPlaceSteps)
+		}
+	}
+}
+
+// TestPatternsOfManyPackagesCostLittle has workflows that name a file of every package, in a change of
+// many files. None of them is one that the workflows name.
+func TestPatternsOfManyPackagesCostLittle(t *testing.T) {
+	var paths []string
+	for i := range 80_000 {
+		paths = append(paths, fmt.Sprintf("packages/module%d/src/file_%d.ts", i/90, i))
+	}
+	var callers []Caller
+	for i := range 500 {
+		c, ok := CallerOf(fmt.Sprintf(".github/workflows/%d.yml", i), fmt.Appendf(nil, "- run: for p in packages/*/package.json packages/*/%d/*.js; do jq . $p; done\n", i))
+		if !ok {
+			t.Fatal("it is no caller")
+		}
+		callers = append(callers, c)
+	}
+	if found := Called(paths, func(int) bool { return false }, slices.Values(callers)); len(found) > 0 {
+		t.Errorf("%d files are found", len(found))
+	}
+	f := newFolders(paths)
+	for p := range callers[0].places {
+		f.in(p, "", func(int) {})
+	}
+	if used := maxPlaceSteps - f.steps; used > maxPlaceSteps/1000 {
+		t.Errorf("two patterns take %d steps", used)
 	}
 }
 
@@ -100,6 +144,13 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 		"by another":       {hook, "package.json", `{"scripts":{"lint":"npm run build","build":"node scripts/build.js"}}`, "scripts/build.js", true},
 		"by a pattern":     {file(".husky/pre-commit", "run-p 'bu*'\n"), "web/package.json", lint, "web/scripts/build.js", true},
 		"by a shell":       {file(".envrc", "pnpm build\n"), "package.json", lint, "scripts/build.js", true},
+		"by its prefix":    {file(".husky/pre-commit", "concurrently 'npm:bu*'\n"), "package.json", lint, "scripts/build.js", true},
+		"by no prefix":     {file(".husky/pre-commit", "npm run x:build x:*\n"), "package.json", lint, "scripts/build.js", false},
+		"by an agent":      {file(".claude/settings.json", `{"hooks": [{"command": "npm run build"}]}`), "package.json", lint, "scripts/build.js", true},
+		"by an argument":   {file(".claude/settings.json", "{\"command\": \"npm\",\n\"args\": [\n  \"run\",\n  \"build\"\n]}"), "package.json", lint, "scripts/build.js", true},
+		"a permission":     {file(".claude/settings.json", `{"permissions":{"allow":["Bash(npm run build)","Bash(npm run lint:*)"]}}`), "package.json", lint, "scripts/build.js", false},
+		"a text":           {file(".claude/commands/x.md", "npm run build\n"), "package.json", lint, "scripts/build.js", false},
+		"a task's group":   {file(".vscode/tasks.json", `{"type": "npm", "script": "lint", "group": "build"}`), "package.json", lint, "scripts/build.js", false},
 		"by a task":        {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\"}"), "package.json", lint, "scripts/build.js", true},
 		"by a workflow":    {file(".github/workflows/a.yml", "run: npm run build\n"), "package.json", lint, "scripts/build.js", false},
 		"no runner":        {file(".husky/pre-commit", "make\nlint build\n"), "package.json", lint, "scripts/build.js", false},

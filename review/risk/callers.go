@@ -21,11 +21,12 @@ type Caller struct {
 	at       *Roots // nil for a file of the repository
 	isFolder bool   // Text is a folder; everything below it is run
 	unread   bool   // Text is not known, so it may name any script
+	tooMany  bool   // not all patterns of Text were compared, so it may name any script
 }
 
 // callers are the rules whose files run others without the user naming them.
 var callers = []string{
-	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "vscode-launch", "jetbrains", "vim-settings", "emacs-settings", "other-editors",
+	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "jetbrains", "vim-settings", "emacs-settings", "other-editors",
 	"agent-settings", "mcp-servers", "dev-container", "github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting",
 	"npm-scripts", "composer", "npm-settings", "node-gyp", "cargo-build", "python-build",
 }
@@ -110,16 +111,26 @@ func callerRule(name string) *rule {
 	return nil
 }
 
-// namesRun reports whether a file of the rule with a folded path names files that are run. Some name
-// every source file of the project, or are programs themselves.
+// namesRun reports whether a file of the rule with a folded path names files that run without the user
+// starting them. Some name every source file of the project or what a debugger starts, or are programs
+// themselves.
 func namesRun(r *rule, parts []string) bool {
 	switch name := parts[len(parts)-1]; r.name {
 	case "cargo-build":
 		return name == "cargo.toml"
 	case "python-build":
 		return name == "pyproject.toml" || name == "hatch.toml"
+	case "jetbrains":
+		return name == "watchertasks.xml" || name == "externaltools.xml"
+	case "vim-settings":
+		return name != ".vimspector.json" && name != ".projections.json"
+	case "emacs-settings":
+		return strings.HasPrefix(name, ".dir-locals") || strings.HasPrefix(parts[0], ".emacs")
 	case "other-editors":
-		return name != "compile_commands.json" && name != "compile_flags.txt" && name != "rust-project.json"
+		editor := slices.ContainsFunc(parts, func(part string) bool {
+			return part == ".zed" || part == ".helix" || part == ".nova" || part == ".kak" || part == ".externaltoolbuilders"
+		})
+		return name != "debug.json" && (editor || name == ".kakrc" || name == ".lsp.json" || strings.Contains(path.Ext(name), ".sublime-"))
 	}
 	return true
 }
@@ -165,6 +176,12 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 	scripts := newEndings(paths, func(i int) bool { return isScript(paths[i], executable(i)) })
 	below := lazy(func() *folders { return newFolders(paths) })
 	found := map[int]Risk{}
+	type attempt struct {
+		place
+		dir      string // that the place starts from
+		severity Severity
+	}
+	tried, perhaps := map[attempt]bool{}, map[*rule]bool{}
 	for c := range all {
 		mark := func(word string) func(i int) {
 			return func(i int) {
@@ -192,20 +209,25 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 			}
 		}
 		c.folder(paths, found)
-		tried := map[place]struct{}{}
 		for p := range c.places {
-			if _, again := tried[p]; again {
+			this := attempt{place: p, severity: c.rule.severity}
+			if p.top {
+				this.dir = c.Dir
+			}
+			if tried[this] {
 				continue
 			}
-			tried[p] = struct{}{}
+			tried[this] = true
 			enough := below().in(p, c.Dir, func(i int) {
 				if p.runs(paths[i], executable(i)) && !worse(found, i, c.rule.severity) {
 					found[i] = c.risk()
 				}
 			})
 			if !enough {
-				c.unread = true
-				c.anyScript(paths, executable, found)
+				if !perhaps[c.rule] {
+					perhaps[c.rule], c.tooMany = true, true
+					c.anyScript(paths, executable, found)
+				}
 				break
 			}
 		}
@@ -298,6 +320,9 @@ func (c Caller) risk() Risk {
 	risk := calledFile.at(0, "named in "+c.Name)
 	if c.unread {
 		risk.Found = excerpt("perhaps named in " + c.Name + ", which was not searched")
+	}
+	if c.tooMany {
+		risk.Found = excerpt("perhaps named in " + c.Name + ", which has too many patterns to compare")
 	}
 	risk.Runs, risk.When, risk.By, risk.Severity = "the file itself", c.rule.when, c.rule.by, c.rule.severity
 	if c.rule.severity == High && slices.Contains([]string{"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting"}, c.rule.name) {
@@ -402,8 +427,8 @@ func split(text string, visit func(part string, follows bool) bool) {
 }
 
 // words returns the parts of the text that can be names of files, without leading dots and
-// variables; it also tries those with dots, and those after python -m, as names of Python
-// modules and packages.
+// variables; it also tries those with dots as names of Python modules, and those after python -m as
+// names of modules and packages.
 func (c Caller) words() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		more := true
@@ -416,8 +441,6 @@ func (c Caller) words() iter.Seq[string] {
 			each(word)
 			if module := strings.ReplaceAll(word, ".", "/"); module != word && !strings.Contains(word, "/") {
 				each(module + ".py")
-				each(module + "/__main__.py")
-				each(module + "/__init__.py")
 			}
 			return more
 		})

@@ -1,110 +1,160 @@
 package risk
 
 import (
-	"bytes"
 	"path"
+	"regexp"
 	"slices"
-	"sort"
 	"strings"
-
-	"aibox/internal/gitignore"
 )
 
-// starters are words after which the name of a folder, or a pattern, means that files in it are run
-// or read as commands. Other words, such as those of linters and filters, name what a program works on.
-var starters = []string{
-	"in", "source", ".", "sh", "bash", "zsh", "dash", "ksh", "fish", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "perl", "php", "lua",
-	"run-parts", "require", "import", "from", "include", "local", goRun,
+// The programs of command lines that run files of a folder, or that a pattern finds.
+var (
+	shells     = []string{"sh", "bash", "zsh", "dash", "ksh", "fish", "ruby", "perl", "php", "lua"}
+	indexers   = []string{"node", "nodejs", "deno", "bun", "tsx", "ts-node"} // run the index of a folder
+	pythonName = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^python[0-9.]*w?$`) })
+)
+
+// Other starters: of a list of includes, and of Go programs.
+const (
+	include  = "include"
+	goRun    = "go run"
+	runParts = "run-parts"
+)
+
+// isStarter reports whether a program runs the file that its first argument names.
+func isStarter(program string) bool {
+	return slices.Contains(shells, program) || slices.Contains(indexers, program) || program == runParts || pythonName().MatchString(program)
 }
 
-// goRun is the starter of Go programs.
-const goRun = "go run"
+var (
+	loops = lazy(func() *regexp.Regexp {
+		return regexp.MustCompile("(?:^|[;&|({\"'`]|\\b(?:do|then|else)\\b)\\s*for\\s+\\w+\\s+in\\s+([^;\\n]*)")
+	})
+	classes = lazy(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]\s]+\]`) })
+)
 
-// starts reports whether a word is a starter.
-func starts(word string) bool {
-	return slices.Contains(starters, word) || strings.HasPrefix(word, "python")
-}
-
-// started visits the words of the text that follow a starter on their line, with the options between
-// them left out. module reports that Python runs the word as a module.
+// started visits the words of command lines that follow the name of a program which runs them, with the
+// options between them left out, and the patterns of loops. module reports that Python runs the word as
+// a module.
 func (c Caller) started(visit func(starter, word string, follows, module bool) bool) {
-	starter, ends := "", false
-	for line := range bytes.Lines(c.Text) {
-		if !ends {
-			starter = ""
-			if c.rule.name == "gitlab-ci" {
-				starter = "include" // of a list
-			}
+	text := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(string(c.commands()))
+	for line := range strings.Lines(text) {
+		if isComment([]byte(strings.TrimLeft(line, " \t"))) {
+			continue
 		}
-		ends = bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte(`\`))
-		before, module, more := "", false, true
-		split(string(line), func(part string, follows bool) bool {
-			place := strings.ContainsAny(part, `/\`)
-			switch loop := starter == "in"; {
-			case module:
-				more, module, starter = visit(starter, part, follows, true), false, ""
-			case part == "-m" && (strings.HasPrefix(starter, "python") || before == "run"):
-				module = true
-			case strings.HasPrefix(part, "-"):
-			case loop && part == "do":
-				starter = ""
-			case starts(starter) && place && !slices.Contains(starters, path.Base(part)) && !strings.HasPrefix(path.Base(part), "python"):
-				more = visit(starter, part, follows, false)
-				if !loop && !isPattern(part) {
-					starter = ""
-				}
-			case loop: // such as a command whose output begins a name
-			case part == "run" && before == "go":
-				starter = goRun
-			case part == "." && before != "" && before != "do" && before != "then" && before != "else":
-				starter = "" // a folder
-			default:
-				starter = path.Base(part)
+		more := true
+		for _, loop := range loops().FindAllStringSubmatch(line, -1) {
+			split(classes().ReplaceAllString(loop[1], "?"), func(part string, follows bool) bool {
+				more = more && (!isPattern(part) || visit("for", part, follows, false))
+				return more
+			})
+		}
+		for command := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|(`", r) }) {
+			if more = more && c.startedBy(command, visit); !more {
+				return
 			}
-			before = part
-			return more
-		})
-		if !more {
-			return
 		}
 	}
 }
 
-// isPattern reports whether a shell or a program replaces a word by the names that match it. Lists and
-// classes end a word.
+// startedBy visits the words of one command.
+func (c Caller) startedBy(command string, visit func(starter, word string, follows, module bool) bool) (more bool) {
+	starter, before, module := "", "", false
+	more = true
+	split(command, func(part string, follows bool) bool {
+		program := strings.TrimSuffix(path.Base(part), ".exe")
+		switch {
+		case module:
+			more, module, starter = visit(starter, part, follows, true), false, ""
+		case part == "-m" && (pythonName().MatchString(starter) || before == "run"):
+			module = true
+		case part == "--test" || part == "--check": // of Node.js; other test runners do not count either
+			starter = ""
+		case strings.HasPrefix(part, "-"):
+		case starter != "" && strings.ContainsAny(part, `/\`) && !isStarter(program):
+			if more = visit(starter, part, follows, false); !isPattern(part) {
+				starter = ""
+			}
+		case part == "run" && before == "go":
+			starter = goRun
+		case isStarter(program), (part == "source" || part == ".") && (before == "" || before == "do" || before == "then" || before == "else"):
+			starter = program
+		default:
+			starter = ""
+		}
+		before = part
+		return more
+	})
+	return more
+}
+
+// isPattern reports whether a shell or a program replaces a word by the names that match it. Lists in
+// braces end a word.
 func isPattern(word string) bool { return strings.ContainsAny(word, "*?") }
 
 // place is a folder of which a caller runs files.
 type place struct {
 	starter string
 	dir     string
-	pattern string // of names in dir; empty for all files directly in it
+	pattern string // of names in dir
 	top     bool   // dir starts from the folder of the caller; otherwise it can be the end of a path
 }
 
-// places are those that the text names.
+// places are those that the command lines and lists of includes name.
 func (c Caller) places(visit func(place) bool) {
-	c.started(func(starter, word string, follows, module bool) bool {
-		if module || len(word) > maxWord {
-			return true
+	more := true
+	each := func(starter, word string, follows, module bool) bool {
+		if !module {
+			p, ok := c.place(starter, word, follows)
+			more = more && (!ok || visit(p))
 		}
-		listed := c.rule.name == "gitlab-ci" && starter == "include"
-		clean, ok := c.inside(word, follows)
-		if !ok || listed && !strings.HasSuffix(clean, ".yml") && !strings.HasSuffix(clean, ".yaml") {
-			return true
+		return more
+	}
+	c.started(each)
+	if c.rule.name != "gitlab-ci" {
+		return
+	}
+	listed := false // the line is below include: at the top
+	for line := range strings.Lines(string(c.Text)) {
+		if strings.IndexByte(" \t-#\r\n", line[0]) < 0 {
+			listed = strings.HasPrefix(line, include+":")
 		}
-		p := place{starter: starter, dir: clean}
-		if at := strings.IndexAny(clean, "*?"); at >= 0 {
-			end := strings.LastIndexByte(clean[:at], '/')
-			if end < 0 {
-				return true
-			}
-			p.dir, p.pattern = clean[:end], deepStars.Replace(clean[end+1:])
-		} else if p.top = !strings.Contains(clean, "/"); listed {
-			return true
+		if !listed {
+			continue
 		}
-		return visit(p)
-	})
+		split(line, func(part string, follows bool) bool {
+			ext := path.Ext(part)
+			return (ext != ".yml" && ext != ".yaml" || !isPattern(part) || each(include, part, follows, false)) && more
+		})
+	}
+}
+
+// place is the one that a word after a starter names.
+func (c Caller) place(starter, word string, follows bool) (p place, ok bool) {
+	clean, ok := c.inside(word, follows)
+	if !ok {
+		return place{}, false
+	}
+	p = place{starter: starter, dir: clean}
+	switch at := strings.IndexAny(clean, "*?"); {
+	case at >= 0:
+		end := strings.LastIndexByte(clean[:at], '/')
+		if end < 0 || strings.HasSuffix(word, "/") { // of folders
+			return place{}, false
+		}
+		p.dir, p.pattern = clean[:end], deepStars.Replace(clean[end+1:])
+		return p, true
+	case starter == goRun, starter == runParts:
+		p.pattern = "*"
+	case slices.Contains(indexers, starter):
+		p.pattern = "index.*"
+	case pythonName().MatchString(starter):
+		p.pattern = "__main__.py"
+	default:
+		return place{}, false
+	}
+	p.top = !strings.Contains(clean, "/")
+	return p, true
 }
 
 // deepStars makes patterns whose ** is a part of a name, as in a/**.yml, cross folders.
@@ -113,7 +163,7 @@ var deepStars = strings.NewReplacer("**/", "**/", "**", "**/*")
 // runs reports whether a file of the place is one that the caller may run.
 func (p *place) runs(name string, executable bool) bool {
 	switch ext := path.Ext(name); {
-	case isScript(name, executable), p.starter == "include", p.starter == "local":
+	case isScript(name, executable), p.starter == include:
 		return true
 	case p.starter == goRun:
 		return ext == ".go" || ext == ".s" || ext == ".c"
@@ -130,64 +180,121 @@ const (
 
 // folders finds changed files by the folders above them.
 type folders struct {
-	paths  []string
-	sorted []int    // indexes of paths, in their order
-	above  []string // the folders
-	ends   endings  // of above
-	steps  int      // what the search may still cost
+	top   folder
+	above []*folder
+	ends  endings // of above
+	steps int     // what the search may still cost
+}
+
+// folder is a folder with changed files in or below it.
+type folder struct {
+	inner map[string]*folder
+	files []fileName // sorted
+}
+
+// fileName is the last part of a path. Files below maxPlaceDepth folders count as files of the last of these.
+type fileName struct {
+	name  string
+	index int
 }
 
 // newFolders returns the folders above paths.
 func newFolders(paths []string) *folders {
-	f := &folders{paths: paths, sorted: make([]int, len(paths)), steps: maxPlaceSteps}
-	known := map[string]bool{}
+	f := &folders{steps: maxPlaceSteps}
 	for i, name := range paths {
-		f.sorted[i] = i
-		depth := 0
-		for at := 0; at < min(len(name), maxWord) && depth < maxPlaceDepth; at++ {
-			if name[at] != '/' {
-				continue
+		at, start := &f.top, 0
+		for depth := 0; depth < maxPlaceDepth; depth++ {
+			n := strings.IndexByte(name[start:], '/')
+			if n < 0 || start+n >= maxWord {
+				break
 			}
-			if depth++; !known[name[:at]] {
-				known[name[:at]] = true
-				f.ends, f.above = append(f.ends, ending{name[:at], len(f.above)}), append(f.above, name[:at])
+			inner := at.inner[name[start:start+n]]
+			if inner == nil {
+				inner = &folder{}
+				if at.inner == nil {
+					at.inner = map[string]*folder{}
+				}
+				at.inner[name[start:start+n]] = inner
+				f.ends, f.above = append(f.ends, ending{name[:start+n], len(f.above)}), append(f.above, inner)
 			}
+			at, start = inner, start+n+1
 		}
+		at.files = append(at.files, fileName{path.Base(name), i})
 	}
-	sort.Slice(f.sorted, func(i, j int) bool { return paths[f.sorted[i]] < paths[f.sorted[j]] })
+	for _, at := range append(f.above, &f.top) {
+		slices.SortFunc(at.files, func(a, b fileName) int { return strings.Compare(a.name, b.name) })
+	}
 	f.ends.sort()
 	return f
 }
 
 // in visits the files of a place. It returns false if there were too many to compare.
 func (f *folders) in(p place, dir string, visit func(index int)) bool {
-	match := func(name string) bool { return !strings.Contains(name, "/") }
-	if p.pattern != "" {
-		pattern, ok := gitignore.Parse("/"+p.pattern, "")
-		if !ok {
-			return true
-		}
-		match = func(name string) bool { return pattern.Match(name, false) }
+	pattern := strings.Split(p.pattern, "/")
+	if !p.top {
+		f.ends.with(p.dir, func(i int) { f.find(f.above[i], pattern, visit) })
+		return f.steps >= 0
 	}
-	each := func(folder string) {
-		from := sort.Search(len(f.sorted), func(i int) bool { return f.paths[f.sorted[i]] >= folder+"/" })
-		for _, i := range f.sorted[from:] {
-			name, below := strings.CutPrefix(f.paths[i], folder+"/")
-			if f.steps -= 16 + len(f.paths[i])*(1+len(p.pattern)); !below || f.steps < 0 {
-				return
-			}
-			if match(name) {
-				visit(i)
+	f.find(f.top.inner[p.dir], pattern, visit)
+	if dir != "" {
+		at := &f.top
+		for part := range strings.SplitSeq(path.Join(dir, p.dir), "/") {
+			if at = at.inner[part]; at == nil {
+				return f.steps >= 0
 			}
 		}
-	}
-	if p.top {
-		each(p.dir)
-		if dir != "" {
-			each(path.Join(dir, p.dir))
-		}
-	} else {
-		f.ends.with(p.dir, func(i int) { each(f.above[i]) })
+		f.find(at, pattern, visit)
 	}
 	return f.steps >= 0
+}
+
+// find visits the files below a folder that match the parts of a pattern.
+func (f *folders) find(at *folder, pattern []string, visit func(index int)) {
+	if at == nil || f.steps < 0 {
+		return
+	}
+	f.steps -= 16
+	part, rest := pattern[0], pattern[1:]
+	switch {
+	case part == "**":
+		if len(rest) == 0 {
+			rest = []string{"*"}
+		}
+		f.find(at, rest, visit)
+		for _, inner := range at.inner {
+			f.find(inner, pattern, visit)
+		}
+	case len(rest) > 0 && !isPattern(part):
+		f.find(at.inner[part], rest, visit)
+	case len(rest) > 0:
+		for name, inner := range at.inner {
+			if f.match(part, name) {
+				f.find(inner, rest, visit)
+			}
+		}
+	case !isPattern(part):
+		from, _ := slices.BinarySearchFunc(at.files, part, func(a fileName, name string) int { return strings.Compare(a.name, name) })
+		for _, file := range at.files[from:] {
+			if file.name != part {
+				return
+			}
+			visit(file.index)
+		}
+	default:
+		for _, file := range at.files {
+			if f.match(part, file.name) {
+				visit(file.index)
+			}
+		}
+	}
+}
+
+// match reports whether a name matches a part of a pattern.
+func (f *folders) match(pattern, name string) bool {
+	if f.steps < 0 {
+		return false
+	}
+	f.steps -= 16 + len(name)*len(pattern)
+	matched, err := path.Match(pattern, name)
+	return err == nil && matched
 }

@@ -159,7 +159,6 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{caller("a.sublime-project", `{"shell_cmd": "scripts/fmt.sh"}`), "scripts/fmt.sh", true},
 		{caller(".exrc", "source tools/x.vim\n"), "tools/x.vim", true},
 		{caller(".dir-locals.el", `((nil . ((eval . (load "tools/x.el")))))`), "tools/x.el", true},
-		{caller(".vscode/launch.json", `{"preLaunchTask": "a", "program": "${workspaceFolder}/tools/x.js"}`), "tools/x.js", true},
 		{caller("Cargo.toml", "[package]\nname = \"a\"\nbuild = \"codegen/gen.rs\"\n"), "codegen/gen.rs", true},
 		{caller("lib/Cargo.toml", "package = { name = \"a\", build = 'codegen/gen.rs' }\n"), "lib/codegen/gen.rs", true},
 		{caller("Cargo.toml", "[[bin]]\npath = \"src/main.rs\"\n"), "src/main.rs", false},
@@ -172,6 +171,28 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{hook("for f in scripts/hooks.d/*; do . \"$f\"; done\n"), "scripts/hooks.d/more/10-fmt", false},
 		{hook("for f in scripts/hooks.d/*; do . \"$f\"; done\n"), "scripts/hooks.d/README.md", false},
 		{hook("for f in a/* \"$(git rev-parse --show-toplevel)\"/scripts/hooks.d/[0-9]*; do sh \"$f\"; done\n"), "scripts/hooks.d/1.sh", true},
+		{hook("for f in scripts/*.sh; do . \"$f\"; done; for g in \\\n  tools/*.sh; do . \"$g\"; done\n"), "tools/a.sh", true},
+		{hook("echo ok && . tools/*.sh\n"), "tools/a.sh", true},
+		{hook("for f in scripts; do eslint src/*.js; done\n"), "src/a.js", false},
+		{hook("for d in packages/*/; do make; done\n"), "packages/a.py", false},
+		{hook("# for f in scripts/*.sh\n"), "scripts/a.sh", false},
+		{hook("echo the source src/*.sh is in src/*.sh\n"), "src/a.sh", false},
+		{hook("node --test test/ 'test/*.js'\n"), "test/a.js", false},
+		{hook("php -l src/web/\n"), "src/web/a.php", false},
+		{caller(".github/workflows/a.yml", "steps:\n- run: |\n    make\n    python -m tools.lint\n"), "tools/lint/__main__.py", true},
+		{caller(".github/workflows/a.yml", "steps:\n- run: >-\n    python\n    -m tools.lint\n  name: x\n"), "tools/lint/__main__.py", true},
+		{caller(".github/workflows/a.yml", "steps:\n- run: make\n  name: python -m tools.lint\n"), "tools/lint/__main__.py", false},
+		{caller(".gitlab-ci.yml", "a:\n  script:\n  - make\n  - run-parts ci/steps\n  image: x\n"), "ci/steps/a.sh", true},
+		{caller(".gitlab/ci.yml", "a: {script: [make, 'for f in ci/*.sh; do sh $f; done']}\n"), "ci/a.sh", true},
+		{caller(".pre-commit-config.yaml", "- id: x\n  entry: python -m tools.lint\n  args: [--all]\n"), "tools/lint/__main__.py", true},
+		{caller(".pre-commit-config.yaml", "- {id: x, entry: python -m tools.lint, language: system}\n"), "tools/lint/__main__.py", true},
+		{caller("lefthook.yml", "pre-commit:\n  commands:\n    lint:\n      run: python -m tools.lint\n"), "tools/lint/__main__.py", true},
+		{caller("mise.toml", "[hooks]\nrun = \"python -m tools.lint\"\n"), "tools/lint/__main__.py", true},
+		{caller(".vscode/tasks.json", "{\n  // the task\n  \"command\": \"python\",\n  \"args\": [\n    \"-m\",\n    \"tools.lint\"\n  ]\n}"), "tools/lint/__main__.py", true},
+		{caller(".mcp.json", `{"mcpServers":{"x":{"command":"node","args":["./tools/server"]}}}`), "tools/server/index.js", true},
+		{caller(".lintstagedrc.json", `{"src/*.js": ["node tools/lint", "eslint src/lib"]}`), "tools/lint/index.js", true},
+		{caller(".devcontainer/devcontainer.json", `"postCreateCommand": "bash tools/*.sh"`), "tools/a.sh", true},
+		{caller(".claude/hooks/x.sh", "run-parts tools/hooks\n"), "tools/hooks/a", true},
 		{hook("run-parts --verbose scripts/hooks.d\n"), "scripts/hooks.d/10-fmt", true},
 		{hook("/usr/bin/bash -e scripts/*/check.sh\n"), "scripts/web/check.sh", true},
 		{hook("source tools/**/env.sh\n"), "tools/a/b/env.sh", true},
@@ -191,6 +212,8 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{caller(".gitlab-ci.yml", "include:\n  - local: 'ci/*.yml'\n"), "ci/test.yml", true},
 		{caller(".gitlab-ci.yml", "include: ci/**.yml\n"), "ci/a/test.yml", true},
 		{caller(".gitlab-ci.yml", "include:\n  - /ci/*.yml\n"), "ci/test.yml", true},
+		{caller(".gitlab-ci.yml", "include:\n- local: ci/*.yml\n"), "ci/test.yml", true},
+		{caller(".gitlab-ci.yml", "include: []\na:\n  cache:\n  - ci/*.yml\n"), "ci/test.yml", false},
 		{caller(".gitlab-ci.yml", "rules:\n  - changes:\n    - src/*.js\n"), "src/a.js", false},
 		{caller(".github/workflows/a.yml", "on:\n  push:\n    paths: ['src/**']\n    paths-ignore:\n      - scripts/*.sh\n"), "src/a.js", false},
 		{caller(".github/workflows/a.yml", "on:\n  push:\n    paths:\n      - scripts/*.sh\n"), "scripts/a.sh", false},
@@ -238,8 +261,10 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 			t.Errorf("%s is taken for a setting that runs something", key)
 		}
 	}
-	for _, name := range []string{"compile_commands.json", "rust-project.json", "setup.py", "build.rs", ".idea/dictionaries/words.xml"} {
-		if Calls(name) != (name == ".idea/dictionaries/words.xml") {
+	for _, name := range []string{
+		"compile_commands.json", "rust-project.json", "setup.py", "build.rs", ".idea/workspace.xml", ".vscode/launch.json", "pyrightconfig.json", "nbproject/project.xml",
+	} {
+		if Calls(name) {
 			t.Errorf("Calls is wrong about %s", name)
 		}
 	}

@@ -47,7 +47,10 @@ func (p *packageScripts) addNamed(word string) {
 	if len(word) > 1 && word[0] == '/' && word[len(word)-1] == '/' {
 		p.addAll("") // pnpm takes it for a regular expression
 	}
-	_, rest, _ := strings.Cut(word, ":") // as in npm:build
+	runner, rest, _ := strings.Cut(word, ":") // as in npm:build
+	if !slices.Contains(scriptRunners, runner) {
+		rest = ""
+	}
 	for _, name := range []string{word, rest} {
 		p.add(name)
 		// A list in braces, as in build:{a,b}, ends the word.
@@ -125,7 +128,7 @@ func commands(script json.RawMessage) []string {
 var scriptStarters = []string{"called", "git-hooks", "hook-manager", "direnv", "agent-settings", "vscode-tasks"}
 
 // scriptRunners are the programs that start scripts of a package by their names.
-var scriptRunners = []string{"npm", "pnpm", "yarn", "bun", "npx", "run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna", "wireit", "composer"}
+var scriptRunners = []string{"npm", "pnpm", "yarn", "bun", "npx", "run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna", "wireit", "concurrently", "composer"}
 
 // hookKeys are the keys of a package.json that hook managers read.
 var hookKeys = []string{"husky", "lint-staged", "nano-staged", "simple-git-hooks", "git-hooks", "gitHooks", "githooks", "pre-commit", "pre-push", "commit-msg", "precommit", "prepush"}
@@ -141,26 +144,39 @@ const maxScriptNames = 10_000
 // Scripts are the names of scripts of packages that other files start. The zero value has none.
 type Scripts struct{ names map[string]struct{} }
 
-// Note adds the names in a caller.
+// Note adds the names in the commands of a caller.
 func (s *Scripts) Note(c Caller) {
 	if !slices.Contains(scriptStarters, c.rule.name) || c.isFolder {
 		return
 	}
-	runs := false
-	for part := range bytes.Lines(c.Text) {
-		runs = runs && c.rule.name == "vscode-tasks" // which has the runner and the script on lines of their own
-		for word := range strings.FieldsFuncSeq(string(part), endsWord) {
-			switch {
-			case slices.Contains(scriptRunners, path.Base(word)):
+	if c.rule.name == "vscode-tasks" { // a task of the type npm has the name alone
+		for word := range strings.FieldsFuncSeq(string(valuesOfKeys(c.Text, []string{"script"})), endsWord) {
+			s.add(word)
+		}
+	}
+	for line := range bytes.Lines(c.commands()) {
+		runs := false
+		if isComment(bytes.TrimLeft(line, " \t")) {
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(string(line), endsWord) {
+			if slices.Contains(scriptRunners, path.Base(word)) {
 				runs = true
-			case runs && len(word) <= maxWord && len(s.names) < maxScriptNames && !strings.HasPrefix(word, "-"):
-				if s.names == nil {
-					s.names = map[string]struct{}{}
-				}
-				s.names[word] = struct{}{}
+			} else if runs && !strings.HasPrefix(word, "-") {
+				s.add(word)
 			}
 		}
 	}
+}
+
+func (s *Scripts) add(name string) {
+	if len(name) > maxWord || len(s.names) >= maxScriptNames {
+		return
+	}
+	if s.names == nil {
+		s.names = map[string]struct{}{}
+	}
+	s.names[name] = struct{}{}
 }
 
 // DescribesPackage reports whether a file of this name can hold scripts that others start.
