@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"aibox/config"
 	"aibox/internal/amount"
@@ -248,8 +249,8 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 	o.printLeftOut(found.ID, accepted.Left)
 	if accepted.Files == 0 {
 		if len(o.files)+len(o.hunks) > 0 {
-			return fault.New(fault.Refused, "nothing was accepted: all selected files have risks").
-				Hint("`aibox accept %s --accept-risky FILE` accepts one anyway", found.ID)
+			command, effect := acceptAnyway(found.ID, accepted.Left)
+			return fault.New(fault.Refused, "nothing was accepted: everything selected has risks").Hint("`%s` %s", command, effect)
 		}
 		fmt.Fprintf(o.err, "%s nothing was accepted\n", o.errTerm.warn("!"))
 		return nil
@@ -297,6 +298,17 @@ func (c *console) printLeftOut(id session.ID, left []review.LeftOut) {
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(c.err, "%s aibox accept %s --accept-risky FILE  accepts one of them anyway\n", c.errTerm.faint("→"), id)
+		command, effect := acceptAnyway(id, left)
+		fmt.Fprintf(c.err, "%s %s  %s\n", c.errTerm.faint("→"), command, effect)
 	}
+}
+
+// acceptAnyway is a command that accepts a file, or a part of one, that was left out, and what it does.
+func acceptAnyway(id session.ID, left []review.LeftOut) (command, effect string) {
+	for _, file := range left {
+		if len(file.Hunks) > 0 { // --accept-risky alone would accept all of it
+			return fmt.Sprintf("aibox accept %s --hunks %s --accept-risky '%s'", id, strings.Join(file.Hunks, ","), file.Path), "accepts that part of it anyway"
+		}
+	}
+	return fmt.Sprintf("aibox accept %s --accept-risky FILE", id), "accepts one of them anyway"
 }

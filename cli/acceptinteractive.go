@@ -114,6 +114,12 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 		if err != nil {
 			return err
 		}
+		for _, file := range plan.Selection.Left {
+			p.line("Left out: %s", file.Path)
+			for _, r := range file.Risks {
+				p.line("    %s", notice(r.String()))
+			}
+		}
 		hunks, files := p.draft.AcceptedHunks()
 		p.line("Selected: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
 		if err := printer.Stat(plan.Part, p.out, p.t.width); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/review/reviewtest"
 	"aibox/review/risk"
 	"aibox/workspace"
@@ -161,12 +162,54 @@ func TestAPartThatHasARiskOfItsOwnIsHeldBack(t *testing.T) {
 	if len(s.Taken) != 1 || s.Taken[0].Path != "plain.txt" || len(s.Left) != 2 || s.Left[0].Risks[0].Rule != "vim-modeline" || s.Left[1].Risks[0].Rule != "npm-scripts" {
 		t.Errorf("taken is %+v, left %+v", s.Taken, s.Left)
 	}
+	if len(s.Left[0].Hunks) != 1 || s.Left[0].Hunks[0] != choice.Hunks[1] {
+		t.Errorf("the part that is left out is %q, want %q", s.Left[0].Hunks, choice.Hunks[1])
+	}
+	scope, err := decision.NewScope(t.Context(), cs, nil, choice.Hunks)
+	reviewtest.Must(t, err)
+	if n := len(scope.Set().Changes); n != 3 {
+		t.Errorf("%d of the 3 parts are in the scope to look at", n)
+	}
 	choice.Risky = []string{"long.txt", "packages/x/package.json"}
 	if s, err = cs.Select(t.Context(), choice); err != nil || len(s.Taken) != 3 {
 		t.Errorf("with consent, taken is %+v, %v", s, err)
 	}
 	if s, err = cs.Select(t.Context(), review.Choice{All: true}); err != nil || len(s.Left) != 0 {
 		t.Errorf("of all, left is %+v, %v", s, err)
+	}
+}
+
+// TestAPartIsJudgedWithWhatWasTakenBefore takes away two lines above a modeline, one after the other.
+// Both together bring it in reach, and what the agent adds takes it out again.
+func TestAPartIsJudgedWithWhatWasTakenBefore(t *testing.T) {
+	const rest = "# vim: foldexpr=x\n"
+	tail := strings.Repeat("b\n", 40)
+	b := reviewtest.NewRepository(t, map[string]string{"long.txt": "1\n2\n3\n4\n5\n6\n" + rest + tail}).Prepare()
+	b.Write("long.txt", "2\n3\n5\n6\n7\n8\n9\n"+rest+tail)
+	cs := b.Assess()
+	b.WantRisks(cs, "long.txt")
+	var parts []review.Choice
+	for _, hunk := range b.Hunks(cs, "long.txt")[0].Split() {
+		parts = append(parts, review.Choice{Hunks: []string{string(hunk.ID)}})
+	}
+	if len(parts) != 3 {
+		t.Fatalf("there are %d parts, want 3", len(parts))
+	}
+	first, err := cs.Select(t.Context(), parts[0])
+	reviewtest.Must(t, err)
+	if len(first.Left) != 0 {
+		t.Errorf("the first part alone is left out: %+v", first.Left)
+	}
+	alone, err := cs.Select(t.Context(), parts[1])
+	reviewtest.Must(t, err)
+	after, err := cs.SelectAfter(t.Context(), parts[1], first)
+	reviewtest.Must(t, err)
+	if len(alone.Left) != 0 || len(after.Left) != 1 || after.Left[0].Risks[0].Rule != "vim-modeline" {
+		t.Errorf("left is %+v alone, %+v after the first", alone.Left, after.Left)
+	}
+	all, err := cs.SelectAfter(t.Context(), review.Choice{Hunks: slices.Concat(parts[1].Hunks, parts[2].Hunks)}, first)
+	if err != nil || len(all.Left) != 0 {
+		t.Errorf("of all parts, left is %+v, %v", all, err)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 
 // partRisks returns the risks that hold of files that are taken in part, by the change's path, where the
 // whole file has none: a package.json that is taken without the removal of a script, a modeline without
-// the lines after it. Files in exempt are not judged. Without an assessment nothing is.
-func (cs *ChangeSet) partRisks(ctx context.Context, s *Selection, exempt func(path Path) bool) (found map[Path][]risk.Risk, err error) {
+// the lines after it. A part is judged with what was taken of its file before. Files in exempt are not
+// judged. Without an assessment nothing is.
+func (cs *ChangeSet) partRisks(ctx context.Context, s, before *Selection, exempt func(path Path) bool) (found map[Path][]risk.Risk, err error) {
 	if !cs.Assessed() {
 		return nil, nil
 	}
@@ -23,6 +24,18 @@ func (cs *ChangeSet) partRisks(ctx context.Context, s *Selection, exempt func(pa
 			parts.Taken = append(parts.Taken, t)
 		}
 	}
+	earlier := &Selection{}
+	for i := range parts.Taken {
+		if t := before.At(parts.Taken[i].Path); t != nil {
+			earlier.Taken = append(earlier.Taken, *t)
+		}
+	}
+	fresh, _, err := cs.refresh(ctx, earlier)
+	if err != nil {
+		return nil, err
+	}
+	parts = fresh.Union(parts)
+	parts.Taken = slices.DeleteFunc(parts.Taken, func(t Taken) bool { return t.Whole }) // as the file was judged
 	if len(parts.Taken) == 0 {
 		return nil, nil
 	}

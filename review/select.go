@@ -29,6 +29,12 @@ func (c Choice) Empty() bool { return !c.All && len(c.Files) == 0 && len(c.Hunks
 // them, such as the deletion of the file that they replace. A name that matches nothing and
 // an ambiguous id are Usage errors.
 func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, error) {
+	return cs.SelectAfter(ctx, choice, nil)
+}
+
+// SelectAfter is Select for a choice that is delivered together with an earlier selection: parts of one
+// file are judged together.
+func (cs *ChangeSet) SelectAfter(ctx context.Context, choice Choice, before *Selection) (*Selection, error) {
 	chosen := make([]bool, len(cs.Changes))
 	for i := range chosen {
 		chosen[i] = choice.All
@@ -58,7 +64,7 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 		}
 	}
 	s.sort()
-	parts, err := cs.partRisks(ctx, s, func(path Path) bool {
+	parts, err := cs.partRisks(ctx, s, before, func(path Path) bool {
 		c := names.At(path)
 		return c.Risky() || slices.ContainsFunc(choice.Risky, func(name string) bool { return names.Named(name) == c })
 	})
@@ -92,6 +98,18 @@ func (s *idSearch) taken(cs *ChangeSet, i int, whole bool, choice Choice) (Taken
 	}
 	t.take(keep)
 	return t, t.Whole || len(t.Blocks)+len(t.Lines) > 0
+}
+
+// choices name the selected blocks and lines of a file.
+func (t *Taken) choices() []string {
+	var names []string
+	for _, id := range t.Blocks {
+		names = append(names, string(id))
+	}
+	for _, b := range t.Lines {
+		names = append(names, LineChoices(b.Block, b.Lines)...)
+	}
+	return names
 }
 
 // take sets the selected blocks of a file.
@@ -147,7 +165,11 @@ func (s *Selection) leaveRisky(names *Names, accepted []string, parts map[Path][
 		if chosen[i] {
 			return false
 		}
-		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: slices.Concat([]risk.Risk{}, parts[t.Path], cs.Changes[i].Risks), With: r.with[i]})
+		left := LeftOut{Path: t.Path, Risks: slices.Concat([]risk.Risk{}, parts[t.Path], cs.Changes[i].Risks), With: r.with[i]}
+		if len(parts[t.Path]) > 0 {
+			left.Hunks = t.choices()
+		}
+		s.Left = append(s.Left, left)
 		return true
 	})
 	return nil

@@ -37,7 +37,8 @@ func (t *Taken) count() int { return max(1, t.Files) }
 type LeftOut struct {
 	Path  Path        `json:"path"`
 	Risks []risk.Risk `json:"risks"`
-	With  Path        `json:"with,omitempty"` // the file that it belongs to; empty when it has risks itself
+	With  Path        `json:"with,omitempty"`  // the file that it belongs to; empty when it has risks itself
+	Hunks []string    `json:"hunks,omitempty"` // what was chosen of it, as in a Choice, if only this part has the risks
 }
 
 // Empty reports whether nothing is selected.

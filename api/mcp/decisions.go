@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	aiboxv1 "aibox/api/aibox/v1"
@@ -56,6 +57,9 @@ func (t *sessionTools) acceptChanges(ctx context.Context, _ *call, in acceptChan
 	}
 	if len(done.Left) > 0 {
 		made.next = "Files were left out because of risks. The user can accept them: aibox accept " + in.Session + " --accept-risky FILE"
+		if slices.ContainsFunc(done.Left, func(l review.LeftOut) bool { return len(l.Hunks) > 0 }) {
+			made.next += ", with --hunks for a part of a file"
+		}
 	}
 	return made, nil
 }

@@ -141,7 +141,7 @@ func (h *Handler) Accept(ctx context.Context, r *connect.Request[aiboxv1.AcceptC
 		return nil, err
 	}
 	if done.Files == 0 {
-		return nil, fault.New(fault.Refused, "nothing was accepted: all selected files have risks").Hint("name each file that is to be accepted despite its risks")
+		return nil, fault.New(fault.Refused, "nothing was accepted: everything selected has risks").Hint("name each file that is to be accepted despite its risks")
 	}
 	out := &aiboxv1.AcceptChangesResponse{Commit: done.Commit, Branch: done.Branch, Bundle: done.Bundle}
 	for _, taken := range done.Selection.Taken {

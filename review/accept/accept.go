@@ -233,16 +233,16 @@ func CheckBranch(ctx context.Context, ws *workspace.Workspace, cs *review.Change
 // PlanWorktree plans the delivery that Run would make to the working tree; ErrNothing
 // when there is nothing to deliver.
 func PlanWorktree(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*worktree.Plan, error) {
-	chosen, err := cs.Select(ctx, opts.Choice)
+	before := opts.Prior
+	if before == nil {
+		before = nothing(cs)
+	}
+	chosen, err := cs.SelectAfter(ctx, opts.Choice, before.Selection)
 	if err != nil {
 		return nil, err
 	}
 	if chosen.Empty() {
 		return nil, review.ErrNothing
-	}
-	before := opts.Prior
-	if before == nil {
-		before = nothing(cs)
 	}
 	after, err := cs.TreeAfter(ctx, ws.Owner(), before.Selection, before.Tree, chosen)
 	if err != nil {

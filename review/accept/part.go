@@ -22,16 +22,16 @@ type part struct {
 
 // selectPart returns the part that opts choose; ErrNothing when it was delivered before.
 func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*part, error) {
-	chosen, err := cs.Select(ctx, opts.Choice)
+	before := opts.Prior
+	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
+		before = nothing(cs)
+	}
+	chosen, err := cs.SelectAfter(ctx, opts.Choice, before.Selection)
 	if err != nil {
 		return nil, err
 	}
 	if chosen.Empty() && len(chosen.Left) == 0 {
 		return nil, review.ErrNothing
-	}
-	before := opts.Prior
-	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
-		before = nothing(cs)
 	}
 	names := cs.Names()
 	chosen.Left = slices.DeleteFunc(chosen.Left, func(l review.LeftOut) bool { // taken before, explicitly by name

@@ -23,7 +23,11 @@ func NewScope(ctx context.Context, set *review.ChangeSet, paths, hunks []string)
 		return s, nil
 	}
 	var err error
-	s.selection, err = set.Select(ctx, review.Choice{Files: paths, Hunks: hunks, Risky: RiskyPaths(set)})
+	all := make([]string, len(set.Changes)) // a part can have risks that its file does not have
+	for i, c := range set.Changes {
+		all[i] = c.Path.String()
+	}
+	s.selection, err = set.Select(ctx, review.Choice{Files: paths, Hunks: hunks, Risky: all})
 	if err != nil {
 		return nil, err
 	}
