@@ -215,7 +215,9 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	o.removeDraft()
+	if len(accepted.Left) == 0 { // else the user can decide again
+		o.removeDraft()
+	}
 	if err := o.printAccepted(found, accepted); err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type delivery struct {
 	question *deliveryDialog // nil unless it is open
 	message  string          // of the commit, as the last question had it
 	proposed string          // the message that it proposed, as the field holds it
+	agreed   []string        // files of which it takes a part despite the risks of that part
 }
 
 // asks reports whether the last question is open.
@@ -58,21 +59,31 @@ func (d *delivery) resize(width, height int) {
 // planned brings the data for the last question.
 type planned struct {
 	part     *review.ChangeSet
-	worktree *worktree.Plan // nil when the working tree cannot be read
-	message  string         // proposed for the commit
-	secrets  int            // how many were replaced in it
+	left     []review.LeftOut // chosen, but left out because of risks
+	worktree *worktree.Plan   // nil when the working tree cannot be read
+	message  string           // proposed for the commit
+	secrets  int              // how many were replaced in it
 	err      error
 }
 
-// plan computes what would be delivered, for the last question.
-func (d *delivery) plan() tea.Cmd {
-	ctx, services, of, set, choice := d.ctx, d.services, d.session, d.set, d.draft.Choice()
+// choice returns the changes that are decided on, with the risks that the user agreed to.
+func (d *delivery) choice() review.Choice {
+	choice := d.draft.Choice()
+	choice.Risky = append(choice.Risky, d.agreed...)
+	return choice
+}
+
+// plan computes what would be delivered, for the last question. agreed are the files of which a part is
+// taken despite its risks.
+func (d *delivery) plan(agreed ...string) tea.Cmd {
+	d.agreed = agreed
+	ctx, services, of, set, choice := d.ctx, d.services, d.session, d.set, d.choice()
 	return func() tea.Msg {
 		plan, err := decision.NewPlan(ctx, set, choice)
 		if err != nil {
 			return planned{err: err}
 		}
-		msg := planned{part: plan.Part}
+		msg := planned{part: plan.Part, left: plan.Selection.Left}
 		verifications, err := services.Verifications(of.ID)
 		described := description.Of(of, plan.Part, verifications)
 		msg.message, msg.secrets, msg.err = described.Message, described.Secrets, err
@@ -93,7 +104,7 @@ func (d *delivery) open(msg planned, now time.Time) {
 	if wrote {
 		message = newMessageArea(d.message)
 	}
-	d.question = &deliveryDialog{draft: d.draft, part: msg.part, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
+	d.question = &deliveryDialog{draft: d.draft, part: msg.part, left: msg.left, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
 	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
@@ -108,6 +119,11 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 		d.draft.SetTarget(otherTarget(d.draft.Target()))
 	case "ctrl+e":
 		return d.edit(), false
+	case "ctrl+r":
+		if parts := q.riskyParts(); len(parts) > 0 && now.Sub(q.since) >= dialog.Grace {
+			d.take(q)
+			return d.plan(append(d.agreed, parts...)...), false
+		}
 	case "ctrl+s":
 		if now.Sub(q.since) < dialog.Grace || d.draft.Target() == accept.ToBranch && q.branchError() != nil {
 			return nil, false
@@ -179,7 +195,7 @@ func (d *delivery) accept() tea.Cmd {
 	left := remaining(d.draft)
 	repo := d.session.Repository
 	opts := accept.Options{
-		Choice: d.draft.Choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
+		Choice: d.choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
 	}
 	if opts.Target == accept.ToBranch {
 		opts.Branch = d.branch
@@ -190,8 +206,8 @@ func (d *delivery) accept() tea.Cmd {
 		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err != nil {
 			return msg
 		}
-		_ = services.RememberTarget(repo, opts.Target) // a failure changes only the next default
-		if _, msg.unkept = store(); msg.unkept == nil {
+		_ = services.RememberTarget(repo, opts.Target)                                 // a failure changes only the next default
+		if _, msg.unkept = store(); msg.unkept == nil && len(msg.accepted.Left) == 0 { // else the user can go on
 			msg.unkept = clearDraft()
 		}
 		return msg
@@ -264,6 +280,9 @@ func (d *delivery) askToKeep(now time.Time, canSend bool) *dialog.Confirm {
 	}, now)
 }
 
+// nothing reports that everything was left out because of risks.
+func (msg delivered) nothing() bool { return msg.accepted.Files == 0 && len(msg.accepted.Left) > 0 }
+
 // summary describes the delivery in a sentence.
 func (msg delivered) summary() string {
 	a := msg.accepted
@@ -273,6 +292,12 @@ func (msg delivered) summary() string {
 	}
 	if a.Target == accept.ToWorktree {
 		text = amount.Of(len(a.Paths), "file") + " written to your working tree"
+	}
+	if msg.nothing() {
+		text = "nothing was accepted"
+	}
+	if len(a.Left) > 0 {
+		text += "; left out because of risks: " + leftPaths(a.Left)
 	}
 	if msg.left != "" {
 		text += "; " + msg.left
@@ -284,6 +309,15 @@ func (msg delivered) summary() string {
 		text += "; your rejections could not be kept: " + termtext.Escape(msg.unkept.Error())
 	}
 	return text
+}
+
+// leftPaths names files that are left out.
+func leftPaths(left []review.LeftOut) string {
+	paths := make([]review.Path, len(left))
+	for i := range left {
+		paths[i] = left[i].Path
+	}
+	return review.NamePaths(paths)
 }
 
 // remaining names the files that are still undecided; empty for none.
@@ -348,8 +382,12 @@ func (m *Model) cancelPlan(msg tea.KeyPressMsg) tea.Cmd {
 // pressDelivery handles a key while the last question is open.
 func (m *Model) pressDelivery(msg tea.KeyPressMsg) tea.Cmd {
 	cmd, accepts := m.delivery.Update(msg, m.now())
-	if accepts {
+	switch {
+	case accepts:
 		m.busy = delivering
+	case cmd != nil && !m.delivery.asks(): // it plans again
+		m.busy = planning
+		return m.plans.Replace(cmd)
 	}
 	return cmd
 }
@@ -385,6 +423,10 @@ func (m *Model) showDelivered(msg delivered) tea.Cmd {
 	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
+		return nil
+	}
+	if msg.nothing() {
+		m.note.Say(msg.summary(), nil)
 		return nil
 	}
 	if msg.accepted.Target == accept.ToBranch && msg.accepted.Branch != "" {

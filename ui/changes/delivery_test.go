@@ -9,6 +9,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/reviewtest"
+	"aibox/review/risk"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/manager"
@@ -223,4 +225,33 @@ func TestAfterAPartialAcceptTheRestIsNamed(t *testing.T) {
 	again := newUser(t, &recorded{set: set, before: manager.Decisions{Taken: one, Branch: &accept.Prior{Selection: one}}}, 120, 40)
 	again.Press("enter")
 	again.Sees(`nothing more is selected; undecided: src/big.txt, src/blob.bin, src/evil\x1b[2J.txt; with risks: Makefile`)
+}
+
+// TestAPartWithARiskOfItsOwnIsShownAndTakenOnlyWithConsent takes away a line above a modeline, but not
+// what the agent adds there.
+func TestAPartWithARiskOfItsOwnIsShownAndTakenOnlyWithConsent(t *testing.T) {
+	rest := "# vim: foldexpr=x\n" + strings.Repeat("b\n", 30)
+	set := reviewtest.ChangeSet(t, map[string]string{"long.txt": "1\n2\n3\n4\n5\n" + rest}, map[string]string{"long.txt": "2\n3\n4\n5\n6\n7\n" + rest})
+	set.Rules, set.Changes[0].Risks = risk.RulesVersion, nil // the whole file has none
+	services := &recorded{set: set, left: []review.LeftOut{{Path: "long.txt", Hunks: []string{"x"}}}}
+	p := newUser(t, services, 120, 40)
+	p.goTo("long.txt")
+	p.Press("s", "y", "enter")
+	p.Sees("! left out because of risks: long.txt")
+	p.Sees("a modeline with an expression")
+	p.accept()
+	p.Sees("nothing was accepted; left out because of risks: long.txt")
+	if len(services.accepts[0].Choice.Risky) != 0 || p.m.draft.Choice().Empty() {
+		t.Errorf("accepted with %+v; the draft has %+v", services.accepts[0].Choice, p.m.draft.Choice())
+	}
+	services.left = nil
+	p.Press("enter")
+	p.wait()
+	p.Press("ctrl+r")
+	p.Sees("Accept into")
+	p.DoesNotSee("left out because of risks")
+	p.accept()
+	if got := services.accepts[1].Choice.Risky; !slices.Equal(got, []string{"long.txt"}) {
+		t.Errorf("the risks of %q are accepted", got)
+	}
 }

@@ -25,6 +25,7 @@ import (
 type deliveryDialog struct {
 	draft   *decision.Draft
 	part    *review.ChangeSet // what would be delivered
+	left    []review.LeftOut  // what would be left out because of risks
 	plan    *worktree.Plan
 	secrets int // how many were replaced in the proposed message
 	branch  textinput.Model
@@ -123,6 +124,12 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 		}
 		keys = append(keys[:4:4], "tab", other, "ctrl+e", "editor", "esc", "back")
 	}
+	if len(d.left) > 0 {
+		parts = append(parts, d.leftOut(t, width))
+		if len(d.riskyParts()) > 0 {
+			keys = append([]string{"ctrl+r", "take these parts anyway"}, keys...)
+		}
+	}
 	if note.Text() != "" {
 		parts = append(parts, note.Lines(t, width, noteRows))
 	}
@@ -132,6 +139,31 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	}
 	parts = append(parts, frame.Wrap(strings.Join(foot, " · "), width))
 	return t.Dialog.Render(strings.Join(d.stack(parts), "\n"))
+}
+
+// riskyParts are the files of which a chosen part has risks.
+func (d *deliveryDialog) riskyParts() []string {
+	var paths []string
+	for _, file := range d.left {
+		if len(file.Hunks) > 0 {
+			paths = append(paths, file.Path.String())
+		}
+	}
+	return paths
+}
+
+// leftOut names what is left out, with the risks of the first files.
+func (d *deliveryDialog) leftOut(t theme.Theme, width int) []string {
+	lines := []string{t.Warn.Render(ansi.Truncate("! left out because of risks: "+leftPaths(d.left), width, "…"))}
+	for _, file := range d.left {
+		for _, r := range file.Risks {
+			if len(lines) > 3 {
+				return lines
+			}
+			lines = append(lines, ansi.Truncate("  "+r.String(), width, "…"))
+		}
+	}
+	return lines
 }
 
 // stack puts the parts of the question below each other, with empty lines between them. A low

@@ -29,6 +29,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // recorded is a session with a real change set; it records what is accepted.
 type recorded struct {
+	left     []review.LeftOut // by an accept
 	set      *review.ChangeSet
 	review   session.Review
 	accepts  []accept.Options
@@ -119,7 +120,11 @@ func (r *recorded) AcceptSet(ctx context.Context, _ session.ID, _ *review.Change
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &accept.Result{Target: opts.Target, Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
+	result := &accept.Result{Target: opts.Target, Branch: "aibox/0aaaa", Files: len(opts.Choice.Files), Left: r.left}
+	if len(r.left) > 0 {
+		result.Branch = ""
+	}
+	return result, r.fail
 }
 
 func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID, _ string) error {
