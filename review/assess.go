@@ -78,6 +78,15 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) (err er
 		why := fmt.Sprintf("they are longer than %s, or those before them have %s", amount.Bytes(risk.MaxContent), amount.Bytes(maxLongCallers))
 		more = append(more, notSearched(amount.Of(len(long), "file"), long[0].Path, why))
 	}
+	many := 0
+	for i := range cs.Changes {
+		if len(cs.Changes[i].Aliases) >= maxAliases || len(cs.Changes[i].OldAliases) >= maxAliases {
+			many++
+		}
+	}
+	if many > 0 {
+		linkNotes = append(linkNotes, fmt.Sprintf("symlinks give %s %d other names or more, of which only the first %d were judged", amount.Of(many, "changed file"), maxAliases, maxAliases))
+	}
 	for _, note := range slices.Concat(linkNotes, more, notes) {
 		cs.NoteRisks(note)
 	}

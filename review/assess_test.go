@@ -179,6 +179,31 @@ func TestAPartThatHasARiskOfItsOwnIsHeldBack(t *testing.T) {
 	}
 }
 
+// TestASymlinkOnTheWayOfASymlinkIsJudged has a link to a folder below one that becomes a link to another,
+// and a link to a file of which a part has a risk by that name.
+func TestASymlinkOnTheWayOfASymlinkIsJudged(t *testing.T) {
+	const was = "{\n  \"name\": \"x\",\n  \"main\": \"x\",\n  \"a\": 1\n}\n"
+	b := reviewtest.NewRepository(t, map[string]string{"conf/vscode/a.txt": "1\n", "conf/x.json": was, "other/vscode/a.txt": "1\n", "p/x.json": was})
+	reviewtest.Must(t, os.Symlink("conf/vscode", b.InRepo(".vscode")))
+	reviewtest.Must(t, os.Symlink("p/x.json", b.InRepo("package.json")))
+	reviewtest.GitIn(t, b.Repo, "add", "-A")
+	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	b.Prepare()
+	reviewtest.Must(t, os.RemoveAll(b.Path("conf")))
+	reviewtest.Must(t, os.Symlink("other", b.Path("conf")))
+	b.Write("p/x.json", "{\n  \"scripts\": {\"postinstall\": \"node x.js\"},\n  \"name\": \"x\",\n  \"main\": \"x\",\n  \"a\": 2\n}\n")
+	cs := b.Assess()
+	b.WantRisks(cs, "conf", "symlink-for-folder")
+	i := slices.IndexFunc(cs.Changes, func(c review.Change) bool { return c.Path == "p/x.json" })
+	b.WantRisks(cs, "p/x.json", "npm-scripts", "npm-scripts")
+	cs.Changes[i].Risks = nil // as if only a part had them
+	s, err := cs.Select(t.Context(), review.Choice{Hunks: []string{string(b.Hunks(cs, "p/x.json")[0].Split()[0].ID)}})
+	reviewtest.Must(t, err)
+	if len(s.Left) != 1 || s.Left[0].Risks[0].Rule != "npm-scripts" {
+		t.Errorf("left is %+v", s.Left)
+	}
+}
+
 // TestAPartIsJudgedWithWhatWasTakenBefore takes away two lines above a modeline, one after the other.
 // Both together bring it in reach, and what the agent adds takes it out again.
 func TestAPartIsJudgedWithWhatWasTakenBefore(t *testing.T) {

@@ -162,7 +162,7 @@ func rootsOf(repo string) (*risk.Roots, error) {
 // It returns notes if there are too many.
 func (a *assessment) findCallers(ctx context.Context, old *Callers) (notes []string, err error) {
 	behind := &Callers{}
-	if err := a.behindLinks(ctx, func(e git.Entry) { behind.add(e.Path, func() git.Entry { return e }) }); err != nil {
+	if notes, err = a.behindLinks(ctx, func(e git.Entry) { behind.add(e.Path, func() git.Entry { return e }) }); err != nil {
 		return nil, err
 	}
 	changed, sizes := &Callers{}, map[string]int64{}

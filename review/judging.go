@@ -81,10 +81,14 @@ type feeder struct {
 
 // send makes a job of c. Its risks belong to the change to.
 func (f *feeder) send(ctx context.Context, to, c *Change) error {
+	c.Aliases, c.OldAliases = f.links.aliases(c.Path.Raw()), f.links.aliases(c.OldPath.Raw())
+	if isLink(c.NewMode) {
+		c.Aliases = append(c.Aliases, f.links.through(c.Path.Raw())...)
+	}
 	j := &job{change: to, file: risk.File{
 		Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: max(0, c.Size), Binary: c.Binary,
 		Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: f.effort,
-		Aliases: f.links.aliases(c.Path.Raw()), OldAliases: f.links.aliases(c.OldPath.Raw()),
+		Aliases: c.Aliases, OldAliases: c.OldAliases,
 		Covers: f.covers(c.Path.Raw()) || c.OldPath != "" && f.covers(c.OldPath.Raw()),
 	}}
 	switch {

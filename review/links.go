@@ -91,6 +91,19 @@ func (l links) aliases(name string) []string {
 	return names[1:]
 }
 
+// through are the symlinks that lead to something below a path. Another symlink there changes where
+// they lead.
+func (l links) through(name string) []string {
+	var found []string
+	for target, all := range l {
+		if strings.HasPrefix(target, name+"/") {
+			found = append(found, all...)
+		}
+	}
+	slices.Sort(found)
+	return found[:min(len(found), maxAliases)]
+}
+
 // baselineCallers are the files of the baseline that can run others, and its symlinks.
 func (a *assessment) baselineCallers(ctx context.Context) (*Callers, error) {
 	if a.set.Callers != nil {
@@ -138,7 +151,8 @@ func (a *assessment) readLinks(ctx context.Context, old *Callers) (notes []strin
 }
 
 // behindLinks visits the files of the baseline that can run others by the name of a symlink, under that name.
-func (a *assessment) behindLinks(ctx context.Context, visit func(e git.Entry)) error {
+// It returns a note if there are too many.
+func (a *assessment) behindLinks(ctx context.Context, visit func(e git.Entry)) (notes []string, err error) {
 	var targets []string
 	for target, all := range a.links {
 		if slices.ContainsFunc(all, func(link string) bool { return risk.Calls(link) || risk.CallsBelow(link) }) {
@@ -147,22 +161,25 @@ func (a *assessment) behindLinks(ctx context.Context, visit func(e git.Entry)) e
 	}
 	slices.Sort(targets)
 	trees, files := 0, 0
+	tooMany := []string{fmt.Sprintf("symlinks lead to more than %d folders or %d files that may run changed files, too; the others were not searched", maxLinkTrees, maxLinkFiles)}
 	for e, err := range a.repo.EntriesAt(ctx, a.set.BaseTree, targets) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, link := range a.links[e.Path] {
 			switch {
 			case e.Mode == git.File || e.Mode == git.Executable:
 				visit(git.Entry{Mode: e.Mode, ID: e.ID, Path: link})
-			case e.Mode == git.Folder && trees < maxLinkTrees && risk.CallsBelow(link):
-				trees++
+			case e.Mode == git.Folder && risk.CallsBelow(link):
+				if trees++; trees > maxLinkTrees {
+					return tooMany, nil
+				}
 				for inner, err := range a.repo.Entries(ctx, e.ID) {
 					if err != nil {
-						return err
+						return nil, err
 					}
 					if files++; files > maxLinkFiles {
-						return nil
+						return tooMany, nil
 					}
 					if inner.Mode == git.File || inner.Mode == git.Executable {
 						visit(git.Entry{Mode: inner.Mode, ID: inner.ID, Path: path.Join(link, inner.Path)})
@@ -171,5 +188,5 @@ func (a *assessment) behindLinks(ctx context.Context, visit func(e git.Entry)) e
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -56,8 +56,9 @@ func (cs *ChangeSet) partRisks(ctx context.Context, s, before *Selection, exempt
 	for i, entry := range edit.put {
 		c := changes[entry.Path]
 		f := &risk.File{Path: entry.Path, Binary: c.Binary, Effort: effort, Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: string(entry.Mode)}}
+		f.Aliases = c.OldAliases
 		if entry.Path != c.OldPath.Raw() {
-			f.OldPath = c.OldPath.Raw()
+			f.OldPath, f.Aliases, f.OldAliases = c.OldPath.Raw(), c.Aliases, c.OldAliases
 		}
 		if err := edit.fill(blobs, f, i, c); err != nil {
 			return nil, fmt.Errorf("looking for risks of parts: %s", git.Message(err))

@@ -54,6 +54,9 @@ type Change struct {
 
 	Risks []risk.Risk `json:"risks,omitempty"` // most severe first; see Assess
 
+	Aliases    []string `json:"aliases,omitempty"`     // other names by which symlinks lead to Path; see Assess
+	OldAliases []string `json:"old_aliases,omitempty"` // and to OldPath
+
 	Folder *Folder `json:"folder,omitempty"` // when Folded; Size is that of all new contents then
 }
 

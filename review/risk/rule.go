@@ -337,6 +337,9 @@ func (x *index) judgeName(f *File) []Risk {
 			found = append(found, r.judge(f)...)
 		}
 	}
+	if parts := foldPath(f.Path); f.link() && len(parts) > 0 && x.inner[parts[len(parts)-1]] {
+		found = append(found, linkForFolder.at(0, "→ "+string(f.New.Content)))
+	}
 	if len(found) > 0 { // the risks may repeat a secret
 		f.secrets()
 		f.withhold(found)
