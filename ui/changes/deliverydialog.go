@@ -152,7 +152,7 @@ func (d *deliveryDialog) riskyParts() []string {
 	return paths
 }
 
-// leftOut names what is left out, with the risks of the first files.
+// leftOut lists the files that are left out, with the risks of the first ones.
 func (d *deliveryDialog) leftOut(t theme.Theme, width int) []string {
 	lines := []string{t.Warn.Render(ansi.Truncate("! left out because of risks: "+leftPaths(d.left), width, "…"))}
 	for _, file := range d.left {
