@@ -19,14 +19,17 @@ import (
 // unit is the systemd unit. The server's sandboxes are processes of their own and outlive
 // it, so that only the server itself is ended with the unit. With warm sandboxes, it fails until
 // Docker has started; the pauses between its attempts are long enough for systemd's limit of starts. A
-// wrong setting or a token that has expired (exit code 2) lasts until the user changes it.
+// wrong setting or a token that has expired (exit code 2) lasts until the user changes it. Go's runtime
+// ends a program that crashes with 2, too, unless GOTRACEBACK makes it end with SIGABRT.
 const unit = `[Unit]
 Description=aibox: sandboxes for programs
 After=docker.service
 
 [Service]
 ExecStart=%s
-%sRestart=on-failure
+%sEnvironment=GOTRACEBACK=crash
+LimitCORE=0
+Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2
 KillMode=process

@@ -55,7 +55,7 @@ func TestTheUnitOfTheServerHasItsFlagsAndTheVariablesOfTheShell(t *testing.T) {
 	}
 	for _, want := range []string{
 		"[Unit]\nDescription=aibox: sandboxes for programs\nAfter=docker.service\n",
-		"\nRestart=on-failure\nRestartSec=5\nRestartPreventExitStatus=2\n",
+		"\nEnvironment=GOTRACEBACK=crash\nLimitCORE=0\nRestart=on-failure\nRestartSec=5\nRestartPreventExitStatus=2\n",
 		` "serve" "--rootful=true" "--listen" "127.0.0.1:7000" "--host" "a b" "--warm" "$$HOME%%h=2" "--repo" "/src/my shop"` + "\n",
 		`Environment="DOCKER_HOST=unix:///run/my docker.sock"` + "\n",
 		`Environment="XDG_CONFIG_HOME=` + home + `"` + "\n",

@@ -571,8 +571,14 @@ func TestATreeIsUploadedInPieces(t *testing.T) {
 	}
 	f.rights = []aiboxv1.Right{aiboxv1.Right_RIGHT_READ, aiboxv1.Right_RIGHT_SESSIONS}
 	for needs, all := range map[bool][]*aiboxv1.StartSessionRequest{
-		true: {{Network: &aiboxv1.NetworkPolicy{}}, {Settings: map[string]string{"network": "public"}}, {Settings: map[string]string{"mount": "/home/ann:/a"}},
-			{Agent: "claude", Options: map[string]string{"small-model": "m"}}, {Options: map[string]string{"small-model": ""}}, {Agent: "amp"}},
+		true: {
+			{Network: &aiboxv1.NetworkPolicy{}},
+			{Settings: map[string]string{"network": "public"}},
+			{Settings: map[string]string{"mount": "/home/ann:/a"}},
+			{Agent: "claude", Options: map[string]string{"small-model": "m"}},
+			{Options: map[string]string{"small-model": ""}},
+			{Agent: "amp"},
+		},
 		false: {{}, {Agent: "codex", Options: map[string]string{"effort": "high"}}, {Settings: map[string]string{"timeout": "10m"}}, {Limits: &aiboxv1.Limits{}}},
 	} {
 		for _, r := range all {

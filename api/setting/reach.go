@@ -24,7 +24,8 @@ func ChoosesNetwork(network *aiboxv1.NetworkPolicy, given config.RunOverrides) b
 }
 
 // AgentChoosesNetwork reports whether the agent called name talks to its vendor's servers, or the
-// options choose a model. An empty name means any agent.
+// options choose a model. An empty name is the user's default agent: its servers are the user's choice,
+// like other defaults, and the options are looked up in every agent.
 func AgentChoosesNetwork(all agents.Set, name string, options map[string]string) bool {
 	return slices.ContainsFunc(all.All(), func(agent agents.Agent) bool {
 		if name == "" {

@@ -238,14 +238,15 @@ var secondHellos = []struct {
 }{
 	{"after a HelloRetryRequest", goodTLS, evilTLS, "wrong-server-name"},
 	{"behind a change of cipher", goodTLS, append(bytes.Clone(changeCS), evilTLS...), "wrong-server-name"},
-	{"behind an alert that servers ignore", goodTLS, append(record(21, []byte{1, 90}), evilTLS...), "wrong-server-name"},
+	{"behind an alert that servers ignore", goodTLS, append(record(recordAlert, []byte{1, 90}), evilTLS...), "wrong-server-name"},
 	{"behind a record of no known type", goodTLS, append(record(99, []byte{1, 90}), evilTLS...), "wrong-server-name"},
-	{"behind many alerts", goodTLS, append(bytes.Repeat(record(21, []byte{1, 90}), 40), evilTLS...), "bad-hello"},
+	{"behind many alerts", goodTLS, append(bytes.Repeat(record(recordAlert, []byte{1, 90}), 40), evilTLS...), "bad-hello"},
 	{"behind early data", simpleHello(goodName, earlyExt), append(record(recordApplicationData, make([]byte, 500)), evilTLS...), "wrong-server-name"},
 	{"behind much early data", simpleHello(goodName, earlyExt), append(bytes.Repeat(record(recordApplicationData, make([]byte, 1<<12)), 50), evilTLS...), "wrong-server-name"},
 	{"in small records", goodTLS, records(helloMessage(evilName), 9), "bad-hello"},
 	{"with an encrypted name", goodTLS, simpleHello(goodName, extension(extensionEncryptedClientHello, make([]byte, 9))), "encrypted-server-name"},
 	{"behind many changes of cipher", goodTLS, append(bytes.Repeat(changeCS, 40), evilTLS...), "bad-hello"},
+	{"interrupted by an alert", goodTLS, slices.Concat(record(recordHandshake, helloMessage(evilName)[:40]), record(recordAlert, []byte{1, 90}), record(recordHandshake, helloMessage(evilName)[40:])), "bad-hello"},
 	{"interrupted by early data", simpleHello(goodName, earlyExt), slices.Concat(record(recordHandshake, helloMessage(evilName)[:40]), record(recordApplicationData, []byte("early")), record(recordHandshake, helloMessage(evilName)[40:])), "bad-hello"},
 	{"behind an empty record", goodTLS, append(record(recordHandshake, nil), evilTLS...), "bad-hello"},
 }
@@ -337,6 +338,7 @@ func TestClientHelloInAnySegmentsPasses(t *testing.T) {
 		"with data behind":     append(bytes.Clone(goodTLS), record(recordApplicationData, []byte("data"))...),
 		"with a key exchange":  append(bytes.Clone(goodTLS), record(recordHandshake, []byte{16, 0, 0, 1, 0})...),
 		"with a Finished":      slices.Concat(goodTLS, changeCS, record(recordHandshake, append([]byte{messageClientHello, 0, 1}, make([]byte, 37)...)), record(recordApplicationData, []byte("data"))),
+		"with the end of TLS":  slices.Concat(goodTLS, changeCS, record(recordHandshake, append([]byte{messageClientHello, 0, 1}, make([]byte, 37)...)), record(recordAlert, make([]byte, 26))),
 		"with a bad last type": append(bytes.Clone(goodTLS), 99, 3, 3),
 	} {
 		t.Run(name, func(t *testing.T) {

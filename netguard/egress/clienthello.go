@@ -13,6 +13,7 @@ import (
 // Parts of TLS (RFC 8446, sections 4 and 5.1).
 const (
 	recordChangeCipherSpec = 20
+	recordAlert            = 21
 	recordHandshake        = 22
 	recordApplicationData  = 23
 	messageClientHello     = 1

@@ -45,7 +45,7 @@ func (f *secondHello) follow(r recordSource) *refusal {
 		}
 		kind, length := header[0], int(binary.BigEndian.Uint16(header[3:]))
 		switch {
-		case part && kind != recordApplicationData: // which would follow a Finished
+		case part && kind != recordApplicationData && kind != recordAlert: // which could follow a Finished
 			return f.cut(badHello())
 		case kind == recordHandshake && header[5] == messageClientHello:
 			if part, more, problem = f.isPart(r, length); !more {

@@ -23,7 +23,7 @@ func tunnels() []control {
 		{name: "a second ClientHello is checked", file: "netguard/egress/secondhello.go", text: `return f.check(r)`, off: `return nil`, tests: second},
 		{name: "a second ClientHello is for the tunnel's host", file: "netguard/egress/secondhello.go", text: `problem := hello.check(f.to); problem != nil {`, off: `problem := hello.check(f.to); false {`, tests: second},
 		{name: "a second ClientHello is found after early data", file: "netguard/egress/secondhello.go", text: `kind == recordApplicationData && !f.earlyData:`, off: `kind == recordApplicationData:`, tests: second},
-		{name: "a part of a second ClientHello is not continued", file: "netguard/egress/secondhello.go", text: `case part && kind != recordApplicationData:`, off: `case false:`, tests: second},
+		{name: "a part of a second ClientHello is not continued", file: "netguard/egress/secondhello.go", text: `case part && kind != recordApplicationData && kind != recordAlert:`, off: `case false:`, tests: second},
 		{name: "a second ClientHello is found after an alert", file: "netguard/egress/secondhello.go", text: `case kind == recordHandshake, kind`, off: `case kind != recordChangeCipherSpec && kind != recordApplicationData, kind`, tests: second},
 		{name: "records before a second ClientHello are bounded", file: "netguard/egress/secondhello.go", text: `f.earlyData || n < maxPlainRecords`, off: `true`, tests: second},
 		{name: "a refusal inside a tunnel is recorded", file: "netguard/egress/flow.go", text: "\tf.proxy.recorder.add(event, false)\n", off: "\t_ = event\n", tests: second + " TestARefusalInsideATunnelIsRecordedWithItsHint"},

@@ -313,8 +313,8 @@ func (x *Tree) GetExpireTime() *timestamppb.Timestamp {
 // StartSessionRequest describes a run of an agent.
 type StartSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
-	// network.
+	// The name of the agent, such as codex. Empty: the default agent. To name one with its own cloud needs the
+	// right network.
 	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	// The task, in the user's words.
 	Prompt string `protobuf:"bytes,2,opt,name=prompt,proto3" json:"prompt,omitempty"`

@@ -1843,8 +1843,8 @@ class StartSessionRequest(Message):
     """StartSessionRequest describes a run of an agent."""
 
     agent: str = scalar("agent", STRING)
-    """The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
-    network.
+    """The name of the agent, such as codex. Empty: the default agent. To name one with its own cloud needs the
+    right network.
     """
 
     prompt: str = scalar("prompt", STRING)

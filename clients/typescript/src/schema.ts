@@ -1832,8 +1832,8 @@ export const Tree: MessageType<Tree> = new MessageType<Tree>(() => ({
 /** StartSessionRequest describes a run of an agent. */
 export interface StartSessionRequest {
   /**
-   * The name of the agent, such as codex. Empty: the default agent. One with its own cloud needs the right
-   * network.
+   * The name of the agent, such as codex. Empty: the default agent. To name one with its own cloud needs the
+   * right network.
    */
   agent: string;
   /** The task, in the user's words. */
