@@ -419,13 +419,14 @@ func TestEarlierBaseSystemsAreOutdated(t *testing.T) {
 	bake(t, k, "agent") // names it as a system, too
 	current := bakery.BaseSourceRefs(k)
 	old := map[string]string{}
-	for _, ref := range []string{"aibox/debian:earlier", "aibox/debian:session", "aibox/debian:snapshot", "aibox/debian:users", "aibox/debian:digest", current[0], current[1]} {
+	for _, ref := range []string{"aibox/debian:earlier", "aibox/debian:session", "aibox/debian:snapshot", "aibox/debian:users", "aibox/debian:digest", "aibox/debian:pulled", current[0], current[1]} {
 		old[ref] = fake.Add(ref, nil)
 	}
 	if err := fake.Tag(t.Context(), "aibox/debian:users", "my/own:name"); err != nil {
 		t.Fatal(err)
 	}
 	fake.Digest("aibox/debian:earlier", "debian@sha256:1")
+	fake.NamedAt("aibox/debian:pulled", time.Now()) // a bake may be about to use it
 	fake.Digest("aibox/debian:digest", "example.com/system@sha256:1")
 	named := func(ref string) bool { return ref == "aibox/debian:session" || ref == old["aibox/debian:snapshot"] }
 	outdated, err := k.Outdated(t.Context(), time.Now(), named)
@@ -440,6 +441,10 @@ func TestEarlierBaseSystemsAreOutdated(t *testing.T) {
 		t.Errorf("removing one that a container uses: %v", err)
 	}
 	fake.InUse = nil
+	outdated, err = k.Outdated(t.Context(), time.Now(), named)
+	if err != nil || len(outdated) != 1 {
+		t.Fatalf("one that a container used is not found again: %+v, %v", outdated, err)
+	}
 	if err := k.Remove(t.Context(), outdated[0]); err != nil {
 		t.Fatal(err)
 	}

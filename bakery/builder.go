@@ -30,6 +30,7 @@ type Image struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	Size    int64             `json:"size"` // bytes, including layers shared with other images
 	Created time.Time         `json:"created,omitzero"`
+	Named   time.Time         `json:"-"` // when it last got a name here; only of a single image and of Tagged; zero if unknown
 }
 
 // ImageFinder finds images that exist.

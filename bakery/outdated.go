@@ -89,7 +89,11 @@ func (b *Bakery) oldSystems(ctx context.Context, before time.Time, sources []Bas
 		return repository != systemRepository && repository != pinnedRepository
 	}
 	return slices.DeleteFunc(all, func(image Image) bool {
-		young := !image.Created.Before(before) || time.Since(image.Created) < minOrphanAge // a bake may be about to use it
+		made := image.Created
+		if image.Named.After(made) { // it was pulled long after it was made
+			made = image.Named
+		}
+		young := !made.Before(before) || time.Since(made) < minOrphanAge // a bake may be about to use it
 		return young || named(image.ID) || slices.ContainsFunc(image.Refs, wanted) || slices.ContainsFunc(image.Digests, isUsers)
 	}), nil
 }
@@ -144,19 +148,19 @@ func (b *Bakery) Remove(ctx context.Context, image Image) error {
 	if !ok {
 		return errors.New("the builder cannot remove images")
 	}
-	refs := image.Refs
+	// Digests of other repositories, by one of which a base system was pulled, come first: the last name of
+	// an image that a container uses stays, and by it the image is found again.
+	refs := slices.DeleteFunc(slices.Clone(image.Digests), func(digest string) bool {
+		repository, _, _ := strings.Cut(digest, "@")
+		return slices.ContainsFunc(image.Refs, func(ref string) bool { return strings.HasPrefix(ref, repository+":") })
+	})
+	refs = append(refs, image.Refs...)
 	if len(refs) == 0 {
 		refs = []string{image.ID}
 	}
 	for _, ref := range refs {
 		if err := remover.Remove(ctx, ref); err != nil && !errors.Is(err, ErrNoImage) {
 			return fmt.Errorf("removing image %q: %w", ref, err)
-		}
-	}
-	// The digest by which a base system was pulled keeps the image.
-	if left, err := b.builder.Image(ctx, image.ID); err == nil && len(left.Refs) == 0 {
-		if err := remover.Remove(ctx, image.ID); err != nil && !errors.Is(err, ErrNoImage) {
-			return fmt.Errorf("removing image %q: %w", image.ID, err)
 		}
 	}
 	return nil

@@ -60,6 +60,15 @@ func (f *Fake) Digest(ref, digest string) {
 	}
 }
 
+// NamedAt sets when the image ref last got a name.
+func (f *Fake) NamedAt(ref string, at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if image, err := f.find(ref); err == nil {
+		image.Named = at
+	}
+}
+
 // Builds lists the builds that were started, in order.
 func (f *Fake) Builds() []bakery.Build {
 	f.mu.Lock()
@@ -77,7 +86,7 @@ func (f *Fake) name(image *bakery.Image, ref string) {
 
 func (f *Fake) find(ref string) (*bakery.Image, error) {
 	for _, image := range f.images {
-		if image.ID == ref || slices.Contains(image.Refs, ref) {
+		if image.ID == ref || slices.Contains(image.Refs, ref) || slices.Contains(image.Digests, ref) {
 			return image, nil
 		}
 	}
@@ -196,11 +205,13 @@ func (f *Fake) Remove(_ context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	if f.InUse[image.ID] {
+	names := slices.Concat(image.Refs, image.Digests)
+	if f.InUse[image.ID] && (ref == image.ID || len(names) == 1) { // only the last name is kept
 		return fmt.Errorf("image %q: %w", ref, bakery.ErrInUse)
 	}
-	image.Refs = slices.DeleteFunc(image.Refs, func(r string) bool { return r == ref })
-	if len(image.Refs)+len(image.Digests) == 0 || ref == image.ID {
+	is := func(r string) bool { return r == ref }
+	image.Refs, image.Digests = slices.DeleteFunc(image.Refs, is), slices.DeleteFunc(image.Digests, is)
+	if len(names) <= 1 || ref == image.ID {
 		f.images = slices.DeleteFunc(f.images, func(other *bakery.Image) bool { return other == image })
 	}
 	return nil

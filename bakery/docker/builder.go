@@ -54,7 +54,7 @@ func (b *Builder) Image(ctx context.Context, ref string) (bakery.Image, error) {
 	if err != nil {
 		return bakery.Image{}, fmt.Errorf("asking for image %q: %w", ref, err)
 	}
-	out := bakery.Image{ID: found.ID, Refs: found.RepoTags, Digests: found.RepoDigests, Size: found.Size}
+	out := bakery.Image{ID: found.ID, Refs: found.RepoTags, Digests: found.RepoDigests, Size: found.Size, Named: found.Metadata.LastTagTime}
 	if found.Config != nil {
 		out.Labels = found.Config.Labels
 	}

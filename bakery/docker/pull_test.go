@@ -148,6 +148,17 @@ func TestImageIsPulledByDigestAndAnotherDigestIsRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made, err := b.api.ContainerCreate(t.Context(), &container.Config{Image: systems[0].ID, Cmd: []string{"/x"}}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = k.Remove(t.Context(), systems[0])
+	if left, failed := b.Tagged(t.Context(), repository); !errors.Is(err, bakery.ErrInUse) || failed != nil || len(left) != 1 {
+		t.Errorf("one that a container uses: %v; the images with its name are %+v, %v", err, left, failed)
+	}
+	if err := b.api.ContainerRemove(t.Context(), made.ID, container.RemoveOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := k.Remove(t.Context(), systems[0]); err != nil {
 		t.Fatal(err)
 	}
