@@ -49,12 +49,52 @@ func (c Caller) started(visit func(starter, word string, follows, module bool) b
 				return more
 			})
 		}
-		for command := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|(`", r) }) {
-			if more = more && c.startedBy(command, visit); !more {
-				return
+		for _, part := range substitutions(line) {
+			for command := range strings.FieldsFuncSeq(part, func(r rune) bool { return strings.ContainsRune(";&|(", r) }) {
+				if more = more && c.startedBy(command, visit); !more {
+					return
+				}
 			}
 		}
 	}
+}
+
+// substitutions are the texts in the substitutions of a line, and the line itself, each with a bracket in place of
+// every substitution in it, so that a word after one follows it.
+func substitutions(line string) (texts []string) {
+	type open struct {
+		begin, end byte
+		depth      int // of brackets within
+		text       []byte
+	}
+	opened := []open{{}}
+	for i := 0; i < len(line); i++ {
+		b, top := line[i], &opened[len(opened)-1]
+		switch {
+		case b == '$' && strings.HasPrefix(line[i+1:], "("):
+			opened, i = append(opened, open{begin: '(', end: ')'}), i+1
+		case b == '$' && strings.HasPrefix(line[i+1:], "{"):
+			opened, i = append(opened, open{begin: '{', end: '}'}), i+1
+		case b == '`' && top.end != '`':
+			opened = append(opened, open{end: '`'})
+		case b == top.end && top.depth == 0 && len(opened) > 1:
+			texts, opened = append(texts, string(top.text)), opened[:len(opened)-1]
+			top = &opened[len(opened)-1]
+			top.text = append(top.text, ')')
+		default:
+			switch b {
+			case top.begin:
+				top.depth++
+			case top.end:
+				top.depth--
+			}
+			top.text = append(top.text, b)
+		}
+	}
+	for _, rest := range opened {
+		texts = append(texts, string(rest.text))
+	}
+	return texts
 }
 
 // startedBy visits the words of one command.
@@ -70,7 +110,7 @@ func (c Caller) startedBy(command string, visit func(starter, word string, follo
 			module = true
 		case part == "--test" || part == "--check": // of Node.js; other test runners do not count either
 			starter = ""
-		case strings.HasPrefix(part, "-"):
+		case strings.HasPrefix(part, "-"), part == "/": // as in "$dir/"*.sh
 		case starter != "" && strings.ContainsAny(part, `/\`) && !isStarter(program):
 			if more = visit(starter, part, follows, false); !isPattern(part) {
 				starter = ""
