@@ -194,17 +194,17 @@ func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) m
 			c.anyScript(paths, executable, found)
 			continue
 		}
-		seen := map[string]struct{}{}
-		for word := range c.words() {
-			if _, again := seen[word]; again {
+		seen := map[string]bool{} // the words, and whether they were whole only
+		for word, whole := range c.words() {
+			if before, again := seen[word]; again && (whole || !before) {
 				continue
 			}
-			seen[word] = struct{}{}
+			seen[word] = whole
 			every.whole(word, mark(word))
 			if c.Dir != "" {
 				every.whole(path.Join(c.Dir, word), mark(word))
 			}
-			if namesFile(word) {
+			if !whole && namesFile(word) {
 				scripts.with(word, mark(word))
 			}
 		}
@@ -428,19 +428,19 @@ func split(text string, visit func(part string, follows bool) bool) {
 
 // words returns the parts of the text that can be names of files, without leading dots and
 // variables; it also tries those with dots as names of Python modules, and those after python -m as
-// names of modules and packages.
-func (c Caller) words() iter.Seq[string] {
-	return func(yield func(string) bool) {
+// names of modules and packages. whole reports that a word is no end of a longer path.
+func (c Caller) words() iter.Seq2[string, bool] {
+	return func(yield func(word string, whole bool) bool) {
 		more := true
-		each := func(word string) { more = more && yield(word) }
+		each := func(word string, whole bool) { more = more && yield(word, whole) }
 		split(string(c.Text), func(word string, follows bool) bool {
 			word, ok := c.inside(word, follows)
 			if !ok {
 				return true
 			}
-			each(word)
+			each(word, false)
 			if module := strings.ReplaceAll(word, ".", "/"); module != word && !strings.Contains(word, "/") {
-				each(module + ".py")
+				each(module+".py", isInstalled(word))
 			}
 			return more
 		})
@@ -448,16 +448,26 @@ func (c Caller) words() iter.Seq[string] {
 			if !module || len(word) > maxWord {
 				return more
 			}
-			folder := ""
+			folder, whole := "", isInstalled(word)
 			for part := range strings.SplitSeq(word, ".") {
 				folder = path.Join(folder, part)
-				each(folder + "/__init__.py")
+				each(folder+"/__init__.py", whole)
 			}
-			each(folder + ".py")
-			each(folder + "/__main__.py")
+			each(folder+".py", whole)
+			each(folder+"/__main__.py", whole)
 			return more
 		})
 	}
+}
+
+// installed are the packages of Python whose modules are started by name, as in python -m http.server.
+var installed = []string{"http", "json", "pip", "unittest", "wsgiref", "xmlrpc"}
+
+// isInstalled reports whether a module of Python is most likely not one of the repository, as build or
+// http.server, except by a file in the folder where Python starts.
+func isInstalled(module string) bool {
+	first, _, dotted := strings.Cut(module, ".")
+	return !dotted || slices.Contains(installed, first)
 }
 
 // inside is a word of the text as a name in the repository; ok is false if it can be none.

@@ -61,10 +61,10 @@ func TestOrdinaryWorkIsNotHeldBack(t *testing.T) {
 				".devcontainer/devcontainer.json": "{\n// see in app/models/\n\"postCreateCommand\": \"pip install -e ./src\"\n}",
 				"pyproject.toml":                  "[project.scripts]\nbuild = \"app.cli:main\"\n[tool.poe.tasks]\nbuild = \"python app/main.py\"\nscript = \"app.cli:main\"\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
 				"nbproject/project.properties":    "main.file=app/main.py\n",
-				".github/workflows/ci.yml":        "jobs:\n  test:\n    steps:\n    - run: pip install -e ./src\n    - run: pytest tests/unit app/api/\n    - run: ruff check src/ app/\n    - run: python -m pytest app/api\n    - run: python -m compileall app/\n",
+				".github/workflows/ci.yml":        "jobs:\n  test:\n    steps:\n    - run: pip install -e ./src\n    - run: pytest tests/unit app/api/\n    - run: ruff check src/ app/\n    - run: python -m pytest app/api\n    - run: python -m compileall app/\n    - run: python -m pip install .\n    - run: python -m build\n    - run: python -m http.server\n",
 				"mise.toml":                       "[tasks.lint]\nrun = 'ruff check app/'\nsources = ['src/**/*.py']\n[env]\n_.path = ['./src']\n",
 			},
-			"src/a.py src/mypkg/__init__.py src/mypkg/app.py src/mypkg/legacy.py src/mypkg/README.md tests/test_a.py tests/unit/t.py app/main.py app/cli.py app/__init__.py app/__main__.py app/api/users.py app/models/user.py manage.py",
+			"src/a.py src/mypkg/__init__.py src/mypkg/app.py src/mypkg/legacy.py src/mypkg/README.md tests/test_a.py tests/unit/t.py app/main.py app/cli.py app/__init__.py app/__main__.py app/api/users.py app/models/user.py manage.py src/mypkg/commands/build.py src/mypkg/http/server.py src/mypkg/http/__init__.py src/mypkg/pip/__init__.py",
 		},
 		"Rust": {
 			map[string]string{
