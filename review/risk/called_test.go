@@ -153,6 +153,8 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 		"a task's group":   {file(".vscode/tasks.json", `{"type": "npm", "script": "lint", "group": "build"}`), "package.json", lint, "scripts/build.js", false},
 		"by a task":        {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\"}"), "package.json", lint, "scripts/build.js", true},
 		"by a workflow":    {file(".github/workflows/a.yml", "run: npm run build\n"), "package.json", lint, "scripts/build.js", false},
+		"by lint-staged":   {file(".lintstagedrc.yaml", "'*.js': npm run build\n"), "package.json", lint, "scripts/build.js", true},
+		"by hk":            {file("hk.pkl", "[\"x\"] { check = \"npm run build\" }\n"), "package.json", lint, "scripts/build.js", true},
 		"no runner":        {file(".husky/pre-commit", "make\nlint build\n"), "package.json", lint, "scripts/build.js", false},
 		"of composer":      {file(".husky/pre-commit", "composer run lint\n"), "composer.json", `{"scripts":{"lint":["@php scripts/lint.php"]}}`, "scripts/lint.php", true},
 		"lint-staged":      {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "scripts/lint.js", true},

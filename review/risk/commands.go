@@ -10,8 +10,14 @@ import (
 // commandKeys are the keys of settings and CI files whose values are command lines, in lower case.
 var commandKeys = []string{
 	"run", "script", "before_script", "after_script", "entry", "command", "commands", "cmd", "shell_cmd", "args",
-	"initializecommand", "oncreatecommand", "updatecontentcommand", "postcreatecommand", "poststartcommand", "postattachcommand",
+	"initializecommand", "oncreatecommand", "updatecontentcommand", "postcreatecommand", "poststartcommand", "postattachcommand", "enter",
 }
+
+// pipelineKeys are more such keys, of CI files only: bash is also a tool of agents that settings permit.
+var pipelineKeys = slices.Concat(commandKeys, []string{"bash", "pwsh", "powershell", "install", "before_install", "build_script", "test_script"})
+
+// ownKeys are the beginnings of the names of settings, without a dot, whose keys are patterns or names of hooks.
+var ownKeys = []string{"huskyrc", "lintstagedrc", "lint-staged.config", "simple-git-hooks", "nano-staged", "githooks", "rusty-hook", "hk.pkl"}
 
 // proseEndings and shellEndings are the extensions of texts for readers, and of shell scripts.
 var (
@@ -22,7 +28,8 @@ var (
 // commands are the command lines of the caller: all of a shell script, and the values of keys for
 // commands of other files. Prose has none.
 func (c Caller) commands() []byte {
-	ext := strings.ToLower(path.Ext(c.Name))
+	base := strings.TrimPrefix(strings.ToLower(path.Base(c.Name)), ".")
+	ext, keys := strings.ToLower(path.Ext(c.Name)), commandKeys
 	switch c.rule.name {
 	case "called", "direnv":
 		return c.Text
@@ -38,9 +45,14 @@ func (c Caller) commands() []byte {
 		if found := texts(c.Text); len(found) > 0 {
 			return []byte(strings.Join(found, "\n"))
 		}
-		if ext == "" {
+		if ext == "" || slices.ContainsFunc(ownKeys, func(start string) bool { return strings.HasPrefix(base, start) }) {
 			return c.Text
 		}
+	case "ci-pipeline":
+		if strings.Contains(base, "jenkinsfile") {
+			return c.Text
+		}
+		keys = pipelineKeys
 	}
 	first, _, _ := bytes.Cut(c.Text, []byte("\n"))
 	switch {
@@ -49,7 +61,7 @@ func (c Caller) commands() []byte {
 	case slices.Contains(shellEndings, ext), bytes.HasPrefix(first, []byte("#!")) && bytes.Contains(first, []byte("sh")):
 		return c.Text
 	}
-	return valuesOfKeys(c.Text, commandKeys)
+	return valuesOfKeys(c.Text, keys)
 }
 
 // isComment reports whether a line without the space around it is a comment.
