@@ -139,29 +139,41 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 		path    string
 		called  bool
 	}{
-		"by its name":      {hook, "package.json", lint, "scripts/lint.js", true},
-		"another":          {hook, "package.json", lint, "scripts/build.js", false},
-		"by another":       {hook, "package.json", `{"scripts":{"lint":"npm run build","build":"node scripts/build.js"}}`, "scripts/build.js", true},
-		"by a pattern":     {file(".husky/pre-commit", "run-p 'bu*'\n"), "web/package.json", lint, "web/scripts/build.js", true},
-		"by a shell":       {file(".envrc", "pnpm build\n"), "package.json", lint, "scripts/build.js", true},
-		"by its prefix":    {file(".husky/pre-commit", "concurrently 'npm:bu*'\n"), "package.json", lint, "scripts/build.js", true},
-		"by no prefix":     {file(".husky/pre-commit", "npm run x:build x:*\n"), "package.json", lint, "scripts/build.js", false},
-		"by an agent":      {file(".claude/settings.json", `{"hooks": [{"command": "npm run build"}]}`), "package.json", lint, "scripts/build.js", true},
-		"by an argument":   {file(".claude/settings.json", "{\"command\": \"npm\",\n\"args\": [\n  \"run\",\n  \"build\"\n]}"), "package.json", lint, "scripts/build.js", true},
-		"a permission":     {file(".claude/settings.json", `{"permissions":{"allow":["Bash(npm run build)","Bash(npm run lint:*)"]}}`), "package.json", lint, "scripts/build.js", false},
-		"a text":           {file(".claude/commands/x.md", "npm run build\n"), "package.json", lint, "scripts/build.js", false},
-		"a task's group":   {file(".vscode/tasks.json", `{"type": "npm", "script": "lint", "group": "build"}`), "package.json", lint, "scripts/build.js", false},
-		"by a task":        {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\"}"), "package.json", lint, "scripts/build.js", true},
-		"by a workflow":    {file(".github/workflows/a.yml", "run: npm run build\n"), "package.json", lint, "scripts/build.js", false},
-		"by lint-staged":   {file(".lintstagedrc.yaml", "'*.js': npm run build\n"), "package.json", lint, "scripts/build.js", true},
-		"by hk":            {file("hk.pkl", "[\"x\"] { check = \"npm run build\" }\n"), "package.json", lint, "scripts/build.js", true},
-		"no runner":        {file(".husky/pre-commit", "make\nlint build\n"), "package.json", lint, "scripts/build.js", false},
-		"of composer":      {file(".husky/pre-commit", "composer run lint\n"), "composer.json", `{"scripts":{"lint":["@php scripts/lint.php"]}}`, "scripts/lint.php", true},
-		"lint-staged":      {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "scripts/lint.js", true},
-		"its patterns":     {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "src/a.js", false},
-		"simple-git-hooks": {hook, "package.json", `{"simple-git-hooks":{"pre-commit":"node scripts/lint.js"}}`, "scripts/lint.js", true},
-		"husky":            {hook, "package.json", `{"husky":{"hooks":{"pre-commit":"yarn build"}},"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
-		"pre-commit":       {hook, "package.json", `{"pre-commit":["build"],"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
+		"by its name":       {hook, "package.json", lint, "scripts/lint.js", true},
+		"another":           {hook, "package.json", lint, "scripts/build.js", false},
+		"by another":        {hook, "package.json", `{"scripts":{"lint":"npm run build","build":"node scripts/build.js"}}`, "scripts/build.js", true},
+		"by a pattern":      {file(".husky/pre-commit", "run-p 'bu*'\n"), "web/package.json", lint, "web/scripts/build.js", true},
+		"by a shell":        {file(".envrc", "pnpm build\n"), "package.json", lint, "scripts/build.js", true},
+		"by its prefix":     {file(".husky/pre-commit", "concurrently 'npm:bu*'\n"), "package.json", lint, "scripts/build.js", true},
+		"by no prefix":      {file(".husky/pre-commit", "npm run x:build x:*\n"), "package.json", lint, "scripts/build.js", false},
+		"by an agent":       {file(".claude/settings.json", `{"hooks": [{"command": "npm run build"}]}`), "package.json", lint, "scripts/build.js", true},
+		"by an argument":    {file(".claude/settings.json", "{\"command\": \"npm\",\n\"args\": [\n  \"run\",\n  \"build\"\n]}"), "package.json", lint, "scripts/build.js", true},
+		"a permission":      {file(".claude/settings.json", `{"permissions":{"allow":["Bash(npm run build)","Bash(npm run lint:*)"]}}`), "package.json", lint, "scripts/build.js", false},
+		"a text":            {file(".claude/commands/x.md", "npm run build\n"), "package.json", lint, "scripts/build.js", false},
+		"a task's group":    {file(".vscode/tasks.json", `{"type": "npm", "script": "lint", "group": "build"}`), "package.json", lint, "scripts/build.js", false},
+		"by a task":         {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\",\n\"runOptions\": {\"runOn\": \"folderOpen\"}}"), "package.json", lint, "scripts/build.js", true},
+		"by a workflow":     {file(".github/workflows/a.yml", "run: npm run build\n"), "package.json", lint, "scripts/build.js", false},
+		"by lint-staged":    {file(".lintstagedrc.yaml", "'*.js': npm run build\n"), "package.json", lint, "scripts/build.js", true},
+		"by hk":             {file("hk.pkl", "[\"x\"] { check = \"npm run build\" }\n"), "package.json", lint, "scripts/build.js", true},
+		"by its workspace":  {file(".husky/pre-commit", "pnpm --filter=web run --silent lint\n"), "package.json", lint, "scripts/lint.js", true},
+		"by another folder": {file(".husky/pre-commit", "yarn --cwd web lint && pnpm -C web run build\n"), "package.json", lint, "scripts/build.js", true},
+		"by an expression":  {file(".husky/pre-commit", "pnpm run '/(build|test)/'\n"), "package.json", lint, "scripts/build.js", true},
+		"in a substitution": {file(".husky/pre-commit", "out=$(npm run build)\n"), "package.json", lint, "scripts/build.js", true},
+		"among others":      {file(".husky/pre-commit", "dotenv -- concurrently 'echo a' 'npx b' npm:build\n"), "package.json", lint, "scripts/build.js", true},
+		"by two of a list":  {file(".husky/pre-commit", "run-s build lint\n"), "package.json", lint, "scripts/lint.js", true},
+		"in a command":      {file(".husky/pre-commit", "concurrently \"npm run build\" \"yarn lint\"\n"), "package.json", lint, "scripts/lint.js", true},
+		"another command":   {file(".husky/pre-commit", "npm run build && make lint\n"), "package.json", lint, "scripts/lint.js", false},
+		"its argument":      {file(".husky/pre-commit", "npm run build lint\n"), "package.json", lint, "scripts/lint.js", false},
+		"a message":         {file(".husky/pre-commit", "npm test || { echo 'no, see npm build'; exit 1; }\n"), "package.json", lint, "scripts/build.js", false},
+		"any file":          {file(".husky/pre-commit", "npx prettier --check * lint\n"), "package.json", lint, "scripts/lint.js", false},
+		"a task of VS Code": {file(".vscode/tasks.json", "{\"type\": \"npm\",\n\"script\": \"build\"}"), "package.json", lint, "scripts/build.js", false},
+		"no runner":         {file(".husky/pre-commit", "make\nlint build\n"), "package.json", lint, "scripts/build.js", false},
+		"of composer":       {file(".husky/pre-commit", "composer run lint\n"), "composer.json", `{"scripts":{"lint":["@php scripts/lint.php"]}}`, "scripts/lint.php", true},
+		"lint-staged":       {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "scripts/lint.js", true},
+		"its patterns":      {hook, "package.json", `{"lint-staged":{"src/a.js":["node scripts/lint.js --fix"]}}`, "src/a.js", false},
+		"simple-git-hooks":  {hook, "package.json", `{"simple-git-hooks":{"pre-commit":"node scripts/lint.js"}}`, "scripts/lint.js", true},
+		"husky":             {hook, "package.json", `{"husky":{"hooks":{"pre-commit":"yarn build"}},"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
+		"pre-commit":        {hook, "package.json", `{"pre-commit":["build"],"scripts":{"build":"node scripts/build.js"}}`, "scripts/build.js", true},
 	} {
 		var scripts Scripts
 		scripts.Note(c.hook)
@@ -175,7 +187,7 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 	}
 	var scripts Scripts
 	var text strings.Builder
-	text.WriteString("npm run")
+	text.WriteString("run-s")
 	for i := range maxScriptNames + 1 {
 		fmt.Fprintf(&text, " x%d", i)
 	}

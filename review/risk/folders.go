@@ -49,14 +49,20 @@ func (c Caller) started(visit func(starter, word string, follows, module bool) b
 				return more
 			})
 		}
-		for _, part := range substitutions(line) {
-			for command := range strings.FieldsFuncSeq(part, func(r rune) bool { return strings.ContainsRune(";&|(", r) }) {
-				if more = more && c.startedBy(command, visit); !more {
-					return
-				}
+		for _, command := range commandsOf(line) {
+			if more = more && c.startedBy(command, visit); !more {
+				return
 			}
 		}
 	}
+}
+
+// commandsOf are the commands of a line, and of its substitutions.
+func commandsOf(line string) (commands []string) {
+	for _, text := range substitutions(line) {
+		commands = append(commands, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";&|(", r) })...)
+	}
+	return commands
 }
 
 // substitutions are the texts in the substitutions of a line, and the line itself, each with a bracket in place of

@@ -130,6 +130,9 @@ var scriptStarters = []string{"called", "git-hooks", "hook-manager", "direnv", "
 // scriptRunners are the programs that start scripts of a package by their names.
 var scriptRunners = []string{"npm", "pnpm", "yarn", "bun", "npx", "run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna", "wireit", "concurrently", "composer"}
 
+// listRunners are those of them that take many names.
+var listRunners = []string{"run-s", "run-p", "npm-run-all", "turbo", "nx", "lerna", "wireit", "concurrently"}
+
 // hookKeys are the keys of a package.json that hook managers read.
 var hookKeys = []string{"husky", "lint-staged", "nano-staged", "simple-git-hooks", "git-hooks", "gitHooks", "githooks", "pre-commit", "pre-push", "commit-msg", "precommit", "prepush"}
 
@@ -149,22 +152,50 @@ func (s *Scripts) Note(c Caller) {
 	if !slices.Contains(scriptStarters, c.rule.name) || c.isFolder {
 		return
 	}
-	if c.rule.name == "vscode-tasks" { // a task of the type npm has the name alone
+	if c.rule.name == "vscode-tasks" {
+		if !bytes.Contains(c.Text, []byte("folderOpen")) {
+			return // the user starts the tasks
+		}
+		// A task of the type npm has the name alone.
 		for word := range strings.FieldsFuncSeq(string(valuesOfKeys(c.Text, []string{"script"})), endsWord) {
 			s.add(word)
 		}
 	}
 	for line := range bytes.Lines(c.commands()) {
-		runs := false
 		if isComment(bytes.TrimLeft(line, " \t")) {
 			continue
 		}
-		for word := range strings.FieldsFuncSeq(string(line), endsWord) {
-			if slices.Contains(scriptRunners, path.Base(word)) {
-				runs = true
-			} else if runs && !strings.HasPrefix(word, "-") {
-				s.add(word)
-			}
+		for _, command := range commandsOf(string(line)) {
+			s.addFrom(command)
+		}
+	}
+}
+
+// addFrom adds the names in one command: every word after a program that takes a list of them, otherwise the
+// first word, and one more after an option, whose value the first can be.
+func (s *Scripts) addFrom(command string) {
+	runs, list, left := false, false, 0
+	for word := range strings.FieldsFuncSeq(command, endsWord) {
+		switch program := path.Base(word); {
+		case !runs && (program == "echo" || program == "printf"):
+			return
+		case program == "npx":
+			runs = list
+		case slices.Contains(scriptRunners, program):
+			runs, list, left = true, list || slices.Contains(listRunners, program), 1
+		case !runs:
+		case word == "run" || word == "run-script":
+			left = 1
+		case word == "workspace" || left > 0 && strings.HasPrefix(word, "-"):
+			left = 2
+		case strings.HasPrefix(word, "-"):
+		case list:
+			s.add(word)
+		case left > 0 && word == "/": // of a regular expression of pnpm with brackets
+			s.add("*")
+		case left > 0 && strings.Trim(word, "*") != "":
+			s.add(word)
+			left--
 		}
 	}
 }
