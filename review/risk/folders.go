@@ -10,7 +10,9 @@ import (
 // The programs of command lines that run files of a folder, or that a pattern finds.
 var (
 	shells     = []string{"sh", "bash", "zsh", "dash", "ksh", "fish", "ruby", "perl", "php", "lua"}
-	indexers   = []string{"node", "nodejs", "deno", "bun", "tsx", "ts-node"} // run the index of a folder
+	indexers   = []string{"node", "nodejs", "deno", "bun", "tsx", "ts-node"}                  // run the index of a folder
+	loaders    = []string{"tsx", "ts-node"}                                                   // those of them that are modules, too
+	loading    = []string{"--import", "--require", "-r", "--loader", "--experimental-loader"} // the options that name these
 	pythonName = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^python[0-9.]*w?$`) })
 )
 
@@ -116,6 +118,7 @@ func (c Caller) startedBy(command string, visit func(starter, word string, follo
 			module = true
 		case part == "--test" || part == "--check": // of Node.js; other test runners do not count either
 			starter = ""
+		case slices.Contains(loaders, part) && slices.Contains(loading, before): // it runs nothing itself
 		case strings.HasPrefix(part, "-"), part == "/": // as in "$dir/"*.sh
 		case starter != "" && strings.ContainsAny(part, `/\`) && !isStarter(program):
 			if more = visit(starter, part, follows, false); !isPattern(part) {

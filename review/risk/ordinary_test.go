@@ -47,7 +47,7 @@ func TestOrdinaryWorkIsNotHeldBack(t *testing.T) {
 				"azure-pipelines.yml":      "trigger:\n  paths:\n    include: ['src/*.js']\nsteps:\n- bash: npx eslint src/lib\n",
 				"Jenkinsfile":              "steps {\n  sh 'npx eslint src/lib'\n  sh 'npm run build'\n  archiveArtifacts 'src/**'\n}\n",
 				"opencode.json":            "{\"permission\": {\"bash\": {\n  \"npm run build\": \"ask\"\n}}}",
-				"package.json":             `{"scripts":{"lint":"eslint src/ 'test/**/*.js'","start":"node src/index.js","dev":"tsx watch src/server.ts","build":"node src/index.js","deploy":"node src/server.ts","test":"node --test test/","a:dev":"node src/lib"},"lint-staged":{"src/**/*.{ts,js}":["eslint --fix","prettier --write"]}}`,
+				"package.json":             `{"scripts":{"lint":"eslint src/ 'test/**/*.js'","start":"node src/index.js","dev":"tsx watch src/server.ts","build":"node src/index.js","deploy":"node src/server.ts","test":"node --test --import tsx test/ 'test/**/*.test.js' && mocha -r tsx 'test/**/*.js'","a:dev":"node src/lib"},"lint-staged":{"src/**/*.{ts,js}":["eslint --fix","prettier --write"]}}`,
 				".github/workflows/ci.yml": "jobs:\n  test:\n    name: Test in src/ and the source test/\n    steps:\n    - run: npm ci\n    - run: npm test -- src/lib\n    - run: node --test test/\n    - run: npx eslint src/lib 'src/**/*.js'\n    - uses: actions/cache@v4\n      with:\n        path: src/lib\n        hashFiles: ['src/**/*.ts']\n",
 				".vimspector.json":         `{"program": "${workspaceRoot}/src/index.js"}`,
 			},
