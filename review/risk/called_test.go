@@ -71,6 +71,29 @@ func TestManyFoldersAndPatternsAreSearchedForInBoundedTime(t *testing.T) {
 	}
 }
 
+// TestEveryFileOfAPlaceCounts has many files of one name, deeper than a caller can name, and a hook that starts
+// them by many programs.
+func TestEveryFileOfAPlaceCounts(t *testing.T) {
+	deep := strings.TrimSuffix(strings.Repeat("d/", maxPlaceDepth), "/")
+	var paths []string
+	for i := range 1000 {
+		paths = append(paths, fmt.Sprintf("%s/%d/x.py", deep, i))
+	}
+	f, visited := newFolders(paths), 0
+	f.steps = 160
+	if f.in(place{dir: deep, pattern: "x.py"}, "", func(int) { visited++ }) || visited == 0 || visited > 10 {
+		t.Errorf("%d files were visited in 160 steps", visited)
+	}
+	hook := Hook("your hook", []byte("python3 a/*/x.py\npython3.1 a/*/x.py\nsh a/*/x.py\nrun-parts a/*/x.py\n"), &Roots{})
+	places := map[place]bool{}
+	for p := range hook.places {
+		places[p] = true
+	}
+	if len(places) != 1 {
+		t.Errorf("one pattern makes %d places", len(places))
+	}
+}
+
 // TestPatternsOfManyPackagesCostLittle has workflows that name a file of every package, in a change of
 // many files. None of them is one that the workflows name.
 func TestPatternsOfManyPackagesCostLittle(t *testing.T) {

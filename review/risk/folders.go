@@ -143,7 +143,7 @@ func isPattern(word string) bool { return strings.ContainsAny(word, "*?") }
 
 // place is a folder of which a caller runs files.
 type place struct {
-	starter string
+	starter string // include, goRun, or empty for all others
 	dir     string
 	pattern string // of names in dir
 	top     bool   // dir starts from the folder of the caller; otherwise it can be the end of a path
@@ -184,7 +184,10 @@ func (c Caller) place(starter, word string, follows bool) (p place, ok bool) {
 	if !ok {
 		return place{}, false
 	}
-	p = place{starter: starter, dir: clean}
+	p = place{dir: clean}
+	if starter == include || starter == goRun {
+		p.starter = starter
+	}
 	switch at := strings.IndexAny(clean, "*?"); {
 	case at >= 0:
 		end := strings.LastIndexByte(clean[:at], '/')
@@ -324,7 +327,7 @@ func (f *folders) find(at *folder, pattern []string, visit func(index int)) {
 	case !isPattern(part):
 		from, _ := slices.BinarySearchFunc(at.files, part, func(a fileName, name string) int { return strings.Compare(a.name, name) })
 		for _, file := range at.files[from:] {
-			if file.name != part {
+			if f.steps -= 16; f.steps < 0 || file.name != part {
 				return
 			}
 			visit(file.index)
