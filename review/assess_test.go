@@ -238,6 +238,49 @@ func TestAPartIsJudgedWithWhatWasTakenBefore(t *testing.T) {
 	}
 }
 
+// TestARiskThatWasAcceptedBeforeIsNotReportedAgain has two modelines, each with lines that take it out of
+// reach again.
+func TestARiskThatWasAcceptedBeforeIsNotReportedAgain(t *testing.T) {
+	middle := strings.Repeat("a\n", 20)
+	b := reviewtest.NewRepository(t, map[string]string{"long.txt": "1\n2\n3\n4\n" + middle + "m\n" + middle + "5\n6\n7\n8\n"}).Prepare()
+	b.Write("long.txt", "# vim: foldexpr=x\n1\n2\n3\nb\nb\nb\n4\n"+middle+"M\n"+middle+"5\nb\nb\n6\n7\n# vim: foldexpr=y\n8\n")
+	cs := b.Assess()
+	cs.Changes[0].Risks = nil // as if only a part had them
+	var first, harmless, second review.Choice
+	for _, hunk := range b.Hunks(cs, "long.txt") {
+		for _, part := range hunk.Split() {
+			text := ""
+			for _, line := range part.Lines {
+				text += string(line.Text)
+			}
+			switch id := string(part.ID); {
+			case strings.Contains(text, "=x"):
+				first.Hunks = append(first.Hunks, id)
+			case strings.Contains(text, "=y"):
+				second.Hunks = append(second.Hunks, id)
+			case strings.Contains(text, "M"):
+				harmless.Hunks = append(harmless.Hunks, id)
+			}
+		}
+	}
+	before, err := cs.Select(t.Context(), review.Choice{Hunks: first.Hunks, Risky: []string{"long.txt"}})
+	reviewtest.Must(t, err)
+	left := func(choice review.Choice, before *review.Selection) []review.LeftOut {
+		s, err := cs.SelectAfter(t.Context(), choice, before)
+		reviewtest.Must(t, err)
+		return s.Left
+	}
+	if got := left(first, nil); len(got) != 1 {
+		t.Errorf("of the first part, left is %+v", got)
+	}
+	if got := left(harmless, before); len(got) != 0 {
+		t.Errorf("of a harmless part after it, left is %+v", got)
+	}
+	if got := left(second, before); len(got) != 1 || got[0].Risks[0].Rule != "vim-modeline" {
+		t.Errorf("of a part with a modeline of its own, left is %+v", got)
+	}
+}
+
 func TestAFileThatAHookOfTheUserRunsIsHeldBack(t *testing.T) {
 	files := map[string]string{"scripts/check.sh": "1\n", "scripts/push.sh": "./scripts/lib.sh\n", "scripts/lib.sh": "1\n", "scripts/other.sh": "1\n", "main.go": "package main\n"}
 	b := reviewtest.NewRepository(t, files)

@@ -12,8 +12,8 @@ import (
 
 // partRisks returns the risks that hold of files that are taken in part, by the change's path, where the
 // whole file has none: a package.json that is taken without the removal of a script, a modeline without
-// the lines after it. A part is judged with what was taken of its file before. Files in exempt are not
-// judged. Without an assessment nothing is.
+// the lines after it. A part is judged with what was taken of its file before, but without the risks that
+// this has alone. Files in exempt are not judged. Without an assessment nothing is.
 func (cs *ChangeSet) partRisks(ctx context.Context, s, before *Selection, exempt func(path Path) bool) (found map[Path][]risk.Risk, err error) {
 	if !cs.Assessed() {
 		return nil, nil
@@ -35,11 +35,16 @@ func (cs *ChangeSet) partRisks(ctx context.Context, s, before *Selection, exempt
 		return nil, err
 	}
 	parts = fresh.Union(parts)
-	parts.Taken = slices.DeleteFunc(parts.Taken, func(t Taken) bool { return t.Whole }) // as the file was judged
+	whole := func(t Taken) bool { return t.Whole } // as the file was judged
+	parts.Taken, fresh.Taken = slices.DeleteFunc(parts.Taken, whole), slices.DeleteFunc(fresh.Taken, whole)
 	if len(parts.Taken) == 0 {
 		return nil, nil
 	}
 	edit, err := newTreeEdit(ctx, cs, parts)
+	if err != nil {
+		return nil, err
+	}
+	known, err := newTreeEdit(ctx, cs, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -55,20 +60,53 @@ func (cs *ChangeSet) partRisks(ctx context.Context, s, before *Selection, exempt
 	found = map[Path][]risk.Risk{}
 	for i, entry := range edit.put {
 		c := changes[entry.Path]
-		f := &risk.File{Path: entry.Path, Binary: c.Binary, Effort: effort, Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: string(entry.Mode)}}
-		f.Aliases = c.OldAliases
-		if entry.Path != c.OldPath.Raw() {
-			f.OldPath, f.Aliases, f.OldAliases = c.OldPath.Raw(), c.Aliases, c.OldAliases
+		f, err := edit.file(blobs, i, c)
+		if err != nil {
+			return nil, err
 		}
-		if err := edit.fill(blobs, f, i, c); err != nil {
-			return nil, fmt.Errorf("looking for risks of parts: %s", git.Message(err))
-		}
+		f.Effort = effort
 		held := slices.DeleteFunc(risk.Judge(f), func(r risk.Risk) bool { return !r.Holds() })
+		before := slices.IndexFunc(known.put, func(e git.Entry) bool { return changes[e.Path] == c })
+		if len(held) > 0 && before >= 0 {
+			was, err := known.file(blobs, before, c)
+			if err != nil {
+				return nil, err
+			}
+			was.Effort = effort
+			held = withoutKnown(held, was, f)
+		}
 		if len(held) > 0 {
 			found[c.Path] = held
 		}
 	}
 	return found, nil
+}
+
+// withoutKnown returns the risks of now without those that was has, too, if now adds nothing to them.
+func withoutKnown(held []risk.Risk, was, now *risk.File) []risk.Risk {
+	step := &risk.File{Path: now.Path, Aliases: now.Aliases, Binary: now.Binary, Effort: now.Effort, Old: was.New, New: now.New, Size: now.Size}
+	if was.Path != now.Path {
+		step.OldPath, step.OldAliases = now.OldPath, now.OldAliases
+	}
+	known, added := risk.Judge(was), risk.Judge(step)
+	return slices.DeleteFunc(held, func(r risk.Risk) bool {
+		same := func(other risk.Risk) bool { return other.Rule == r.Rule && other.Severity <= r.Severity }
+		return slices.ContainsFunc(known, same) && !slices.ContainsFunc(added, func(other risk.Risk) bool { return other.Rule == r.Rule && other.Holds() })
+	})
+}
+
+// file is a part of a change, which the edit puts, to be judged.
+func (e *treeEdit) file(blobs *git.Blobs, put int, c *Change) (*risk.File, error) {
+	entry := e.put[put]
+	f := &risk.File{Path: entry.Path, Binary: c.Binary, Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: string(entry.Mode)}}
+	f.Aliases = c.OldAliases
+	if entry.Path != c.OldPath.Raw() {
+		f.OldPath, f.Aliases, f.OldAliases = c.OldPath.Raw(), c.Aliases, c.OldAliases
+	}
+	if err := e.fill(blobs, f, put, c); err != nil {
+		return nil, fmt.Errorf("looking for risks of parts: %s", git.Message(err))
+	}
+	return f, nil
 }
 
 // fill reads the contents of a file that the edit puts.
