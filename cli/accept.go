@@ -163,7 +163,11 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 			return nil
 		}
 	}
-	plan, err := decision.NewPlan(ctx, set, choice)
+	decisions, err := service.Decisions(found.ID)
+	if err != nil {
+		return err
+	}
+	plan, err := decision.NewPlan(ctx, set, choice, decisions.Delivered(o.target(), o.branch))
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 	if choice.Empty() {
 		p.line("Nothing is selected.")
 	} else {
-		plan, err := decision.NewPlan(ctx, set, choice)
+		plan, err := decision.NewPlan(ctx, set, choice, p.draft.Earlier())
 		if err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func describeSet(service *manager.Manager, found session.Session, set *review.Ch
 // proposedMessage returns the commit message for the chosen changes, or for all changes if
 // the choice cannot be applied.
 func (a *cli) proposedMessage(ctx context.Context, service *manager.Manager, found session.Session, set *review.ChangeSet, choice review.Choice) string {
-	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
+	if plan, err := decision.NewPlan(ctx, set, choice, nil); err == nil {
 		set = plan.Part
 	}
 	described, err := describeSet(service, found, set)

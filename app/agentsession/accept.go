@@ -61,7 +61,7 @@ func (s *Service) Accept(ctx context.Context, id session.ID, request AcceptReque
 	}
 	message := request.Message
 	if message == "" {
-		if message, err = s.message(ctx, &changes, choice); err != nil {
+		if message, err = s.message(ctx, &changes, choice, request.Branch); err != nil {
 			return Accepted{}, err
 		}
 	}
@@ -111,9 +111,13 @@ func (r *AcceptRequest) bundleBranch(id session.ID) string {
 	return cmp.Or(r.Branch, "aibox/"+string(id))
 }
 
-// message describes the chosen changes for a commit.
-func (s *Service) message(ctx context.Context, changes *Changes, choice review.Choice) (string, error) {
-	plan, err := decision.NewPlan(ctx, changes.Set, choice)
+// message describes the chosen changes for a commit on a branch; an empty name means the default.
+func (s *Service) message(ctx context.Context, changes *Changes, choice review.Choice, branch string) (string, error) {
+	decisions, err := s.Sessions.Decisions(changes.Session.ID)
+	if err != nil {
+		return "", err
+	}
+	plan, err := decision.NewPlan(ctx, changes.Set, choice, decisions.Delivered(accept.ToBranch, branch))
 	if err != nil {
 		return "", err
 	}

@@ -160,7 +160,7 @@ func TestEveryChoiceCanBeSelected(t *testing.T) {
 			d.turn(t)
 			d.act(t)
 		}
-		plan, err := NewPlan(t.Context(), set, d.Choice())
+		plan, err := NewPlan(t.Context(), set, d.Choice(), nil)
 		if err != nil {
 			t.Fatalf("%+v: %v", d.Choice(), err)
 		}
@@ -261,7 +261,7 @@ func TestAcceptingAPreviouslyRejectedHunkIsReported(t *testing.T) {
 	if len(c.Files) > 0 || !slices.Contains(c.Hunks, string(part)) || !slices.Equal(d.Unrejected(), []review.HunkID{part}) {
 		t.Errorf("%+v, unrejected %v", c, d.Unrejected())
 	}
-	plan, err := NewPlan(t.Context(), set, c)
+	plan, err := NewPlan(t.Context(), set, c, nil)
 	if err != nil || len(plan.Selection.Taken) != 1 || !plan.Selection.Taken[0].Whole {
 		t.Errorf("%+v, %v", plan, err)
 	}
@@ -375,7 +375,7 @@ func TestAScopeHoldsTheNamedPaths(t *testing.T) {
 }
 
 func TestAcceptingRisksOfAnUnselectedFileIsAnError(t *testing.T) {
-	_, err := NewPlan(t.Context(), example(t), review.Choice{Files: []string{"src/new"}, Risky: []string{"Makefile"}})
+	_, err := NewPlan(t.Context(), example(t), review.Choice{Files: []string{"src/new"}, Risky: []string{"Makefile"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "Makefile") {
 		t.Errorf("%v", err)
 	}
@@ -428,12 +428,12 @@ func TestDecisionsAreCounted(t *testing.T) {
 func TestARiskyFileIsAcceptedByEachOfItsNames(t *testing.T) {
 	set := example(t)
 	for _, name := range []string{"Makefile", "./Makefile"} {
-		plan, err := NewPlan(t.Context(), set, review.Choice{All: true, Risky: []string{name}})
+		plan, err := NewPlan(t.Context(), set, review.Choice{All: true, Risky: []string{name}}, nil)
 		if err != nil || plan.Selection.At("Makefile") == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := NewPlan(t.Context(), set, review.Choice{Files: []string{"gone"}, Risky: []string{"Makefile"}}); err == nil {
+	if _, err := NewPlan(t.Context(), set, review.Choice{Files: []string{"gone"}, Risky: []string{"Makefile"}}, nil); err == nil {
 		t.Error("the risks of a file that is not taken are accepted")
 	}
 }

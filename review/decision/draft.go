@@ -83,6 +83,9 @@ func (d *Draft) SetTarget(target accept.Target) {
 	d.version++
 }
 
+// Earlier returns what earlier accepts delivered to the target; nil for nothing.
+func (d *Draft) Earlier() *review.Selection { return d.options.Earlier[d.target] }
+
 // Version changes with every decision and with the target.
 func (d *Draft) Version() int { return d.version }
 

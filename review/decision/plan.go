@@ -15,10 +15,11 @@ type Plan struct {
 	Part      *review.ChangeSet // the delivered part, as a separate change set
 }
 
-// NewPlan applies a choice to a change set. It returns a Usage error if the choice accepts
-// the risks of a file from which it takes nothing.
-func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (*Plan, error) {
-	selection, err := set.Select(ctx, choice)
+// NewPlan applies a choice to a change set. before is what the target has taken earlier, nil for
+// nothing. It returns a Usage error if the choice accepts the risks of a file from which it takes
+// nothing.
+func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice, before *review.Selection) (*Plan, error) {
+	selection, err := set.SelectAfter(ctx, choice, before)
 	if err != nil {
 		return nil, err
 	}

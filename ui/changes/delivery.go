@@ -60,6 +60,7 @@ func (d *delivery) resize(width, height int) {
 type planned struct {
 	part     *review.ChangeSet
 	left     []review.LeftOut // chosen, but left out because of risks
+	more     bool             // something was delivered before, to one of the targets
 	worktree *worktree.Plan   // nil when the working tree cannot be read
 	message  string           // proposed for the commit
 	secrets  int              // how many were replaced in it
@@ -78,12 +79,17 @@ func (d *delivery) choice() review.Choice {
 func (d *delivery) plan(agreed ...string) tea.Cmd {
 	d.agreed = agreed
 	ctx, services, of, set, choice := d.ctx, d.services, d.session, d.set, d.choice()
+	target, branch := d.draft.Target(), d.branch
 	return func() tea.Msg {
-		plan, err := decision.NewPlan(ctx, set, choice)
+		decisions, err := services.Decisions(of.ID)
 		if err != nil {
 			return planned{err: err}
 		}
-		msg := planned{part: plan.Part, left: plan.Selection.Left}
+		plan, err := decision.NewPlan(ctx, set, choice, decisions.Delivered(target, branch))
+		if err != nil {
+			return planned{err: err}
+		}
+		msg := planned{part: plan.Part, left: plan.Selection.Left, more: !decisions.Taken.Empty()}
 		verifications, err := services.Verifications(of.ID)
 		described := description.Of(of, plan.Part, verifications)
 		msg.message, msg.secrets, msg.err = described.Message, described.Secrets, err
@@ -104,7 +110,7 @@ func (d *delivery) open(msg planned, now time.Time) {
 	if wrote {
 		message = newMessageArea(d.message)
 	}
-	d.question = &deliveryDialog{draft: d.draft, part: msg.part, left: msg.left, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
+	d.question = &deliveryDialog{draft: d.draft, part: msg.part, left: msg.left, more: msg.more, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
 	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
@@ -117,6 +123,10 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 		d.take(q)
 	case "ctrl+t":
 		d.draft.SetTarget(otherTarget(d.draft.Target()))
+		if q.more { // the other target may have taken something else before
+			d.take(q)
+			return d.plan(), false
+		}
 	case "ctrl+e":
 		return d.edit(), false
 	case "ctrl+r":
@@ -128,7 +138,10 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 		if now.Sub(q.since) < dialog.Grace || d.draft.Target() == accept.ToBranch && q.branchError() != nil {
 			return nil, false
 		}
-		d.take(q)
+		was := d.branch
+		if d.take(q); d.branch != was {
+			d.agreed = nil // to what goes together with the work on the other branch
+		}
 		return d.accept(), true
 	case "tab", "shift+tab":
 		q.focusBranch(!q.branch.Focused())

@@ -255,3 +255,25 @@ func TestAPartWithARiskOfItsOwnIsShownAndTakenOnlyWithConsent(t *testing.T) {
 		t.Errorf("the risks of %q are accepted", got)
 	}
 }
+
+// TestTheLastQuestionPlansWithWhatTheTargetHas takes two lines above a modeline, one of which the branch
+// has already.
+func TestTheLastQuestionPlansWithWhatTheTargetHas(t *testing.T) {
+	rest := "# vim: foldexpr=x\n" + strings.Repeat("b\n", 40)
+	set := reviewtest.ChangeSet(t, map[string]string{"long.txt": "1\n2\n3\n4\n5\n6\n" + rest}, map[string]string{"long.txt": "2\n3\n5\n6\n7\n8\n9\n" + rest})
+	set.Rules, set.Changes[0].Risks = risk.RulesVersion, nil // the whole file has none
+	var parts []review.Hunk
+	reviewtest.Must(t, set.Files(t.Context(), func(f review.FileDiff) error { parts = f.Hunks[0].Split(); return nil }))
+	one, err := set.Select(t.Context(), review.Choice{Hunks: []string{string(parts[0].ID)}})
+	reviewtest.Must(t, err)
+	p := newUser(t, &recorded{set: set, before: manager.Decisions{Taken: one, Branch: &accept.Prior{Selection: one, Branch: "aibox/0aaaa"}}}, 120, 40)
+	p.goTo("long.txt")
+	p.Press("s", "]", "y", "enter")
+	p.Sees("! left out because of risks: long.txt")
+	p.Press("ctrl+t")
+	p.Sees("Accept into your working tree")
+	p.DoesNotSee("left out because of risks")
+	p.wait()
+	p.Press("ctrl+t")
+	p.Sees("! left out because of risks: long.txt")
+}

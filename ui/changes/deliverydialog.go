@@ -26,6 +26,7 @@ type deliveryDialog struct {
 	draft   *decision.Draft
 	part    *review.ChangeSet // what would be delivered
 	left    []review.LeftOut  // what would be left out because of risks
+	more    bool              // something was delivered before
 	plan    *worktree.Plan
 	secrets int // how many were replaced in the proposed message
 	branch  textinput.Model
