@@ -174,6 +174,10 @@ func TestAPartThatHasARiskOfItsOwnIsHeldBack(t *testing.T) {
 	if s, err = cs.Select(t.Context(), choice); err != nil || len(s.Taken) != 3 {
 		t.Errorf("with consent, taken is %+v, %v", s, err)
 	}
+	choice.Risky, choice.RiskyParts = nil, choice.Risky
+	if s, err = cs.Select(t.Context(), choice); err != nil || len(s.Taken) != 3 {
+		t.Errorf("with consent to the parts, taken is %+v, %v", s, err)
+	}
 	if s, err = cs.Select(t.Context(), review.Choice{All: true}); err != nil || len(s.Left) != 0 {
 		t.Errorf("of all, left is %+v, %v", s, err)
 	}

@@ -19,6 +19,10 @@ type Choice struct {
 	Hunks  []string // ids of hunks or of their parts, or unique prefixes of ids; ID:3-5 for lines, see LineChoices
 	Except []string // ids in the same form to leave out of the chosen changes
 	Risky  []string // paths, as Names.Named takes them, of files whose risks the user accepts
+
+	// RiskyParts are paths, as Names.Named takes them, of files without risks of which the chosen part is
+	// taken despite its own risks.
+	RiskyParts []string
 }
 
 // Empty reports whether the choice selects nothing.
@@ -66,7 +70,8 @@ func (cs *ChangeSet) SelectAfter(ctx context.Context, choice Choice, before *Sel
 	s.sort()
 	parts, err := cs.partRisks(ctx, s, before, func(path Path) bool {
 		c := names.At(path)
-		return c.Risky() || slices.ContainsFunc(choice.Risky, func(name string) bool { return names.Named(name) == c })
+		named := func(name string) bool { return names.Named(name) == c }
+		return c.Risky() || slices.ContainsFunc(choice.Risky, named) || slices.ContainsFunc(choice.RiskyParts, named)
 	})
 	if err != nil {
 		return nil, err

@@ -446,7 +446,7 @@ func TestAnUnconfiguredFilterStoresTheSameAsGit(t *testing.T) {
 		t.Errorf("all of it: %v", err)
 	}
 	for path, want := range map[string]string{"b.bin": "Git LFS", "c.key": "git-crypt"} {
-		_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{Files: []string{path}}})
+		_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{Files: []string{path}, RiskyParts: []string{path}}})
 		if fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), path+" belongs to "+want) {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -42,7 +42,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id session.ID, set *review.C
 		defer func() { _ = session.ReleaseAcceptReserve(dir) }() // releases the space after a failure
 		if err := s.logBegin(record, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
-			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
+			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky) + len(opts.Choice.RiskyParts),
 		}); err != nil {
 			return err
 		}

@@ -20,7 +20,9 @@ import (
 	"aibox/session/manager"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -70,7 +72,7 @@ type planned struct {
 // choice returns the changes that are decided on, with the risks that the user agreed to.
 func (d *delivery) choice() review.Choice {
 	choice := d.draft.Choice()
-	choice.Risky = append(choice.Risky, d.agreed...)
+	choice.RiskyParts = d.agreed
 	return choice
 }
 
@@ -110,13 +112,13 @@ func (d *delivery) open(msg planned, now time.Time) {
 	if wrote {
 		message = newMessageArea(d.message)
 	}
-	d.question = &deliveryDialog{draft: d.draft, part: msg.part, left: msg.left, more: msg.more, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
+	d.question = &deliveryDialog{id: d.session.ID, draft: d.draft, part: msg.part, left: msg.left, more: msg.more, plan: msg.worktree, secrets: msg.secrets, message: message, since: now}
 	d.question.branch = newBranchField(cmp.Or(d.branch, d.defaultBranch))
 }
 
 // Update handles a key while the question is open. accepts means that the command
-// delivers.
-func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, accepts bool) {
+// delivers. note is at the foot of the question.
+func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time, note frame.Note) (cmd tea.Cmd, accepts bool) {
 	q := d.question
 	switch msg.String() {
 	case "esc", "ctrl+c":
@@ -130,9 +132,9 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, acce
 	case "ctrl+e":
 		return d.edit(), false
 	case "ctrl+r":
-		if parts := q.riskyParts(); len(parts) > 0 && now.Sub(q.since) >= dialog.Grace {
+		if _, offers := q.rows(theme.Theme{}, note); offers && now.Sub(q.since) >= dialog.Grace {
 			d.take(q)
-			return d.plan(append(d.agreed, parts...)...), false
+			return d.plan(append(d.agreed, q.riskyParts()[0].Path.String())...), false
 		}
 	case "ctrl+s":
 		if now.Sub(q.since) < dialog.Grace || d.draft.Target() == accept.ToBranch && q.branchError() != nil {
@@ -394,7 +396,7 @@ func (m *Model) cancelPlan(msg tea.KeyPressMsg) tea.Cmd {
 
 // pressDelivery handles a key while the last question is open.
 func (m *Model) pressDelivery(msg tea.KeyPressMsg) tea.Cmd {
-	cmd, accepts := m.delivery.Update(msg, m.now())
+	cmd, accepts := m.delivery.Update(msg, m.now(), m.note)
 	switch {
 	case accepts:
 		m.busy = delivering

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -251,8 +252,8 @@ func TestAPartWithARiskOfItsOwnIsShownAndTakenOnlyWithConsent(t *testing.T) {
 	p.Sees("Accept into")
 	p.DoesNotSee("left out because of risks")
 	p.accept()
-	if got := services.accepts[1].Choice.Risky; !slices.Equal(got, []string{"long.txt"}) {
-		t.Errorf("the risks of %q are accepted", got)
+	if got := services.accepts[1].Choice; !slices.Equal(got.RiskyParts, []string{"long.txt"}) || len(got.Risky) > 0 {
+		t.Errorf("accepted with %+v", got)
 	}
 }
 
@@ -276,4 +277,48 @@ func TestTheLastQuestionPlansWithWhatTheTargetHas(t *testing.T) {
 	p.wait()
 	p.Press("ctrl+t")
 	p.Sees("! left out because of risks: long.txt")
+}
+
+func TestOnlyAPartThatIsShownInFullIsOffered(t *testing.T) {
+	long := review.Path(strings.Repeat("deep/", 60) + "end.txt")
+	part := func(path review.Path, risks int) review.LeftOut {
+		left := review.LeftOut{Path: path, Hunks: []string{"x"}}
+		for i := range risks {
+			left.Risks = append(left.Risks, risk.Risk{Rule: "r", Title: fmt.Sprintf("risk %d", i), Found: strings.Repeat("word ", 20) + "end"})
+		}
+		return left
+	}
+	for name, c := range map[string]struct {
+		left   []review.LeftOut
+		height int
+		offers bool
+	}{
+		"one":                {[]review.LeftOut{part("a.txt", 2)}, 40, true},
+		"beside whole files": {[]review.LeftOut{{Path: "Makefile", Risks: []risk.Risk{{Title: "a Makefile"}}}, part("a.txt", 1)}, 40, true},
+		"a long path":        {[]review.LeftOut{part(long, 1)}, 40, true},
+		"no room for risks":  {[]review.LeftOut{part("a.txt", 20)}, 40, false},
+		"no room for a path": {[]review.LeftOut{part(long, 1)}, 16, false},
+		"two":                {[]review.LeftOut{part("a.txt", 1), part("b.txt", 1)}, 40, false},
+	} {
+		p := newUser(t, &recorded{set: worked(t)}, 120, c.height)
+		p.Press("A", "enter")
+		p.m.delivery.question.left = c.left
+		p.Fits(name)
+		if c.offers {
+			p.Sees("ctrl+r take this part anyway")
+			last := c.left[len(c.left)-1]
+			p.Sees(string(last.Path[max(0, len(last.Path)-7):]))
+			for i := range last.Risks {
+				p.Sees(fmt.Sprintf("risk %d", i))
+			}
+		} else {
+			p.DoesNotSee("ctrl+r")
+			p.Sees("aibox accept 0aaaa --hunks … --accept-risky FILE")
+		}
+		p.wait()
+		p.Press("ctrl+r")
+		if got := len(p.m.delivery.agreed) > 0; got != c.offers {
+			t.Errorf("%s: agreed to %q", name, p.m.delivery.agreed)
+		}
+	}
 }

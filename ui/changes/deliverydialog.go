@@ -12,6 +12,7 @@ import (
 	"aibox/review/branch"
 	"aibox/review/decision"
 	"aibox/review/worktree"
+	"aibox/session"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -23,6 +24,7 @@ import (
 
 // deliveryDialog is the last question: where the work goes, and with which message.
 type deliveryDialog struct {
+	id      session.ID
 	draft   *decision.Draft
 	part    *review.ChangeSet // what would be delivered
 	left    []review.LeftOut  // what would be left out because of risks
@@ -99,6 +101,22 @@ func (d *deliveryDialog) resize(width, height int) {
 
 // View returns the framed question, with a note at its foot.
 func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
+	rows, _ := d.rows(t, note)
+	return t.Dialog.Render(strings.Join(rows, "\n"))
+}
+
+// rows returns the rows of the question. offers means that ctrl+r takes the part that is left out: there is
+// only one, and the whole path and all risks of it are visible.
+func (d *deliveryDialog) rows(t theme.Theme, note frame.Note) (rows []string, offers bool) {
+	if len(d.riskyParts()) == 1 {
+		if rows := d.layOut(t, note, true); len(rows) <= d.height-2 {
+			return rows, true
+		}
+	}
+	return d.layOut(t, note, false), false
+}
+
+func (d *deliveryDialog) layOut(t theme.Theme, note frame.Note, offers bool) []string {
 	width := d.message.Width()
 	toWorktree := d.draft.Target() == accept.ToWorktree
 	into, where := "branch", "A commit on a new branch; your working tree, index and HEAD stay as they are."
@@ -126,9 +144,11 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 		keys = append(keys[:4:4], "tab", other, "ctrl+e", "editor", "esc", "back")
 	}
 	if len(d.left) > 0 {
-		parts = append(parts, d.leftOut(t, width))
-		if len(d.riskyParts()) > 0 {
-			keys = append([]string{"ctrl+r", "take these parts anyway"}, keys...)
+		if offers {
+			parts = append(parts, d.leftOutPart(t, width))
+			keys = append([]string{"ctrl+r", "take this part anyway"}, keys...)
+		} else {
+			parts = append(parts, d.leftOut(t, width))
 		}
 	}
 	if note.Text() != "" {
@@ -139,32 +159,49 @@ func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 		foot = append(foot, t.Key.Render(keys[i])+" "+keys[i+1])
 	}
 	parts = append(parts, frame.Wrap(strings.Join(foot, " · "), width))
-	return t.Dialog.Render(strings.Join(d.stack(parts), "\n"))
+	return d.stack(parts)
 }
 
 // riskyParts are the files of which a chosen part has risks.
-func (d *deliveryDialog) riskyParts() []string {
-	var paths []string
-	for _, file := range d.left {
-		if len(file.Hunks) > 0 {
-			paths = append(paths, file.Path.String())
-		}
-	}
-	return paths
+func (d *deliveryDialog) riskyParts() []review.LeftOut {
+	return slices.DeleteFunc(slices.Clone(d.left), func(file review.LeftOut) bool { return len(file.Hunks) == 0 })
 }
 
-// leftOut lists the files that are left out, with the risks of the first ones.
+// leftOutPart shows the only part that is left out, with all of its risks, and names other files.
+func (d *deliveryDialog) leftOutPart(t theme.Theme, width int) []string {
+	part := d.riskyParts()[0]
+	var lines []string
+	for _, line := range frame.Wrap("! left out because of risks: "+part.Path.String(), width) {
+		lines = append(lines, t.Warn.Render(line))
+	}
+	for _, r := range part.Risks {
+		lines = append(lines, frame.Wrap("  "+r.String(), width)...)
+	}
+	others := slices.DeleteFunc(slices.Clone(d.left), func(file review.LeftOut) bool { return file.Path == part.Path })
+	if len(others) > 0 {
+		lines = append(lines, t.Warn.Render(ansi.Truncate("! also left out: "+leftPaths(others), width, "…")))
+	}
+	return lines
+}
+
+// leftOut lists the files that are left out, with the first risks, and the command that takes a part of one.
 func (d *deliveryDialog) leftOut(t theme.Theme, width int) []string {
 	lines := []string{t.Warn.Render(ansi.Truncate("! left out because of risks: "+leftPaths(d.left), width, "…"))}
 	for _, file := range d.left {
 		for _, r := range file.Risks {
-			if len(lines) > 3 {
-				return lines
+			if len(lines) <= 3 {
+				lines = append(lines, ansi.Truncate("  "+r.String(), width, "…"))
 			}
-			lines = append(lines, ansi.Truncate("  "+r.String(), width, "…"))
 		}
 	}
-	return lines
+	if len(d.riskyParts()) == 0 {
+		return lines
+	}
+	to := ""
+	if d.draft.Target() == accept.ToWorktree {
+		to = " --to worktree"
+	}
+	return append(lines, frame.Wrap(fmt.Sprintf("→ a part of one: aibox accept %s --hunks … --accept-risky FILE%s", d.id, to), width)...)
 }
 
 // stack puts the parts of the question below each other, with empty lines between them. A low
