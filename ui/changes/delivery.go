@@ -141,7 +141,7 @@ func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time, note frame.Note) (
 			return nil, false
 		}
 		was := d.branch
-		if d.take(q); d.branch != was {
+		if d.take(q); q.more && d.branch != was {
 			d.agreed = nil // to what goes together with the work on the other branch
 		}
 		return d.accept(), true

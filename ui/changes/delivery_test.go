@@ -267,7 +267,8 @@ func TestTheLastQuestionPlansWithWhatTheTargetHas(t *testing.T) {
 	reviewtest.Must(t, set.Files(t.Context(), func(f review.FileDiff) error { parts = f.Hunks[0].Split(); return nil }))
 	one, err := set.Select(t.Context(), review.Choice{Hunks: []string{string(parts[0].ID)}})
 	reviewtest.Must(t, err)
-	p := newUser(t, &recorded{set: set, before: manager.Decisions{Taken: one, Branch: &accept.Prior{Selection: one, Branch: "aibox/0aaaa"}}}, 120, 40)
+	services := &recorded{set: set, before: manager.Decisions{Taken: one, Branch: &accept.Prior{Selection: one, Branch: "aibox/0aaaa"}}}
+	p := newUser(t, services, 120, 40)
 	p.goTo("long.txt")
 	p.Press("s", "]", "y", "enter")
 	p.Sees("! left out because of risks: long.txt")
@@ -277,6 +278,16 @@ func TestTheLastQuestionPlansWithWhatTheTargetHas(t *testing.T) {
 	p.wait()
 	p.Press("ctrl+t")
 	p.Sees("! left out because of risks: long.txt")
+	p.wait()
+	p.Press("ctrl+r")
+	p.wait()
+	p.Press("tab")
+	p.DoesNotSee("left out because of risks")
+	p.Type("-2")
+	p.accept() // on another branch, the part goes without the other one
+	if got := services.accepts[0]; got.Branch != "aibox/0aaaa-2" || len(got.Choice.RiskyParts) > 0 {
+		t.Errorf("accepted with %+v", got)
+	}
 }
 
 func TestOnlyAPartThatIsShownInFullIsOffered(t *testing.T) {
