@@ -278,7 +278,7 @@ func (a *callers) each(ctx context.Context, failed *error) iter.Seq[risk.Caller]
 			if scripts.Note(c); !yield(c) {
 				return
 			}
-			if started, ok := scripts.Started(e.Path, content); ok && !yield(started) {
+			if started, ok := scripts.Started(c, content); ok && !yield(started) {
 				return
 			}
 		}

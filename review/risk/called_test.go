@@ -201,7 +201,8 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 		var scripts Scripts
 		scripts.Note(c.hook)
 		found := map[int]Risk{}
-		if caller, ok := scripts.Started(c.name, []byte(c.content)); ok {
+		described, _ := CallerOf(c.name, []byte(c.content))
+		if caller, ok := scripts.Started(described, []byte(c.content)); ok {
 			found = Called([]string{c.path}, func(int) bool { return false }, slices.Values([]Caller{caller}))
 		}
 		if r, ok := found[0]; ok != c.called || ok && (r.Severity != High || r.Found != "named in "+c.name) {
@@ -215,7 +216,8 @@ func TestAScriptOfAPackageThatAHookStartsIsCalled(t *testing.T) {
 		fmt.Fprintf(&text, " x%d", i)
 	}
 	scripts.Note(Hook("your hook", []byte(text.String()), &Roots{}))
-	if c, ok := scripts.Started("package.json", []byte(lint)); !ok || !strings.Contains(string(c.Text), "build.js") {
+	described, _ := CallerOf("package.json", []byte(lint))
+	if c, ok := scripts.Started(described, []byte(lint)); !ok || !strings.Contains(string(c.Text), "build.js") {
 		t.Errorf("with too many names, not every script counts as named: %q", c.Text)
 	}
 }

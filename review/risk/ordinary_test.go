@@ -92,7 +92,8 @@ func TestOrdinaryWorkIsNotHeldBack(t *testing.T) {
 			}
 		}
 		for file, text := range project.files {
-			if c, ok := scripts.Started(file, []byte(text)); ok {
+			described, _ := CallerOf(file, []byte(text))
+			if c, ok := scripts.Started(described, []byte(text)); ok {
 				callers = append(callers, c)
 			}
 		}

@@ -212,15 +212,15 @@ func (s *Scripts) add(name string) {
 
 // DescribesPackage reports whether a file of this name can hold scripts that others start.
 func DescribesPackage(name string) bool {
-	kind := CallerKind(name)
-	return kind == "npm-scripts" || kind == "composer"
+	return isPackage(callerRule(name))
 }
 
+func isPackage(r *rule) bool { return r != nil && (r.name == "npm-scripts" || r.name == "composer") }
+
 // Started makes a Caller of the scripts of a package that callers noted before start, and of the hooks
-// in its description; ok is false if there are none.
-func (s *Scripts) Started(name string, content []byte) (c Caller, ok bool) {
-	c, ok = CallerOf(name, content)
-	if !ok || !DescribesPackage(name) {
+// in its description, whose caller is c; ok is false if there are none, or c describes no package.
+func (s *Scripts) Started(c Caller, content []byte) (_ Caller, ok bool) {
+	if !isPackage(c.rule) {
 		return Caller{}, false
 	}
 	now, err := object(content)
