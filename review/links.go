@@ -37,7 +37,7 @@ func resolveLinks(texts map[string]string) links {
 		}
 	}
 	for _, all := range found {
-		slices.SortFunc(all, func(a, b string) int { return strings.Compare(a, b) })
+		slices.Sort(all)
 	}
 	return found
 }

@@ -58,6 +58,12 @@ type Prior struct {
 	Inherited bool `json:"inherited,omitempty"`
 }
 
+// Continues reports whether a delivery to a target is based on the work. branch is the named
+// branch; empty means the default. A new branch has nothing of earlier work.
+func (p *Prior) Continues(target Target, branch string) bool {
+	return p != nil && (target != ToBranch || branch == "" || branch == p.Branch)
+}
+
 // nothing is the earlier work of a session of which nothing was accepted.
 func nothing(cs *review.ChangeSet) *Prior {
 	return &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}

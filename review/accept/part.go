@@ -23,7 +23,7 @@ type part struct {
 // selectPart returns the part that opts choose; ErrNothing when it was delivered before.
 func selectPart(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*part, error) {
 	before := opts.Prior
-	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
+	if !before.Continues(opts.Target, opts.Branch) {
 		before = nothing(cs)
 	}
 	chosen, err := cs.SelectAfter(ctx, opts.Choice, before.Selection)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/internal/sorting"
 )
 
 // The programs of command lines that run files of a folder, or that a pattern finds.
@@ -274,7 +276,7 @@ func newFolders(paths []string) *folders {
 		at.files = append(at.files, fileName{path.Base(name), i})
 	}
 	for _, at := range append(f.above, &f.top) {
-		slices.SortFunc(at.files, func(a, b fileName) int { return strings.Compare(a.name, b.name) })
+		sorting.Func(at.files, func(a, b *fileName) int { return strings.Compare(a.name, b.name) })
 	}
 	f.ends.sort()
 	return f

@@ -59,11 +59,10 @@ func (d *Decisions) before(target accept.Target) *accept.Prior {
 }
 
 // Delivered returns the work that an accept to a target continues, so that it need not be chosen again;
-// nil if there is none. branch is the named branch; empty means the default. A new branch has nothing of
-// earlier work.
+// nil if there is none. branch is the named branch; empty means the default.
 func (d *Decisions) Delivered(target accept.Target, branch string) *review.Selection {
 	before := d.before(target)
-	if before == nil || target == accept.ToBranch && branch != "" && branch != before.Branch {
+	if !before.Continues(target, branch) {
 		return nil
 	}
 	return before.Selection
