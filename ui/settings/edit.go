@@ -25,9 +25,12 @@ type edit struct {
 	picked   []bool // by choice, if multiple
 	first    string // the value at first
 	touched  bool   // the user has changed the value, or has looked for one
-	blank    bool   // there was no value at first, and it is not touched
+	unset    bool   // there was no value at first; never if multiple
 	problem  error  // why the value is invalid
 }
+
+// blank reports whether there was no value at first, and it is not touched.
+func (e *edit) blank() bool { return e.unset && !e.touched }
 
 // startEdit opens the editor with the value in the user's file, or else with the effective
 // value.
@@ -69,7 +72,7 @@ func (m *Model) startEdit() {
 			e.at = i
 		}
 	}
-	e.blank = text == "" && !e.multiple
+	e.unset = text == "" && !e.multiple
 	e.narrow()
 	e.first = e.value()
 	m.edit = e
@@ -142,7 +145,6 @@ func (m *Model) check() { m.edit.problem = m.overview.Check(m.edit.setting.Key, 
 func (m *Model) checkChanged() {
 	e := m.edit
 	e.touched = e.touched || e.value() != e.first || len(e.choices) > 0 && e.line.Value() != ""
-	e.blank = e.blank && !e.touched
 	m.check()
 }
 
@@ -180,7 +182,7 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 // default does not get into the file.
 func (m *Model) save() tea.Cmd {
 	e := m.edit
-	if !e.blank && (e.problem != nil || m.busy) {
+	if !e.blank() && (e.problem != nil || m.busy) {
 		return nil
 	}
 	if !e.touched {

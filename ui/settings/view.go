@@ -219,7 +219,7 @@ func (m *Model) editView(width int) []string {
 			lines = append(lines, e.choice(m.theme, i, width))
 		}
 	}
-	if e.blank {
+	if e.blank() {
 		return append(lines, m.theme.Faint.Render("no value"))
 	}
 	if e.problem == nil {
