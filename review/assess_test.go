@@ -190,8 +190,7 @@ func TestASymlinkOnTheWayOfASymlinkIsJudged(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"conf/vscode/a.txt": "1\n", "conf/x.json": was, "other/vscode/a.txt": "1\n", "p/x.json": was})
 	reviewtest.Must(t, os.Symlink("conf/vscode", b.InRepo(".vscode")))
 	reviewtest.Must(t, os.Symlink("p/x.json", b.InRepo("package.json")))
-	reviewtest.GitIn(t, b.Repo, "add", "-A")
-	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	b.Commit(nil)
 	b.Prepare()
 	reviewtest.Must(t, os.RemoveAll(b.Path("conf")))
 	reviewtest.Must(t, os.Symlink("other", b.Path("conf")))
@@ -336,8 +335,7 @@ func TestAFileBehindASymlinkIsJudgedByItsName(t *testing.T) {
 	}
 	reviewtest.Must(t, os.MkdirAll(b.InRepo(".git/hooks"), 0o755))
 	reviewtest.Write(t, b.InRepo(".git/hooks/pre-push"), "exec scripts/check\n")
-	reviewtest.GitIn(t, b.Repo, "add", "-A")
-	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	b.Commit(nil)
 	b.Prepare()
 	for name := range files {
 		b.Write(name, files[name]+"other content\n")

@@ -177,15 +177,13 @@ func TestAFoldedFolderIsSelectedAsAWhole(t *testing.T) {
 	}
 }
 
-// A folder with a file that would run is held back, and its risk names the file.
 // TestAFoldedFileBehindASymlinkIsJudgedByItsName has a symlink to a folder that is folded, and one to a
 // file of it that a hook names.
 func TestAFoldedFileBehindASymlinkIsJudgedByItsName(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"})
 	reviewtest.Must(t, os.Symlink("config/vscode", b.InRepo(".vscode")))
 	reviewtest.Must(t, os.Symlink("tools/x/check.py", b.InRepo("check")))
-	reviewtest.GitIn(t, b.Repo, "add", "-A")
-	reviewtest.GitIn(t, b.Repo, "commit", "-qm", "links")
+	b.Commit(nil)
 	reviewtest.Write(t, b.InRepo(".git/hooks/pre-push"), "exec ./check\n")
 	b.Prepare()
 	unpack(b, "config", 30)
@@ -201,6 +199,7 @@ func TestAFoldedFileBehindASymlinkIsJudgedByItsName(t *testing.T) {
 	}
 }
 
+// A folder with a file that would run is held back, and its risk names the file.
 func TestARiskyFileHoldsItsFoldedFolderBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).Prepare()
 	unpack(b, "calm", 30)

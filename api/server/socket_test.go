@@ -33,7 +33,6 @@ func (d deaf) ProcessInput(ctx context.Context, _ session.ID, _ int, _ io.Reader
 	return ctx.Err()
 }
 
-// The connection of a WebSocket does not end the context of its request.
 func TestAConnectionToAProcessEndsWithAReasonWhenTheServerEnds(t *testing.T) {
 	s := newSite(t, nil)
 	s.sandbox("a")
@@ -88,6 +87,7 @@ func TestAConnectionToAProcessEndsWithAReasonWhenTheServerEnds(t *testing.T) {
 	}
 }
 
+// The connection of a WebSocket does not end the context of its request.
 func TestInputOverAWebSocketEndsWithItsClientIfTheProcessDoesNotReadIt(t *testing.T) {
 	waiting := deaf{began: make(chan struct{}), ended: make(chan struct{})}
 	s := newSite(t, func(o *Options) {

@@ -48,9 +48,7 @@ func TestADeadSessionWithARestoredRecordEndsTheSandboxesOfItsAgent(t *testing.T)
 	spec.Restored = true
 	d.must(d.store.Write("00001-shell", session.SpecFile, spec))
 	own := session.ID("00002-" + session.SandboxAgent)
-	d.must(os.Mkdir(d.store.Dir(own), 0o700))
-	d.must(d.store.WriteSpec(own, session.Spec{ID: own, Sandbox: &session.SandboxSpec{Tenant: session.OwnTenant("00001-shell")}, Run: config.Run{Network: netguard.None.String()}}))
-	d.must(d.store.WriteState(own, session.State{Phase: session.Running, Started: session.Now(), Supervisor: runtime.Process{PID: 1 << 22, StartTime: 1}}))
+	d.sandbox(own, session.OwnTenant("00001-shell"))
 	d.must(d.EndDead(t.Context(), "00001-shell"))
 	if phase := d.loaded(own).State.Phase; phase != session.Ended {
 		t.Errorf("it is %s", phase)
