@@ -45,12 +45,17 @@ func IsLocked(dir string) bool {
 	return false
 }
 
-// AwaitFree waits until no process holds the session. It polls, because the kernel does
-// not report the release of a lock.
+// AwaitFree waits until no process holds the session.
 func AwaitFree(ctx context.Context, dir string) error {
+	return AwaitFreeUnless(ctx, dir, func() bool { return false })
+}
+
+// AwaitFreeUnless is like AwaitFree, but ends as soon as enough returns true. It polls, because the
+// kernel does not report the release of a lock.
+func AwaitFreeUnless(ctx context.Context, dir string, enough func() bool) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for IsLocked(dir) {
+	for IsLocked(dir) && !enough() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

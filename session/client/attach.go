@@ -14,9 +14,7 @@ import (
 // returns ErrNotAttached when the session has ended or its supervisor died. Any number of
 // terminals may be attached; the smallest one sets the size.
 func (s *Client) Attach(ctx context.Context, id session.ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
-	dir := s.store.Dir(id)
-	for ended := false; !ended && session.IsLocked(dir); {
-		ended = s.store.Ended(id)
+	for more := s.mayReach(id); more(); {
 		attachment, err := s.dial(id).Attach(ctx, size, colors)
 		if errors.Is(err, control.ErrTimeout) {
 			return nil, s.UnresponsiveFault(id)

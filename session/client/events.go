@@ -21,15 +21,13 @@ func (s *Client) Logged(id session.ID, visit func(audit.Event) error) error {
 // order, even if the supervisor dies. Between them it visits session.LiveChanged events: one at the
 // start if the session runs, and one at the end. A damaged log is audit.ErrBroken.
 func (s *Client) Watch(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error {
-	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
 		if e.Seq >= 0 {
 			from = e.Seq + 1
 		}
 		return visit(e)
 	}
-	for ended := false; !ended && session.IsLocked(dir); {
-		ended = s.store.Ended(id)
+	for more := s.mayReach(id); more(); {
 		err := s.dial(id).Events(ctx, from, each)
 		if err == nil {
 			break

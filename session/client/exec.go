@@ -107,9 +107,7 @@ func (s *Client) ReadProcess(ctx context.Context, id session.ID, number int, fro
 // readProcess is ReadProcess with an optional connection: frames is nil, or begins with the
 // frame numbered from.
 func (s *Client) readProcess(ctx context.Context, id session.ID, number int, frames *control.ProcessReader, from uint64, visit func(process.Frame) error) (process.Exit, error) {
-	dir := s.store.Dir(id)
-	for ended := false; frames != nil || !ended && session.IsLocked(dir); {
-		ended = s.store.Ended(id)
+	for more := s.mayReach(id); more() || frames != nil; {
 		var exit *process.Exit
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			if frames == nil {

@@ -17,8 +17,7 @@ import (
 // recorded.
 func (s *Client) Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error) {
 	dir, finished := s.store.Dir(id), false
-	for ended := false; !ended && session.IsLocked(dir); {
-		ended = s.store.Ended(id)
+	for more := s.mayReach(id); more(); {
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			from, err = s.dial(id).Output(ctx, from, visit)
 			return err

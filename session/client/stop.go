@@ -74,23 +74,14 @@ func (s *Client) requestStop(ctx context.Context, id session.ID, reason string, 
 // gone, another command may hold the lock of the ended session for minutes, which awaitEnd does not
 // wait for.
 func (s *Client) awaitEnd(ctx context.Context, id session.ID) error {
-	for session.IsLocked(s.store.Dir(id)) {
-		if s.store.Ended(id) {
-			record, err := s.store.Load(id)
-			if err == nil && !record.State.Supervisor.Alive() {
-				return nil
-			}
+	return session.AwaitFreeUnless(ctx, s.store.Dir(id), func() bool {
+		if !s.store.Ended(id) {
+			return false
 		}
-		delay.Wait(ctx, lockPoll)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return nil
+		record, err := s.store.Load(id)
+		return err == nil && !record.State.Supervisor.Alive()
+	})
 }
-
-// lockPoll is how often awaitEnd checks the lock, whose release the kernel does not report.
-const lockPoll = 20 * time.Millisecond
 
 // Signal sends a signal to the session's agent.
 func (s *Client) Signal(ctx context.Context, id session.ID, number int) error {

@@ -18,9 +18,7 @@ import (
 // visit may be nil if the caller gets them in another way. It is no error if the session's
 // version never asks.
 func (s *Client) WatchRequests(ctx context.Context, id session.ID, visit func([]session.Request) error) error {
-	dir := s.store.Dir(id)
-	for ended := false; !ended && session.IsLocked(dir); {
-		ended = s.store.Ended(id)
+	for more := s.mayReach(id); more(); {
 		err := s.dial(id).WatchRequests(ctx, func(data json.RawMessage) error {
 			var open []session.Request
 			if err := json.Unmarshal(data, &open); err != nil {
