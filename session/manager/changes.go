@@ -115,7 +115,7 @@ func (s *changeSets) withEnded(ctx context.Context, id session.ID, use func(*ses
 // withEndedPatiently is like withEnded, but waits for other commands that use the session until ctx
 // ends, unless the session's supervisor is stopped.
 func (s *changeSets) withEndedPatiently(ctx context.Context, id session.ID, use func(*session.Session) error) error {
-	return s.locked(ctx, id, func() bool { return s.SupervisorStopped(id) }, withWorkspace(use))
+	return s.locked(ctx, id, func(record *session.Session) bool { return record.State.Supervisor.Stopped() }, withWorkspace(use))
 }
 
 // withWorkspace returns use for sessions that have had a workspace to which nothing writes. It
@@ -149,14 +149,14 @@ func removedFault(id session.ID) error {
 // withRecord is like withEnded but also accepts sessions without a workspace.
 func (s *changeSets) withRecord(ctx context.Context, id session.ID, use func(*session.Session) error) error {
 	begin := time.Now()
-	return s.locked(ctx, id, func() bool { return time.Since(begin) >= cleanupTimeout }, use)
+	return s.locked(ctx, id, func(*session.Session) bool { return time.Since(begin) >= cleanupTimeout }, use)
 }
 
 // locked is withRecord for a caller that waits for the lock until giveUp returns true.
-func (s *changeSets) locked(ctx context.Context, id session.ID, giveUp func() bool, use func(*session.Session) error) error {
+func (s *changeSets) locked(ctx context.Context, id session.ID, giveUp func(*session.Session) bool, use func(*session.Session) error) error {
 	file, err := s.store.Lock(id)
-	for errors.Is(err, session.ErrLocked) && ctx.Err() == nil && !giveUp() {
-		if record, loadErr := s.store.Load(id); loadErr != nil || record.State.Phase != session.Ended {
+	for errors.Is(err, session.ErrLocked) && ctx.Err() == nil {
+		if record, loadErr := s.store.Load(id); loadErr != nil || record.State.Phase != session.Ended || giveUp(&record) {
 			break
 		}
 		file, err = s.store.Lock(id)

@@ -23,12 +23,12 @@ const (
 )
 
 // concludeComputing ends a session whose supervisor died, or was killed because the session is
-// to end, while it computed the changes. cause is the reason for the end.
-func (s *repairs) concludeComputing(record *session.Session, cause error) error {
+// to end, while it computed the changes. h is its history, cause the reason for the end.
+func (s *repairs) concludeComputing(record *session.Session, h *session.History, cause error) error {
 	result, reason := record.State.Result, unknownBecause(cause, diedComputing)
 	result.Changes = session.Changes{Unknown: reason, Tries: max(1, result.Changes.Tries)}
 	noteUnverified(record, result)
-	record.State.Phase, record.State.Ended = session.Ended, s.endOf(record, cause)
+	record.State.Phase, record.State.Ended = session.Ended, s.endOf(record, h, cause)
 	return errors.Join(s.append(record.ID, audit.SessionRepaired, map[string]string{"changes": reason}),
 		s.store.WriteState(record.ID, record.State),
 		s.store.RemoveLive(record.ID))

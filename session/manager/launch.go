@@ -155,11 +155,10 @@ func readReport(in io.Reader, step func(session.Step), lastWords <-chan string) 
 }
 
 // supervisorVariables are the variables of a supervisor besides the user's own: those for the
-// daemon, the settings that the supervisor reads itself, and the certificate authorities that
-// verify servers. A word that ends with _ is the beginning of all names of a group.
+// daemon, and the settings that the supervisor reads itself. A word that ends with _ is the beginning
+// of all names of a group.
 var supervisorVariables = []string{
 	"DOCKER_HOST", "AIBOX_AUDIT_COMMAND", "AIBOX_NOTIFY", "AIBOX_NOTIFY_ON", "AIBOX_NOTIFY_COMMAND", "AIBOX_OWN_ADDRESSES", "AIBOX_PROVIDERS_",
-	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
 // supervisorEnv returns the environment of a supervisor: the supervisorVariables and the user's

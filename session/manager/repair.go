@@ -215,7 +215,8 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 			return err
 		}
 	}
-	if h := s.store.History(record.ID); record.State.Phase == session.Preparing && !h.AgentStarted.IsZero() {
+	h := s.store.History(record.ID)
+	if record.State.Phase == session.Preparing && !h.AgentStarted.IsZero() {
 		// The supervisor died before it could store that the agent had started.
 		h.Complete(&record.State)
 		if err := s.store.WriteState(record.ID, record.State); err != nil {
@@ -239,11 +240,11 @@ func (s *repairs) endLocked(ctx context.Context, record *session.Session, cause 
 	}
 	switch {
 	case record.State.Phase == session.Verifying && record.State.Result != nil:
-		return s.concludeVerifying(ctx, record, cause)
+		return s.concludeVerifying(ctx, record, &h, cause)
 	case record.State.Phase == session.Computing && record.State.Result != nil:
-		return s.concludeComputing(record, cause)
+		return s.concludeComputing(record, &h, cause)
 	default:
-		return s.conclude(record, cause)
+		return s.conclude(record, &h, cause)
 	}
 }
 
@@ -406,11 +407,11 @@ func (s *repairs) endQueued(ctx context.Context, record *session.Session, cause 
 		s.store.RemoveLive(record.ID))
 }
 
-// conclude writes the result in place of the dead supervisor.
-func (s *repairs) conclude(record *session.Session, cause error) error {
-	ended := s.endOf(record, cause)
+// conclude writes the result of a session with the history h in place of the dead supervisor.
+func (s *repairs) conclude(record *session.Session, h *session.History, cause error) error {
+	ended := s.endOf(record, h, cause)
 	result := session.Result{ExitCode: -1, Seconds: ended.Sub(record.State.Started).Seconds(), Fault: session.FailureOf(cause)}
-	if end := s.store.History(record.ID).End; end != nil {
+	if end := h.End; end != nil {
 		result.ExitCode, result.Signal, result.Fault = end.ExitCode, end.Signal, end.Fault
 	}
 	live, known := s.store.LastLive(record.ID)
@@ -428,11 +429,10 @@ func (s *repairs) conclude(record *session.Session, cause error) error {
 		s.store.RemoveLive(record.ID))
 }
 
-// endOf returns when the agent of a session without a supervisor ended. If its supervisor died,
+// endOf returns when the agent of a session with the history h and without a supervisor ended. If its supervisor died,
 // perhaps days ago, that is the last time at which the session is known to have run.
-func (s *repairs) endOf(record *session.Session, cause error) time.Time {
-	h, now := s.store.History(record.ID), session.Now()
-	end := h.AgentEnded
+func (s *repairs) endOf(record *session.Session, h *session.History, cause error) time.Time {
+	now, end := session.Now(), h.AgentEnded
 	switch {
 	case !end.IsZero():
 	case fault.KindOf(cause) == fault.Interrupted: // it was just killed

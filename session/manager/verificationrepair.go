@@ -10,13 +10,13 @@ import (
 )
 
 // concludeVerifying ends a session whose supervisor died, or was killed because the session is
-// to end, while it waited for the verification. The agent's own result is already stored. cause is
-// the reason for the end.
-func (s *repairs) concludeVerifying(ctx context.Context, record *session.Session, cause error) error {
+// to end, while it waited for the verification. The agent's own result is already stored. h is its
+// history, cause the reason for the end.
+func (s *repairs) concludeVerifying(ctx context.Context, record *session.Session, h *session.History, cause error) error {
 	if err := s.clearVerifications(ctx, record.ID); err != nil {
 		return err
 	}
-	result, ended := record.State.Result, s.endOf(record, cause)
+	result, ended := record.State.Result, s.endOf(record, h, cause)
 	v := &VerificationRun{Verification: session.Verification{
 		Command: record.Verify, Tree: result.Changes.Tree, Begun: ended, ExitCode: -1,
 		Fault: session.FailureOf(unverified(record.Verify, cause).Hint("`aibox verify %s` runs it again", record.ID)),
