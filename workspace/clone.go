@@ -165,9 +165,10 @@ func update(ctx context.Context, clone *git.Repo, dir string) error {
 	if err := clone.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "--no-prune", "origin", "+refs/heads/*:"+serverRefs+"*", "+refs/tags/*:refs/tags/*"); err != nil {
 		return err
 	}
-	err = moveBranches(ctx, clone, dir)
-	for try := 1; err != nil && try < maxMoves && ctx.Err() == nil; try++ {
-		err = moveBranches(ctx, clone, dir)
+	for range maxMoves {
+		if err = moveBranches(ctx, clone, dir); err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Conflict {
+			break // it is done, or no other try would do better
+		}
 	}
 	if err != nil {
 		return err
