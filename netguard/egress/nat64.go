@@ -18,7 +18,6 @@ type nat64 struct {
 	prefixes []netip.Prefix
 	refresh  time.Time     // when the next lookup is due
 	first    chan struct{} // closed when a lookup has ended; nil before one begins
-	known    bool          // first is closed
 }
 
 const (
@@ -73,8 +72,9 @@ func (n *nat64) update(resolver Resolver) {
 	if err == nil || errors.As(err, &problem) && problem.IsNotFound {
 		n.prefixes = prefixesIn(found)
 	}
-	if !n.known {
-		n.known = true
+	select {
+	case <-n.first: // an earlier lookup has closed it
+	default:
 		close(n.first)
 	}
 }

@@ -109,7 +109,7 @@ func (g *Gateway) countUpload(c *call, body int64) *problem {
 		c.event.Limit = UploadLimit
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
 	}
-	c.sent, c.sentHead = body, head
+	c.sent, c.event.Sent = body, head+body
 	return nil
 }
 

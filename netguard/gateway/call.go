@@ -39,7 +39,6 @@ type call struct {
 	reserved    *reservation        // nil before the request has one
 	head        passedHead          // set when the request is admitted
 	sent        int64               // bytes of the request's body that went upstream
-	sentHead    int64               // bytes of head that did
 	header      http.Header         // of the upstream's answer, nil when there was none
 	failed      []byte              // the beginning of a failed answer
 	opening     []byte              // the beginning of a response that is not an answer so far

@@ -299,7 +299,6 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 // finish logs the request.
 func (g *Gateway) finish(c *call) {
 	c.begin()
-	c.event.Sent = c.sent + c.sentHead
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)
 	c.event.count(c.usage.Counts())

@@ -155,9 +155,7 @@ func (dataURL) apply(w *walk) (bool, error) {
 	if !isDataURL(raw) {
 		return false, forbidden("aibox refused the request because %s is not a data: URL with base64: the model's server would fetch any other, from its own network. Send the content itself", w.at())
 	}
-	w.countMedia(raw)
-	w.out.refer(raw)
-	return true, nil
+	return w.media(raw)
 }
 
 func isDataURL(raw []byte) bool {
@@ -176,9 +174,7 @@ func (base64Data) apply(w *walk) (bool, error) {
 	if !isBase64(raw[1 : len(raw)-1]) {
 		return false, forbidden("aibox refused the request because %s is not base64", w.at())
 	}
-	w.countMedia(raw)
-	w.out.refer(raw)
-	return true, nil
+	return w.media(raw)
 }
 
 // dataOrBase64 passes the values of both.
@@ -192,9 +188,7 @@ func (dataOrBase64) apply(w *walk) (bool, error) {
 	if !isDataURL(raw) && !isBase64(raw[1:len(raw)-1]) {
 		return false, forbidden("aibox refused the request because %s is neither a data: URL nor base64", w.at())
 	}
-	w.countMedia(raw)
-	w.out.refer(raw)
-	return true, nil
+	return w.media(raw)
 }
 
 // picture passes base64 that begins like a picture, so that a server that also accepts
@@ -207,9 +201,7 @@ func (picture) apply(w *walk) (bool, error) {
 		return false, err
 	}
 	if data := raw[1 : len(raw)-1]; isPicture(data) && isBase64(data) {
-		w.countMedia(raw)
-		w.out.refer(raw)
-		return true, nil
+		return w.media(raw)
 	}
 	return false, forbidden("aibox refused the request because %s is not a PNG, JPEG, GIF, WebP or BMP picture in base64", w.at())
 }
@@ -229,8 +221,8 @@ func isPicture(data []byte) bool {
 // byte: a blank picture is short, and a short document can have many pages.
 const tokensOfPicture, tokensOfDocument = 2_000, 50_000
 
-// countMedia remembers inline data, as a string of JSON.
-func (w *walk) countMedia(raw []byte) {
+// media passes inline data, as a string of JSON, and counts its tokens.
+func (w *walk) media(raw []byte) (bool, error) {
 	data := raw[1 : len(raw)-1]
 	if _, content, ok := bytes.Cut(data, []byte{','}); ok {
 		data = content
@@ -240,6 +232,8 @@ func (w *walk) countMedia(raw []byte) {
 	} else {
 		w.mediaTokens += tokensOfDocument
 	}
+	w.out.refer(raw)
+	return true, nil
 }
 
 // mediaName passes the type of the inline data beside it.
