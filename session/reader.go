@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"runtime"
@@ -144,7 +143,7 @@ func (s *Reader) CreatedByAgentOf(tenant Tenant, sandbox *Session) bool {
 		return false
 	}
 	parent, _, err := s.owned(id)
-	return err == nil && cmp.Or(parent.Tenant, LocalTenant) == tenant
+	return err == nil && parent.Owner() == tenant
 }
 
 func (s *Reader) sandboxes(selects func(*Session) bool, unread func(ID, error) error) ([]Session, error) {

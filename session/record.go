@@ -7,6 +7,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -94,6 +95,9 @@ type Spec struct {
 
 	unrecorded []string // settings, by key, that the version which wrote the record did not have
 }
+
+// Owner returns the tenant that the session, which is no sandbox, belongs to.
+func (spec *Spec) Owner() Tenant { return cmp.Or(spec.Tenant, LocalTenant) }
 
 // WithoutNetwork returns the settings of a sandbox without a network for the session's
 // work.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -42,7 +41,7 @@ func (a *auditLogs) find(ctx context.Context, id string) (auditlog.Log, error) {
 		}
 	} else if caller.Tenant != session.LocalTenant || caller.Token != "" {
 		found, err := a.cases.Load(name)
-		if err != nil || name.Hidden() || cmp.Or(found.Tenant, session.LocalTenant) != caller.Tenant {
+		if err != nil || name.Hidden() || found.Owner() != caller.Tenant {
 			return auditlog.Log{}, missing
 		}
 	}

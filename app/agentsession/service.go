@@ -6,7 +6,6 @@
 package agentsession
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,7 +75,7 @@ func (s *Service) Find(id session.ID) (session.Session, error) {
 // owns reports whether a record is a session of the tenant, on a repository that the policy
 // allows.
 func (s *Service) owns(found *session.Session) bool {
-	return s.Policy.Tenant != "" && cmp.Or(found.Tenant, session.LocalTenant) == s.Policy.Tenant &&
+	return s.Policy.Tenant != "" && found.Owner() == s.Policy.Tenant &&
 		found.Verifies == nil && !found.IsSandbox() && (s.Policy.AnyRepository || s.Trees.holds(s.Policy.Tenant, found.Repository) || s.allowsRepository(found.Repository))
 }
 

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"net"
 	"os"
 	"path/filepath"
@@ -82,7 +81,7 @@ func (s *sandbox) mounts(res *resources) ([]runtime.Mount, error) {
 // the host's files may have changed after the request. A session of another tenant has none.
 func (s *sandbox) ownMounts() ([]runtime.Mount, error) {
 	spec := &s.launch.Spec
-	if len(spec.Mount) > 0 && cmp.Or(spec.Tenant, session.LocalTenant) != session.LocalTenant {
+	if len(spec.Mount) > 0 && spec.Owner() != session.LocalTenant {
 		return nil, fault.New(fault.Refused, "a session of the tenant %s cannot mount folders of this machine", spec.Tenant)
 	}
 	found, err := mount.Resolve(s.deps.Dirs, spec.Repository, spec.Mount)
